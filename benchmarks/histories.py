@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from struct import Struct
 
 from benchmarks.harness import Case, no_runs
-from kmirror.cli.quick_start import collect_rarely
+from kmirror.cli.quick_start import relax_gc
 from kmirror.histories.run import run_history
 
 ROUNDS = 650_000
@@ -50,7 +50,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
 def measure(pairs: int, *, rounds: int = ROUNDS, profile: str = "full") -> list[float]:
     """Return the time of the loop over that of a history, for each group of histories."""
     thresholds = gc.get_threshold()
-    collect_rarely()  # Like `kmirror sim`.
+    relax_gc()  # Like `kmirror sim`.
     try:
         return list(_ratios(pairs, rounds, profile))
     finally:

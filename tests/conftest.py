@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kmirror.cli.quick_start import collect_rarely
+from kmirror.cli.quick_start import relax_gc
 
 # `check` must be reproducible, so its examples are fixed; `soak` is for long random runs by hand.
 settings.register_profile(
@@ -27,7 +27,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # Modules and test items live until exit: the collector need not scan them during each test.
-    collect_rarely()
+    relax_gc()
     gc.enable()
 
 

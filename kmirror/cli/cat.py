@@ -109,7 +109,7 @@ def _printed(
         if hidden is not None:
             least = "" if hidden.is_whole else "at least "
             records = "1 record is" if hidden.records == 1 else f"{hidden.records} records are"
-            out.complain(
+            out.write_stderr(
                 f"kmirror: {partition.tp}: {least}{records} not shown, at or above the high watermark "
                 f"{hidden.high_watermark}; --to-end prints them\n"
             )

@@ -46,17 +46,17 @@ def choose_partitions(
 
     Raise UsageError as the rules say; raise Unreadable and FileFault for problems of the files.
     """
-    chosen = [candidate for folder in folders for candidate in _candidates(folder, is_topic_said=bool(topics))]
+    chosen = [candidate for folder in folders for candidate in _candidates(folder, has_topics=bool(topics))]
     where = ", ".join(str(folder) for folder in folders)
     names = list(dict.fromkeys(candidate.tp.topic for candidate in chosen))
     for topic in topics:
         if topic not in names:
-            raise UsageError(f"{where}: no partitions of topic {topic}; {_told(topic, names)}")
+            raise UsageError(f"{where}: no partitions of topic {topic}; {_hint(topic, names)}")
     chosen = [candidate for candidate in chosen if not topics or candidate.tp.topic in topics]
-    there = sorted({candidate.tp.partition for candidate in chosen})
+    available = sorted({candidate.tp.partition for candidate in chosen})
     for number in numbers:
-        if number not in there:
-            raise UsageError(f"{where}: no partition {number}; available: {_shown(there)}")
+        if number not in available:
+            raise UsageError(f"{where}: no partition {number}; available: {_listed(available)}")
     chosen = [candidate for candidate in chosen if not numbers or candidate.tp.partition in numbers]
     chosen.sort(key=lambda candidate: candidate.tp)
     for one, other in pairwise(chosen):
@@ -65,7 +65,7 @@ def choose_partitions(
     return [candidate.open() for candidate in chosen]
 
 
-def _candidates(folder: Path, *, is_topic_said: bool) -> Iterator[Candidate]:
+def _candidates(folder: Path, *, has_topics: bool) -> Iterator[Candidate]:
     """Yield the partition of the folder, or those of a log folder."""
     if holds_partition_files(folder) or not is_log_dirs(folder):
         yield Candidate(open_partition(folder).tp, folder)
@@ -73,8 +73,8 @@ def _candidates(folder: Path, *, is_topic_said: bool) -> Iterator[Candidate]:
     paths = partition_paths(folder)
     if not paths:
         raise UsageError(f"{folder}: a log folder without partitions")
-    if not is_topic_said:
-        names = _shown(dict.fromkeys(tp.topic for tp in map(_tp_of, paths)))
+    if not has_topics:
+        names = _listed(dict.fromkeys(tp.topic for tp in map(_tp_of, paths)))
         raise UsageError(f"{folder}: a log folder with {names}: select a topic with --topic, or give {paths[0]}")
     facts = read_folder_facts(folder)
     for path in paths:
@@ -87,10 +87,10 @@ def _tp_of(path: Path) -> TopicPartition:
     return tp
 
 
-def _told(topic: str, names: Sequence[str]) -> str:
-    return did_you_mean(topic, names) or f"available topics: {_shown(names)}"
+def _hint(topic: str, names: Sequence[str]) -> str:
+    return did_you_mean(topic, names) or f"available topics: {_listed(names)}"
 
 
-def _shown(names: Iterable[object]) -> str:
+def _listed(names: Iterable[object]) -> str:
     words = [str(name) for name in names]
     return ", ".join(words[:_SHOWN_MAX]) + (" and more" if len(words) > _SHOWN_MAX else "")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kmirror.admin.client import AsyncAdmin
 from kmirror.cli.kafka_options import ParsedOptions
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.cli.server_properties import parse
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.remote_cluster import code_of
@@ -47,7 +47,7 @@ def properties_in(path: str, option: str) -> dict[str, str]:
         raise UsageError(f"--{option}: cannot read {path}: {error.strerror}") from None
 
 
-def properties_of(given: ParsedOptions, option: str) -> dict[str, str]:
+def option_properties(given: ParsedOptions, option: str) -> dict[str, str]:
     """Return the pairs of the properties file given by an option, or {} without the option.
 
     Raise UsageError if the file cannot be read.
@@ -57,17 +57,19 @@ def properties_of(given: ParsedOptions, option: str) -> dict[str, str]:
 
 def open_admin(servers: str, client: Client) -> AsyncAdmin:
     """Return an admin client that reports each broker that does not respond, once."""
-    told: dict[Endpoint, None] = {}
+    reported: dict[Endpoint, None] = {}
 
     def on_silent(endpoint: Endpoint) -> None:
-        if endpoint not in told:
-            told[endpoint] = None
-            complain(f"{endpoint} does not respond; retrying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
+        if endpoint not in reported:
+            reported[endpoint] = None
+            write_stderr(
+                f"{endpoint} does not respond; retrying for {client.configs.default_api_timeout_ms / 1000:g} s\n"
+            )
 
     return AsyncAdmin(servers, client.configs, security=client.security, on_silent=on_silent)
 
 
-def raise_for(code: int, message: str | None) -> None:
+def raise_for_code(code: int, message: str | None) -> None:
     """Raise KafkaError for a response's error code, with the response's message or the code's standard text."""
     if code:
         error = code_of(code)

@@ -12,7 +12,7 @@ from typing import Final
 
 from kmirror.admin.client import AsyncAdmin
 from kmirror.admin.mirror import asked_of_mirrors, list_mirrors
-from kmirror.cli.cluster_client import open_admin, raise_for
+from kmirror.cli.cluster_client import open_admin, raise_for_code
 from kmirror.cli.config_quotas import alter_quotas, describe_quotas
 from kmirror.cli.config_task import (
     BROKER_LOGGERS,
@@ -23,7 +23,7 @@ from kmirror.cli.config_task import (
     TOPICS,
     ConfigTask,
 )
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.java import boolean
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -52,7 +52,7 @@ SOURCES: Final[Mapping[int, str]] = {
     ConfigSource.GROUP: "DYNAMIC_GROUP_CONFIG",
 }
 """Source number of a value to Kafka's name; all other numbers are UNKNOWN."""
-TOGETHER: Final = 200
+ENTITIES_PER_REQUEST: Final = 200
 """Number of entities in one request, where any broker can answer it."""
 
 
@@ -75,7 +75,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-async def carry_out(task: ConfigTask) -> int:
+async def run_task(task: ConfigTask) -> int:
     """Carry out the task, print the result, and return the exit code.
 
     Raise KafkaError if it is refused or no broker responds.
@@ -85,11 +85,11 @@ async def carry_out(task: ConfigTask) -> int:
         if task.action == "describe":
             return await (_describe if has_configs else describe_quotas)(admin, task)
         await (_alter if has_configs else alter_quotas)(admin, task)
-    _tell_altered(task)
+    _print_altered(task)
     return 0
 
 
-def _tell_altered(task: ConfigTask) -> None:
+def _print_altered(task: ConfigTask) -> None:
     kind, name = task.kinds[0], task.names[0]
     if task.as_json:
         entities = [{"type": kind, "name": name or None} for kind, name in zip(task.kinds, task.names, strict=True)]
@@ -113,13 +113,13 @@ async def _describe(admin: AsyncAdmin, task: ConfigTask) -> int:
         names = await _names(admin, kind)
     elif await _is_missing(admin, task):
         text = f"The {_singular(kind)} '{task.names[0]}' doesn't exist and doesn't have dynamic config."
-        complain(f"{text}\n") if task.as_json else print(text)
+        write_stderr(f"{text}\n") if task.as_json else print(text)
         return 0
     else:
         names = [task.names[0]]
-    together = 1 if kind in (BROKERS, BROKER_LOGGERS) else TOGETHER
-    for at in range(0, len(names), together):
-        for name, entries in (await _entries(admin, kind, names[at : at + together])).items():
+    per_request = 1 if kind in (BROKERS, BROKER_LOGGERS) else ENTITIES_PER_REQUEST
+    for at in range(0, len(names), per_request):
+        for name, entries in (await _entries(admin, kind, names[at : at + per_request])).items():
             shown = [entry for entry in entries if task.shows_all or _is_altered(kind, name, entry)]
             print((_as_json if task.as_json else _as_text)(task, name, shown), end="")
     return 0
@@ -161,7 +161,7 @@ async def _groups(admin: AsyncAdmin) -> list[str]:
     found = []
     for reply in (await admin.ask_each(ListGroupsRequest())).values():
         assert isinstance(reply, ListGroupsResponse), "the answer to its request"
-        raise_for(reply.error_code, None)
+        raise_for_code(reply.error_code, None)
         found += [group.group_id for group in reply.groups]
     return found
 
@@ -178,7 +178,7 @@ async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
     assert isinstance(reply, ListConfigResourcesResponse), "the answer to its request"
     if kind == GROUPS and reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         return None
-    raise_for(reply.error_code, None)
+    raise_for_code(reply.error_code, None)
     return [row.resource_name for row in reply.config_resources if row.resource_type == KINDS[kind].resource]
 
 
@@ -188,24 +188,26 @@ async def _entries(
     """Return the configs of entities, by key; raise KafkaError if those of one are refused."""
     resource = KINDS[kind].resource
     resources = [DescribeConfigsResource(resource, name, None) for name in names]
-    owner = await _owner(admin, kind, names[0])
+    owner = await _owning_broker(admin, kind, names[0])
     reply = await admin.ask(DescribeConfigsRequest(resources, include_synonyms=True), broker_id=owner)
     assert isinstance(reply, DescribeConfigsResponse), "the answer to its request"
     found = {}
     for row in reply.results:
-        raise_for(row.error_code, row.error_message)
+        raise_for_code(row.error_code, row.error_message)
         found[row.resource_name] = sorted(row.configs, key=lambda entry: entry.name)
     return {name: found[name] for name in names if name in found}
 
 
-async def _owner(admin: AsyncAdmin, kind: str, name: str) -> int | None:
+async def _owning_broker(admin: AsyncAdmin, kind: str, name: str) -> int | None:
     """Return the only broker that describes and alters these configs; None if any broker does."""
     if kind not in (BROKERS, BROKER_LOGGERS) or not name:
         return None
     brokers = await admin.brokers()
     if int(name) not in brokers:
-        up = ", ".join(map(str, sorted(brokers)))
-        text = f"broker {name} is not running, and only it can describe or alter its configs; running brokers: {up}"
+        running = ", ".join(map(str, sorted(brokers)))
+        text = (
+            f"broker {name} is not running, and only it can describe or alter its configs; running brokers: {running}"
+        )
         raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, text)
     return int(name)
 
@@ -275,7 +277,7 @@ async def _alter(admin: AsyncAdmin, task: ConfigTask) -> None:
         *(AlterableConfig(key, ConfigOp.SET, value) for key, value in task.added.items()),
     ]
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(KINDS[kind].resource, name, configs)])
-    owner = await _owner(admin, kind, name)
+    owner = await _owning_broker(admin, kind, name)
     if kind == MIRRORS:
         await list_mirrors(admin)  # A cluster without mirroring has another error for an unknown resource.
         reply = await asked_of_mirrors(admin, request, changes=True)
@@ -285,4 +287,4 @@ async def _alter(admin: AsyncAdmin, task: ConfigTask) -> None:
         reply = await admin.ask(request, broker_id=owner)
     assert isinstance(reply, IncrementalAlterConfigsResponse), "the answer to its request"
     for row in reply.responses:
-        raise_for(row.error_code, row.error_message)
+        raise_for_code(row.error_code, row.error_message)

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Final
 
 from kmirror.admin.client import AsyncAdmin
-from kmirror.cli.cluster_client import raise_for
+from kmirror.cli.cluster_client import raise_for_code
 from kmirror.cli.config_task import CLIENTS, IPS, USERS, ConfigTask
 from kmirror.client.scram import HASHES, ITERATIONS_MIN
 from kmirror.errors import UsageError
@@ -37,8 +37,8 @@ SHOWN: Final[Mapping[str, str]] = {"user": "user-principal", "client-id": "clien
 """Entity type of the protocol to its printed name, in the order of output."""
 EXACT, DEFAULT, ANY = 0, 1, 2
 """Match types of DescribeClientQuotas: one name, the default, any entity with a quota."""
-OF_CLIENTS: Final = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
-OF_ADDRESSES: Final = ("connection_creation_rate",)
+CLIENT_QUOTAS: Final = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+IP_QUOTAS: Final = ("connection_creation_rate",)
 DEFAULT_ITERATIONS: Final = 4096
 SALT_BYTES: Final = 16
 MECHANISMS: Final[Mapping[str, int]] = {name: number for number, name in enumerate(HASHES, 1)}
@@ -76,7 +76,7 @@ async def _quotas(admin: AsyncAdmin, task: ConfigTask) -> list[EntryData]:
     ]
     reply = await admin.ask(DescribeClientQuotasRequest(components, strict=True))
     assert isinstance(reply, DescribeClientQuotasResponse), "the answer to its request"
-    raise_for(reply.error_code, reply.error_message)
+    raise_for_code(reply.error_code, reply.error_message)
     return reply.entries or []
 
 
@@ -84,18 +84,18 @@ async def _describe_credentials(admin: AsyncAdmin, task: ConfigTask) -> None:
     request = DescribeUserScramCredentialsRequest([UserName(name) for name in task.names] or None)
     reply = await admin.ask(request)
     assert isinstance(reply, DescribeUserScramCredentialsResponse), "the answer to its request"
-    raise_for(reply.error_code, reply.error_message)
+    raise_for_code(reply.error_code, reply.error_message)
     names = {number: name for name, number in MECHANISMS.items()}
     for result in reply.results:
         if result.error_code == ErrorCode.RESOURCE_NOT_FOUND:
             continue
-        raise_for(result.error_code, result.error_message)
+        raise_for_code(result.error_code, result.error_message)
         found = {names.get(info.mechanism, "UNKNOWN"): info.iterations for info in result.credential_infos}
         if task.as_json:
             print(json.dumps({"entity": {"user": result.user}, "scram_iterations": found}))
         else:
-            told = ", ".join(f"{name}=iterations={iterations}" for name, iterations in found.items())
-            print(f"SCRAM credential configs for user-principal '{result.user}' are {told}")
+            texts = ", ".join(f"{name}=iterations={iterations}" for name, iterations in found.items())
+            print(f"SCRAM credential configs for user-principal '{result.user}' are {texts}")
 
 
 # -- alter ------------------------------------------------------------------------------------
@@ -120,20 +120,20 @@ async def alter_quotas(admin: AsyncAdmin, task: ConfigTask) -> None:
     reply = await admin.ask(altering.AlterClientQuotasRequest([altering.EntryData(entity, ops)]))
     assert isinstance(reply, AlterClientQuotasResponse), "the answer to its request"
     for row in reply.entries:
-        raise_for(row.error_code, row.error_message)
+        raise_for_code(row.error_code, row.error_message)
 
 
 def _alters_credentials(task: ConfigTask) -> bool:
     """Return whether the configs are credentials rather than quotas; raise UsageError for other configs, or both."""
     kind = task.kinds[0] if len(task.kinds) == 1 else CLIENTS
     if kind == IPS:
-        _check_keys((*task.added, *task.deleted), OF_ADDRESSES, "Only connection quota configs can be added for 'ips'")
+        _check_keys((*task.added, *task.deleted), IP_QUOTAS, "Only connection quota configs can be added for 'ips'")
         return False
     if kind == CLIENTS:
-        _check_keys(task.added, OF_CLIENTS, f"Only quota configs can be added for '{CLIENTS}'")
-        _check_keys(task.deleted, OF_CLIENTS, f"Only quota configs can be deleted for '{CLIENTS}'")
+        _check_keys(task.added, CLIENT_QUOTAS, f"Only quota configs can be added for '{CLIENTS}'")
+        _check_keys(task.deleted, CLIENT_QUOTAS, f"Only quota configs can be deleted for '{CLIENTS}'")
         return False
-    both = (*OF_CLIENTS, *MECHANISMS)
+    both = (*CLIENT_QUOTAS, *MECHANISMS)
     _check_keys(task.added, both, f"Only quota and SCRAM credential configs can be added for '{USERS}'")
     _check_keys(task.deleted, both, f"Only quota and SCRAM credential configs can be deleted for '{USERS}'")
     keys = {*task.added, *task.deleted}
@@ -144,7 +144,7 @@ def _alters_credentials(task: ConfigTask) -> bool:
             "The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials using "
             "--bootstrap-server."
         )
-    if keys & set(OF_CLIENTS):
+    if keys & set(CLIENT_QUOTAS):
         raise UsageError(
             f"Cannot alter both quota and SCRAM credential configs simultaneously for '{USERS}' using "
             "--bootstrap-server."
@@ -170,10 +170,10 @@ async def _alter_credentials(admin: AsyncAdmin, task: ConfigTask) -> None:
         [ScramCredentialDeletion(user, MECHANISMS[mechanism]) for mechanism in task.deleted],
         [credential(user, mechanism, text) for mechanism, text in task.added.items()],
     )
-    reply = await _asked_of_controller(admin, request)
+    reply = await _ask_controller(admin, request)
     assert isinstance(reply, AlterUserScramCredentialsResponse), "the answer to its request"
     for row in reply.results:
-        raise_for(row.error_code, row.error_message)
+        raise_for_code(row.error_code, row.error_message)
 
 
 def credential(user: str, mechanism: str, text: str) -> ScramCredentialUpsertion:
@@ -189,7 +189,7 @@ def credential(user: str, mechanism: str, text: str) -> ScramCredentialUpsertion
     return ScramCredentialUpsertion(user, MECHANISMS[mechanism], iterations, salt, salted)
 
 
-async def _asked_of_controller(admin: AsyncAdmin, request: Message) -> Message:
+async def _ask_controller(admin: AsyncAdmin, request: Message) -> Message:
     """Return the response of the first broker that is not NOT_CONTROLLER: with ZooKeeper only one broker decides."""
     reply: Message | None = None
     for broker_id in await admin.brokers():

@@ -18,8 +18,8 @@ from typing import Final
 import click
 
 from kmirror.admin.client import checked_servers
-from kmirror.cli.cluster_client import client_of, properties_of
-from kmirror.cli.config_actions import carry_out
+from kmirror.cli.cluster_client import client_of, option_properties
+from kmirror.cli.config_actions import run_task
 from kmirror.cli.config_task import (
     BROKER_LOGGERS,
     BROKERS,
@@ -35,7 +35,7 @@ from kmirror.cli.config_task import (
 )
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.java import parse_int
 from kmirror.spec.configs.lists import BLANKS
@@ -105,9 +105,9 @@ def command(given: ParsedOptions) -> int:
     """
     task = read_task(given)
     try:
-        return asyncio.run(carry_out(task))
+        return asyncio.run(run_task(task))
     except KafkaError as error:
-        complain(f"Error while executing config command : {error}\n")
+        write_stderr(f"Error while executing config command : {error}\n")
         return 1
 
 
@@ -137,7 +137,7 @@ def read_task(given: ParsedOptions) -> ConfigTask:
     return ConfigTask(
         action=actions[0],
         servers=checked_servers(given.text("bootstrap-server", "")),
-        client=client_of(properties_of(given, "command-config")),
+        client=client_of(option_properties(given, "command-config")),
         kinds=tuple(kinds),
         names=tuple(names),
         added=added_configs(given),
@@ -211,7 +211,7 @@ def _check_alter(given: ParsedOptions, kinds: list[str], names: list[str]) -> No
 
 def added_configs(given: ParsedOptions) -> dict[str, str]:
     """Return the configs to set, by key; raise UsageError for an invalid entry, without its value in the message."""
-    found = properties_of(given, "add-config-file")
+    found = option_properties(given, "add-config-file")
     if given.has("add-config"):
         for entry in _entries(given.text("add-config", "")):
             parts = _EQUALS.split(entry)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import click
 
 from kmirror.cli.commands import CONTEXT
-from kmirror.cli.decoded_parts import Part, conclude
-from kmirror.cli.decoded_records import OpenedRecords
+from kmirror.cli.decoded_parts import Part, report_errors
+from kmirror.cli.decoded_records import RecordsInJson
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.protocol import careful, json_form
 from kmirror.protocol.registry import Api, by_api_name, by_key, by_name
@@ -65,11 +65,11 @@ def command(
     if show_bytes:
         from kmirror.cli.decoded_bytes import print_bytes  # Importing its second parser takes long.
 
-        return print_bytes(data, parts, policy, as_json=output == "json", is_opening=not raw_records)
-    return print_json(data, parts, policy, is_opening=not raw_records)
+        return print_bytes(data, parts, policy, as_json=output == "json", decodes_records=not raw_records)
+    return print_json(data, parts, policy, decodes_records=not raw_records)
 
 
-def print_json(data: bytes, parts: list[Part], policy: Policy, *, is_opening: bool) -> int:
+def print_json(data: bytes, parts: list[Part], policy: Policy, *, decodes_records: bool) -> int:
     """Print the parts as one JSON object and return the exit code; raise ProtocolError for malformed bytes."""
     found: dict[str, Any] = {}
     position, faults = 0, list[str]()
@@ -77,15 +77,15 @@ def print_json(data: bytes, parts: list[Part], policy: Policy, *, is_opening: bo
         check_version(part.cls, part.version, ProtocolError)
         message, position = careful.decode(part.cls, data, part.version, position, policy)
         found[part.name] = json_form.to_json(message, part.version, check=False)
-        if is_opening:
-            opened = OpenedRecords(may_end_inside=part.may_end_inside)
-            opened.put(message, found[part.name], part.name if len(parts) > 1 else "")
-            faults += opened.faults
+        if decodes_records:
+            records = RecordsInJson(may_end_inside=part.may_end_inside)
+            records.put(message, found[part.name], part.name if len(parts) > 1 else "")
+            faults += records.faults
         if has_unknown_tags(message):
             click.echo(f"{part.name}: JSON does not contain unknown tagged fields; use --bytes to print them", err=True)
     shown = found if len(parts) > 1 else found[parts[0].name]
     click.echo(json.dumps(shown, indent=2))
-    return conclude(faults, len(data) - position, position)
+    return report_errors(faults, len(data) - position, position)
 
 
 class DecodeOptions(NamedTuple):
@@ -102,18 +102,18 @@ class DecodeOptions(NamedTuple):
         if self.is_request and self.is_response:
             raise UsageError("--request and --response cannot be used together")
         if self.message_name is not None:
-            return [Part("message", by_name(self.message_name), self.need_version())]
+            return [Part("message", by_name(self.message_name), self.required_version())]
         if self.is_response:
             if self.api_name is None:
                 raise UsageError("a response does not contain its API and version: give --api and --version")
-            api, version = by_api_name(self.api_name), self.need_version()
+            api, version = by_api_name(self.api_name), self.required_version()
             header = Part("header", by_name("ResponseHeader"), api.response_header_version(version))
             return [header, Part("body", api.response, version)]
         if self.api_name is not None and not self.is_request:
-            return [Part("message", by_api_name(self.api_name).request, self.need_version())]
+            return [Part("message", by_api_name(self.api_name).request, self.required_version())]
         return self.request_parts(data)
 
-    def need_version(self) -> int:
+    def required_version(self) -> int:
         """Return the given version; raise UsageError if none was given."""
         if self.version is None:
             raise UsageError("the bytes do not contain the version of the message: give --version")

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from kmirror.cli.decoded_parts import Part, conclude
+from kmirror.cli.decoded_parts import Part, report_errors
 from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.state_files import LOG_SUFFIX, file_name
@@ -45,22 +45,22 @@ class FieldRow(NamedTuple):
 class FieldNotes:
     """Collects the fields of one part as `rows`, and errors in its records as `faults`."""
 
-    def __init__(self, part: Part, prefix: str, *, is_opening: bool) -> None:
+    def __init__(self, part: Part, prefix: str, *, decodes_records: bool) -> None:
         self.rows: list[FieldRow] = []
         self.faults: list[str] = []
         self._prefix = prefix
-        self._is_opening = is_opening
+        self._decodes_records = decodes_records
         self._may_end_inside = part.may_end_inside
 
     def __call__(self, start: int, end: int, path: str, value: object) -> None:
         whole = ".".join(name for name in (self._prefix, path) if name)
         inner: tuple[InnerRow, ...] = ()
         # In a KRaft snapshot the field is `unaligned_records`, which may begin inside a batch.
-        if self._is_opening and isinstance(value, memoryview) and path.rpartition(".")[2] == "records":
-            inner = tuple(self._dissected(value, end - len(value), whole))
+        if self._decodes_records and isinstance(value, memoryview) and path.rpartition(".")[2] == "records":
+            inner = tuple(self._batch_rows(value, end - len(value), whole))
         self.rows.append(FieldRow(start, end, whole, value, inner))
 
-    def _dissected(self, data: memoryview, start: int, path: str) -> Iterator[InnerRow]:
+    def _batch_rows(self, data: memoryview, start: int, path: str) -> Iterator[InnerRow]:
         """Yield a row for each field of the batches in `data`, which begins at byte `start` of the message."""
         kind = kind_of(file_name(0, LOG_SUFFIX))
         assert kind is not None, "a segment's name is known"
@@ -79,12 +79,12 @@ class FieldNotes:
                 self.faults.append(f"{path}, byte {begin} of the records: {error.reason}")
 
 
-def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool, is_opening: bool) -> int:
+def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool, decodes_records: bool) -> int:
     """Print one line for each field, up to malformed bytes, and return the exit code; raise ProtocolError for those."""
     position, faults = 0, list[str]()
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
-        notes = FieldNotes(part, part.name if len(parts) > 1 else "", is_opening=is_opening)
+        notes = FieldNotes(part, part.name if len(parts) > 1 else "", decodes_records=decodes_records)
         try:
             _, position = careful.decode(part.cls, data, part.version, position, policy, notes)
         finally:
@@ -94,7 +94,7 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
     if position < len(data):
         rest = FieldRow(position, len(data), "(after the message)", data[position:])
         click.echo(next(lines([rest], as_json=as_json)))
-    return conclude(faults, len(data) - position, position)
+    return report_errors(faults, len(data) - position, position)
 
 
 def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:

@@ -23,10 +23,12 @@ class Part(NamedTuple):
         return self.cls.TYPE != "request"
 
 
-def conclude(faults: Sequence[str], left: int, position: int) -> int:
+def report_errors(faults: Sequence[str], bytes_left: int, position: int) -> int:
     """Report errors of a readable message on stderr, and return the exit code."""
     for fault in faults:
         click.echo(fault, err=True)
-    if left:
-        click.echo(f"{left} byte{'' if left == 1 else 's'} after the message, from byte {position} on", err=True)
-    return int(bool(faults or left))
+    if bytes_left:
+        click.echo(
+            f"{bytes_left} byte{'' if bytes_left == 1 else 's'} after the message, from byte {position} on", err=True
+        )
+    return int(bool(faults or bytes_left))

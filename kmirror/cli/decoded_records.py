@@ -28,7 +28,7 @@ RECORDS: Final = "Records"
 """Field that begins with a batch; UnalignedRecords of a KRaft snapshot may begin inside one."""
 
 
-class OpenedRecords:
+class RecordsInJson:
     """Replaces the base64 of records in a message's JSON by batches; `faults` lists their errors.
 
     With `may_end_inside` the last batch may be truncated.

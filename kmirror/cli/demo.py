@@ -18,7 +18,7 @@ from rich.table import Table
 
 from kmirror.assembly.mirrors import MirrorRow
 from kmirror.cli.commands import CONTEXT
-from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table, that_fits
+from kmirror.cli.screen import add_names, add_numbers, fitting_table, make_console, plain_table
 from kmirror.errors import UsageError
 from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
 from kmirror.kernel.names import counted
@@ -102,11 +102,11 @@ class Screen(Observer):
         self._rows = ()
 
 
-def mirror_table(rows: Sequence[MirrorRow], most: int, width: int) -> RenderableType:
+def mirror_table(rows: Sequence[MirrorRow], rows_max: int, width: int) -> RenderableType:
     """Return the table of `kafka-mirrors.sh --describe`; with more than `most` rows, lagging ones come first."""
     shown = rows
-    if len(rows) > most:
-        shown = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:most]
+    if len(rows) > rows_max:
+        shown = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:rows_max]
 
     def make(is_narrow: bool) -> Table:
         table = plain_table(is_narrow=is_narrow)
@@ -118,12 +118,12 @@ def mirror_table(rows: Sequence[MirrorRow], most: int, width: int) -> Renderable
             table.add_row("demo", row.tp.topic, str(row.tp.partition), *offsets, row.state.name)
         return table
 
-    table = that_fits(make, width)
-    left = len(rows) - len(shown)
-    if not left:
+    table = fitting_table(make, width)
+    hidden = len(rows) - len(shown)
+    if not hidden:
         return table
     known = [row.lag for row in rows if row.lag >= 0]
-    return Group(table, f"… and {left} more" + (f", lag {sum(known)} in all" if len(known) == len(rows) else ""))
+    return Group(table, f"… and {hidden} more" + (f", lag {sum(known)} in all" if len(known) == len(rows) else ""))
 
 
 def failover_table(rows: Sequence[Failover], width: int) -> Table:
@@ -139,7 +139,7 @@ def failover_table(rows: Sequence[Failover], width: int) -> Table:
             table.add_row(row.tp.topic, *map(str, (*cells, row.leader_epoch, row.reset_offset)))
         return table
 
-    return that_fits(make, width)
+    return fitting_table(make, width)
 
 
 def failback_table(rows: Sequence[Failback], width: int) -> Table:
@@ -158,7 +158,7 @@ def failback_table(rows: Sequence[Failback], width: int) -> Table:
             table.add_row(row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, why or "nothing to truncate")
         return table
 
-    return that_fits(make, width)
+    return fitting_table(make, width)
 
 
 def _known(number: int) -> str:

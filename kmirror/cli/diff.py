@@ -18,7 +18,7 @@ import click
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import Output
-from kmirror.cli.refusing import refusing
+from kmirror.cli.usage_errors import as_usage_error
 from kmirror.errors import KmirrorError
 from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import in_words
@@ -57,15 +57,15 @@ def command(
 
     The exit code is 0 if everything is equal, 1 if there is a difference, 2 if the comparison was not possible.
     """
-    with refusing(KmirrorError), Output() as out:
+    with as_usage_error(KmirrorError), Output() as out:
         pairs = pair_folders(left, right, topics=topics or None, internal=internal)
 
-        def tell(found: PartitionResult | Difference) -> None:
+        def on_result(found: PartitionResult | Difference) -> None:
             out.write("".join(f"{line}\n" for line in (json_lines if output == "json" else text_lines)(found)))
 
         with byte_progress("diff", pairs.size) as progress:
             options = CompareOptions(until_lso=until_lso, logical=logical, common=common)
-            result = compare(pairs, options, progress=progress, tell=tell)
+            result = compare(pairs, options, progress=progress, on_result=on_result)
         out.write(json.dumps(summary_json(result)) + "\n" if output == "json" else summary(result))
     return int(not result.is_equal)
 

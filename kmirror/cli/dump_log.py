@@ -83,7 +83,7 @@ def command(given: ParsedOptions) -> int:
         printer: Printer = TextPrinter(out.write, skip_record_metadata=given.has("skip-record-metadata"))
         if given.one_of("output", "text", "json") == "json":
             printer = JsonPrinter(out.write, text=given.has("text"), is_decoded=own is not None)
-        Dump(options, printer, out.complain).run(files)
+        Dump(options, printer, out.write_stderr).run(files)
     return 0
 
 

@@ -88,27 +88,27 @@ def command(
     model = Model(scope, rules_named(rules_name, without, option=option))
     began = time.monotonic()
 
-    def may_go_on(states: int) -> bool:
+    def may_continue(states: int) -> bool:
         return states < max_states and (max_seconds is None or time.monotonic() - began < max_seconds)
 
-    outcome = _on_spark(model, may_go_on, master) if on_spark else explore(model, may_go_on)
+    outcome = _on_spark(model, may_continue, master) if on_spark else explore(model, may_continue)
     seconds = time.monotonic() - began
     story = tell(model, outcome.path) if outcome.path else []
     if output == "json":
-        asked = {"scope": scope_name, "rules": rules_name, "without": list(without), "option": option}
-        click.echo(json.dumps({**asked, **_as_json(outcome, seconds, story)}))
+        options = {"scope": scope_name, "rules": rules_name, "without": list(without), "option": option}
+        click.echo(json.dumps({**options, **_as_json(outcome, seconds, story)}))
     else:
         _print(scope, outcome, seconds, story)
     return EXIT_CODES[outcome.ending]
 
 
-def _on_spark(model: Model, may_go_on: Callable[[int], bool], master: str | None) -> Outcome:
+def _on_spark(model: Model, may_continue: Callable[[int], bool], master: str | None) -> Outcome:
     from kmirror.spark.frontier import explore_on_spark
     from kmirror.spark.sessions import session
 
     spark = session("kmirror explore", master=master, quick_start=True)
     try:
-        return explore_on_spark(spark, model, may_go_on)
+        return explore_on_spark(spark, model, may_continue)
     finally:
         spark.stop()
 
@@ -139,16 +139,16 @@ def _bounds(scope: Scope) -> str:
 
 
 def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[StoryStep]) -> None:
-    for told in story:
-        click.echo("\n".join(draw(told)))
+    for step in story:
+        click.echo("\n".join(draw(step)))
     if story:
         click.echo(f"\n{outcome.anomaly}\n")
-    told_end = {
+    ending_texts = {
         Ending.EXHAUSTED: "complete: every history in this scope was checked, none breaks an invariant",
         Ending.FOUND: f"counter-example: {counted(len(story), 'step')}, the shortest one",
         Ending.BOUND: f"undecided: a limit was reached at depth {outcome.depth}, nothing found so far",
     }
-    click.echo(told_end[outcome.ending])
+    click.echo(ending_texts[outcome.ending])
     click.echo(f"scope {scope.name}: {_bounds(scope)}")
     click.echo(
         f"{counted(outcome.states, 'state')}, "
@@ -168,11 +168,11 @@ def _as_json(outcome: Outcome, seconds: float, story: list[StoryStep]) -> dict[s
         "anomaly": outcome.anomaly,
         "story": [
             {
-                "number": told.number, "text": told.text,
+                "number": step.number, "text": step.text,
                 "clusters": [
-                    {**picture._asdict(), "rows": [row._asdict() for row in picture.rows]} for picture in told.pictures
+                    {**picture._asdict(), "rows": [row._asdict() for row in picture.rows]} for picture in step.pictures
                 ],
             }
-            for told in story
+            for step in story
         ],
     }  # fmt: skip

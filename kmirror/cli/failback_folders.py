@@ -67,34 +67,34 @@ class FolderPreview:
 
     def _of(self, ours: PartitionFolder, theirs: PartitionFolder) -> Removed | Waits:
         ids = [_topic_id(folder) for folder in (ours, theirs)]
-        own, told = (
+        own_state, source_state = (
             None if topic_id is None else states.get(StateKey(self._mirror, topic_id, ours.tp.partition))
             for states, topic_id in zip((self._ours, self._theirs), ids, strict=True)
         )
         outline = _outline(ours)
-        waits = None
-        if told is not None and told.state is not MirrorState.UNKNOWN:
-            waits = waits_for_source(told.state, told.last_mirrored_epoch, outline)
-        if waits is not None and not waits.unless_shared:
-            return waits
+        wait = None
+        if source_state is not None and source_state.state is not MirrorState.UNKNOWN:
+            wait = waits_for_source(source_state.state, source_state.last_mirrored_epoch, outline)
+        if wait is not None and not wait.unless_shared:
+            return wait
         in_ring = self._waits_for_ring(ids[1], ours.tp.partition)
         if in_ring is not None:
-            return waits or in_ring
+            return wait or in_ring
         is_same = ids[0] is not None and ids[0] == ids[1]
         facts = FailbackFacts(
             outline,
             _outline(theirs),
-            None if told is None else max(-1, told.last_mirrored_epoch),
-            max(-1, own.last_mirrored_epoch) if own is not None and is_same else -1,
-            shared_epoch(self._writers(own, 0), self._writers(told, 1)),
+            None if source_state is None else max(-1, source_state.last_mirrored_epoch),
+            max(-1, own_state.last_mirrored_epoch) if own_state is not None and is_same else -1,
+            shared_epoch(self._writers(own_state, 0), self._writers(source_state, 1)),
             _cleaned_offset(ours),
         )
-        if waits is not None and not _takes_markers(ours, facts):
-            return waits
+        if wait is not None and not _takes_markers(ours, facts):
+            return wait
         if facts.depends_on_holes:
             facts = replace(facts, first_hole=_first_hole(ours, outline))
         cut = failback_cut(facts)
-        return removed_by(cut, batches_near(ours, cut))
+        return removed_by(cut, batches_to_check(ours, cut))
 
     def _waits_for_ring(self, topic_id: Uuid | None, partition: int) -> Waits | None:
         """Return the wait of PREPARING if, by the source's states, the destination feeds the source's log; else None
@@ -175,16 +175,16 @@ def _takes_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
     return are_markers((batch for _, batch in iter_batches(folder.segments_from(start))), start, end)
 
 
-def batches_near(folder: PartitionFolder, cut: Cut) -> Iterator[AnyBatch]:
+def batches_to_check(folder: PartitionFolder, cut: Cut) -> Iterator[AnyBatch]:
     """Yield the batches of segments that may be affected; the segments between the two cuts are not read."""
     segments = folder.segments_from(folder.log_start_offset)
     ends = [*(segment.base_offset for segment in segments[1:]), cut.offset + 1]
-    near = [
+    affected = [
         segment
         for segment, end in zip(segments, ends, strict=False)  # The last segment has no end here.
         if segment.base_offset < cut.start or end > cut.offset
     ]
-    for _, batch in iter_batches(near):
+    for _, batch in iter_batches(affected):
         if batch.next_offset > folder.log_start_offset:
             yield batch
 

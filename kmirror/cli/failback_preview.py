@@ -22,8 +22,8 @@ from kmirror.cli.cluster_client import client_of, properties_in
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
 from kmirror.cli.output import Output
-from kmirror.cli.refusing import EXIT_USAGE, refusing
 from kmirror.cli.topic_pattern import topic_matcher
+from kmirror.cli.usage_errors import EXIT_USAGE, as_usage_error
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
@@ -76,7 +76,7 @@ def command(
     a partition would wait until an operator acts, as its line says. It is 2 if this is not known, or not yet known, for
     example while a failover is still ending.
     """
-    with refusing(KmirrorError), Output() as out:
+    with as_usage_error(KmirrorError), Output() as out:
         is_wanted = topic_matcher(topic)
         if folders and (bootstrap_server or source):
             raise UsageError("give either two log folders, or --bootstrap-server and --source")
@@ -87,13 +87,13 @@ def command(
         else:
             if not bootstrap_server or not source:
                 raise UsageError("give --bootstrap-server and --source, or two log folders")
-            here = _admin(bootstrap_server, command_config, "command-config")
-            there = _admin(source, source_config, "source-config")
-            found = asyncio.run(_live(here, there, mirror, is_wanted))
+            destination_admin = _admin(bootstrap_server, command_config, "command-config")
+            source_admin = _admin(source, source_config, "source-config")
+            found = asyncio.run(_preview_clusters(destination_admin, source_admin, mirror, is_wanted))
         if not found:
             raise UsageError(f"no topic that exists on both sides matches {topic!r}: nothing was checked")
-        tell = _json if output == "json" else _text
-        out.write("".join(f"{line}\n" for line in tell(found, with_records=records)))
+        render = _json if output == "json" else _text
+        out.write("".join(f"{line}\n" for line in render(found, with_records=records)))
     return exit_code(found)
 
 
@@ -102,15 +102,17 @@ def _admin(servers: str, config: Path | None, option: str) -> AsyncAdmin:
     return AsyncAdmin(servers, client.configs, security=client.security)
 
 
-async def _live(destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wanted: Callable[[str], bool]) -> Found:
+async def _preview_clusters(
+    destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wanted: Callable[[str], bool]
+) -> Found:
     async with source, destination:
         theirs, ours = await source.topics(), await destination.topics()
         names = [name for name in ours if name in theirs and is_wanted(name) and not name.startswith("__")]
         tps = [TopicPartition(name, index) for name in names for index in ours[name].leaders]
-        there = [tp for tp in sorted(tps) if tp.partition in theirs[tp.topic].leaders]
+        common = [tp for tp in sorted(tps) if tp.partition in theirs[tp.topic].leaders]
         preview = FailbackPreview(mirror, source=source, destination=destination)
-        await preview.load(there)
-        return {tp: await preview.removed(tp) for tp in there}
+        await preview.load(common)
+        return {tp: await preview.removed(tp) for tp in common}
 
 
 def exit_code(found: Found) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 from kmirror import __version__
 from kmirror.admin.client import AsyncAdmin
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.client.remote_cluster import code_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -44,8 +44,8 @@ _KNOWN: Final[Mapping[str, ReleasedFeature]] = {
 async def describe(admin: AsyncAdmin, node_id: int | None, *, as_json: bool) -> int:
     """Print each feature that a broker supports, with its level in the cluster; return 0."""
     if node_id is not None and node_id not in (brokers := await admin.brokers()):
-        up = ", ".join(map(str, sorted(brokers)))
-        raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is not running; running brokers: {up}")
+        running = ", ".join(map(str, sorted(brokers)))
+        raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is not running; running brokers: {running}")
     reply = await admin.ask(ApiVersionsRequest("kmirror", __version__), broker_id=node_id)
     assert isinstance(reply, ApiVersionsResponse), "the answer to its request"
     levels = {row.name: row.max_version_level for row in reply.finalized_features}
@@ -53,8 +53,8 @@ async def describe(admin: AsyncAdmin, node_id: int | None, *, as_json: bool) -> 
     for row in sorted(reply.supported_features, key=lambda row: row.name):
         name, level = row.name, levels.get(row.name, 0)
         if as_json:
-            told = {"feature": name, "supported_min": row.min_version, "supported_max": row.max_version}
-            print(json.dumps({**told, "level": level, "epoch": epoch if epoch >= 0 else None}))
+            fields = {"feature": name, "supported_min": row.min_version, "supported_max": row.max_version}
+            print(json.dumps({**fields, "level": level, "epoch": epoch if epoch >= 0 else None}))
             continue
         print(
             f"Feature: {name:<40}  SupportedMinVersion: {_shown(name, row.min_version):<15}  "
@@ -71,15 +71,15 @@ def _shown(name: str, level: int) -> str:
 def version_mapping(release: str | None) -> Iterator[str]:
     """Yield the lines with the levels that a release is formatted with; raise UsageError for an unknown release."""
     named = METADATA_LEVELS[METADATA_LATEST] if release is None else release
-    level = metadata_of(named)
+    level = metadata_version_of(named)
     yield f"metadata.version={level} ({named})"
     for row in RELEASED:
         yield f"{row.name}={row.level_at(level)}"
 
 
-def dependencies(asked: Iterable[tuple[str, int]]) -> Iterator[str]:
+def dependencies(requested: Iterable[tuple[str, int]]) -> Iterator[str]:
     """Yield the lines with the dependencies of feature levels; raise UsageError for unknown ones."""
-    for name, level in asked:
+    for name, level in requested:
         if name == METADATA_VERSION:
             if level not in METADATA_LEVELS:
                 raise UsageError(f"Unknown metadata.version {level}")
@@ -98,7 +98,7 @@ def dependencies(asked: Iterable[tuple[str, int]]) -> Iterator[str]:
             yield f"    {other}={wanted}" + (f" ({METADATA_LEVELS[wanted]})" if other == METADATA_VERSION else "")
 
 
-def metadata_of(text: str) -> int:
+def metadata_version_of(text: str) -> int:
     """Return the level of metadata.version for a name or a release; raise UsageError for an unknown one."""
     level = metadata_level(text)
     if level is None:
@@ -110,11 +110,11 @@ def metadata_of(text: str) -> int:
 # -- requested levels -------------------------------------------------------------------------
 
 
-def levels_of_release(release: str, how: UpgradeType) -> Levels:
+def levels_of_release(release: str, upgrade_type: UpgradeType) -> Levels:
     """Return the levels that a release is formatted with; an upgrade leaves out those that are 0."""
-    level = metadata_of(release)
+    level = metadata_version_of(release)
     levels = {METADATA_VERSION: level, **{row.name: row.level_at(level) for row in RELEASED}}
-    return {name: value for name, value in levels.items() if value or how is not UpgradeType.UPGRADE}
+    return {name: value for name, value in levels.items() if value or upgrade_type is not UpgradeType.UPGRADE}
 
 
 def parse_level(text: str) -> tuple[str, int]:
@@ -127,7 +127,7 @@ def parse_level(text: str) -> tuple[str, int]:
     return name, int(level)
 
 
-def merged(pairs: Iterable[tuple[str, int]], how: UpgradeType) -> Levels:
+def merge_levels(pairs: Iterable[tuple[str, int]], upgrade_type: UpgradeType) -> Levels:
     """Return the levels by feature; raise UsageError for a repeated feature or an invalid level."""
     levels: Levels = {}
     for name, level in pairs:
@@ -135,7 +135,7 @@ def merged(pairs: Iterable[tuple[str, int]], how: UpgradeType) -> Levels:
             raise UsageError(f"Feature {name} was specified more than once.")
         if not name:
             raise UsageError("Provided feature can not be empty.")
-        if level == 0 and how is UpgradeType.UPGRADE:
+        if level == 0 and upgrade_type is UpgradeType.UPGRADE:
             raise UsageError(
                 "The upgradeType flag should be set to SAFE_DOWNGRADE or UNSAFE_DOWNGRADE when the provided "
                 f"maxVersionLevel:{level} is < 1: use downgrade or disable"
@@ -147,10 +147,10 @@ def merged(pairs: Iterable[tuple[str, int]], how: UpgradeType) -> Levels:
 
 
 async def update(
-    admin: AsyncAdmin, action: str, levels: Levels, how: UpgradeType, *, is_dry: bool, as_json: bool
+    admin: AsyncAdmin, action: str, levels: Levels, upgrade_type: UpgradeType, *, is_dry: bool, as_json: bool
 ) -> int:
     """Let the cluster change levels, all or none, and print each result; return 1 if one was refused."""
-    rows = [FeatureUpdateKey(name, level, upgrade_type=how) for name, level in levels.items()]
+    rows = [FeatureUpdateKey(name, level, upgrade_type=upgrade_type) for name, level in levels.items()]
     reply = await admin.order(UpdateFeaturesRequest(feature_updates=rows, validate_only=is_dry))
     assert isinstance(reply, UpdateFeaturesResponse), "the answer to its request"
     errors: dict[str, tuple[int, str | None]] = {
@@ -163,7 +163,7 @@ async def update(
         failed += bool(code)
         print(_outcome(action, name, levels[name], why, is_dry=is_dry, as_json=as_json))
     if failed:
-        complain(f"{failed} out of {len(levels)} operation(s) failed.\n")
+        write_stderr(f"{failed} out of {len(levels)} operation(s) failed.\n")
     return int(bool(failed))
 
 

@@ -16,26 +16,26 @@ from typing import Final
 import click
 
 from kmirror.admin.client import checked_servers
-from kmirror.cli.cluster_client import client_of, open_admin, properties_of
+from kmirror.cli.cluster_client import client_of, open_admin, option_properties
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.feature_actions import (
     Levels,
     dependencies,
     describe,
     levels_of_release,
-    merged,
-    metadata_of,
+    merge_levels,
+    metadata_version_of,
     parse_level,
     update,
     version_mapping,
 )
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.errors import KafkaError, UsageError
 from kmirror.spec.features import METADATA_VERSION
 from kmirror.spec.wire_values import UpgradeType
 
-OF_ALL: Final = ("bootstrap-server", "command-config")
+COMMON_OPTIONS: Final = ("bootstrap-server", "command-config")
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "describe": ("node-id", "output"),
     "upgrade": ("metadata", "release-version", "feature", "dry-run", "output"),
@@ -44,7 +44,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "version-mapping": ("release-version",),
     "feature-dependencies": ("feature",),
 }
-"""Command to its options, in addition to OF_ALL."""
+"""Command to its options, in addition to COMMON_OPTIONS."""
 OPTIONS = (
     OptionRow(("bootstrap-server",), "Brokers of the cluster.", "SERVER,SERVER..."),
     OptionRow(("command-config",), "Properties file for this command's client.", "FILE"),
@@ -82,7 +82,7 @@ def command(given: ParsedOptions) -> int:
         try:
             return asyncio.run(_at_cluster(given, action, as_json=as_json))
         except KafkaError as error:
-            complain(f"{error}\n")
+            write_stderr(f"{error}\n")
             return 1
     print("".join(f"{line}\n" for line in lines), end="")
     return 0
@@ -98,7 +98,7 @@ def _action(given: ParsedOptions) -> str:
     if more:
         raise UsageError(f"unrecognized arguments: '{' '.join(more)}'")
     for row in OPTIONS:
-        if given.has(row.names[0]) and row.names[0] not in (*OF_ALL, *COMMANDS[action]):
+        if given.has(row.names[0]) and row.names[0] not in (*COMMON_OPTIONS, *COMMANDS[action]):
             raise UsageError(f"--{row.names[0]} is not for {action}")
     return action
 
@@ -107,40 +107,40 @@ async def _at_cluster(given: ParsedOptions, action: str, *, as_json: bool) -> in
     if not given.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
     servers = checked_servers(given.text("bootstrap-server", ""))
-    client = client_of(properties_of(given, "command-config"))
+    client = client_of(option_properties(given, "command-config"))
     if action == "describe":
         node_id = given.number("node-id", 0) if given.has("node-id") else None
         if node_id is not None and node_id < 0:
             raise UsageError(f"Invalid node id {node_id}: must be non-negative.")
         async with open_admin(servers, client) as admin:
             return await describe(admin, node_id, as_json=as_json)
-    how = _how(given, action)
-    levels = _levels(given, action, how, as_json=as_json)
+    upgrade_type = _upgrade_type(given, action)
+    levels = _levels(given, action, upgrade_type, as_json=as_json)
     async with open_admin(servers, client) as admin:
-        return await update(admin, action, levels, how, is_dry=given.has("dry-run"), as_json=as_json)
+        return await update(admin, action, levels, upgrade_type, is_dry=given.has("dry-run"), as_json=as_json)
 
 
-def _how(given: ParsedOptions, action: str) -> UpgradeType:
+def _upgrade_type(given: ParsedOptions, action: str) -> UpgradeType:
     if action == "upgrade":
         return UpgradeType.UPGRADE
     return UpgradeType.UNSAFE_DOWNGRADE if given.has("unsafe") else UpgradeType.SAFE_DOWNGRADE
 
 
-def _levels(given: ParsedOptions, action: str, how: UpgradeType, *, as_json: bool) -> Levels:
+def _levels(given: ParsedOptions, action: str, upgrade_type: UpgradeType, *, as_json: bool) -> Levels:
     features = given.values("feature")
     if action == "disable":
-        levels = merged(((name, 0) for name in features), how)
+        levels = merge_levels(((name, 0) for name in features), upgrade_type)
     elif given.has("release-version"):
         if given.has("metadata", "feature"):
             raise UsageError("Can not specify `release-version` with other feature flags.")
-        levels = levels_of_release(given.text("release-version", ""), how)
+        levels = levels_of_release(given.text("release-version", ""), upgrade_type)
     else:
         named = list(map(parse_level, features))
         if given.has("metadata"):
             warned = " `metadata` flag is deprecated and may be removed in a future release."
-            complain(f"{warned}\n") if as_json else print(warned)
-            named = [(METADATA_VERSION, metadata_of(given.text("metadata", ""))), *named]
-        levels = merged(named, how)
+            write_stderr(f"{warned}\n") if as_json else print(warned)
+            named = [(METADATA_VERSION, metadata_version_of(given.text("metadata", ""))), *named]
+        levels = merge_levels(named, upgrade_type)
     if not levels:
         raise UsageError(f"You must specify at least one feature to {action}")
     return levels

@@ -13,9 +13,9 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.fuzz_client import ClientOptions, client_options, fuzz_client, replay_client
-from kmirror.cli.fuzz_options import NAMES, target_options, wanted_by
-from kmirror.cli.fuzz_watch import EXIT_FINDINGS, Watch
-from kmirror.cli.output import complain
+from kmirror.cli.fuzz_display import EXIT_FINDINGS, CampaignDisplay
+from kmirror.cli.fuzz_options import TARGET_OPTIONS, target_options, target_settings
+from kmirror.cli.output import write_stderr
 from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.fuzz.campaign import Campaign, Tally
@@ -73,7 +73,7 @@ def command(
     if is_list:
         return _list(output)
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    wanted = wanted_by(drawn, **{name: others.pop(name) for name in NAMES})
+    wanted = target_settings(drawn, **{name: others.pop(name) for name in TARGET_OPTIONS})
     client = ClientOptions(
         bootstrap_server=wanted.bootstrap_server, owns_host=wanted.owns_host, shrinks=not no_shrink, **others
     )
@@ -84,34 +84,34 @@ def command(
     if target is None:
         raise click.UsageError("give a TARGET; --list shows them")
     seconds = None if minutes is None else minutes * 60
-    watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
+    display = CampaignDisplay(target, corpus, frames, seconds, is_text=output == "text")
     if target == NAME:
         if jobs > 1 or on_spark or feedback or coverage or wanted.messages:
             raise click.UsageError(
                 "the target client does not support --jobs, --spark, --feedback, --coverage and --message"
             )
-        return fuzz_client(watch, client, drawn, output, frames=frames, seconds=seconds)
+        return fuzz_client(display, client, drawn, output, frames=frames, seconds=seconds)
     if jobs > 1 or on_spark:
         if frames is None or feedback or coverage:
             raise click.UsageError("--jobs and --spark need --frames, and cannot be used with --feedback or --coverage")
         parts = pieces(target, wanted, frames, shrinks=not no_shrink)
-        _in_pieces(watch, parts, jobs, on_spark=on_spark, master=master)
+        _in_pieces(display, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
         from kmirror.fuzz.coverage import run
 
-        watch.follow(run(target, wanted, frames=frames, seconds=seconds))
+        display.show(run(target, wanted, frames=frames, seconds=seconds))
     else:
         opened, source = open_target(target, wanted)
         with closing(opened):
             for remark in opened.remarks:
-                complain(f"kmirror: {remark}\n")
-            campaign = Campaign(opened, source, feedback, not no_shrink, watch.found)
-            watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
-    _tell(target, wanted, watch.tally, output)
-    return watch.exit_code
+                write_stderr(f"kmirror: {remark}\n")
+            campaign = Campaign(opened, source, feedback, not no_shrink, display.add_finding)
+            display.show(campaign.run(frames=frames, seconds=seconds), campaign.tally)
+    _print_summary(target, wanted, display.tally, output)
+    return display.exit_code
 
 
-def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:
+def _in_pieces(display: CampaignDisplay, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:
     """Distribute the campaign over processes, or over Spark's executors."""
     if on_spark:
         from kmirror.cli.spark_session import spark_session
@@ -121,13 +121,13 @@ def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, m
         from kmirror.spark.fuzzing import fuzz  # Arrow is installed with Spark.
 
         with spark_session("kmirror fuzz", master=master, remote=None, configs={}) as spark:
-            watch.follow(fuzz(spark, parts))
+            display.show(fuzz(spark, parts))
         return
     with in_processes(run_piece, parts, jobs) as rows:
-        watch.follow(joined(rows))
+        display.show(joined(rows))
 
 
-def _tell(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
+def _print_summary(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(_as_json(target, wanted, tally)))
         return
@@ -181,8 +181,8 @@ def _as_json(target: str, wanted: Wanted, tally: Tally) -> dict[str, Any]:
 
 def _list(output: str) -> int:
     if output == "json":
-        told = {"targets": list(map(_row, TARGETS)), "profiles": list(map(_row, PROFILES))}
-        click.echo(json.dumps(told))
+        rows = {"targets": list(map(_row, TARGETS)), "profiles": list(map(_row, PROFILES))}
+        click.echo(json.dumps(rows))
         return 0
     for row in TARGETS:
         click.echo(f"{row.name:20} {row.about}")
@@ -199,11 +199,11 @@ def _row(row: TargetRow | Profile) -> dict[str, str]:
 def _replay(path: Path, wanted: Wanted, client: ClientOptions, output: str) -> int:
     finding = load(path)
     wanted = replace(wanted, seed=finding.seed)
-    again = replay_client(finding, client) if finding.target == NAME else try_again(finding, wanted)
+    fault = replay_client(finding, client) if finding.target == NAME else try_again(finding, wanted)
     if output == "json":
-        click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
-    elif again is None:
-        complain(f"{finding.line}: not seen again\n")
+        click.echo(json.dumps({"again": fault is not None, "told": None if fault is None else fault.told}))
+    elif fault is None:
+        write_stderr(f"{finding.line}: not seen again\n")
     else:
-        click.echo(f"{finding.line}\nexpected: {finding.expected}\nnow: {again}")
-    return 0 if again is None else EXIT_FINDINGS
+        click.echo(f"{finding.line}\nexpected: {finding.expected}\nnow: {fault}")
+    return 0 if fault is None else EXIT_FINDINGS

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 import click
 
-from kmirror.cli.fuzz_watch import EXIT_STOPPED, Watch
-from kmirror.cli.output import complain
+from kmirror.cli.fuzz_display import EXIT_STOPPED, CampaignDisplay
+from kmirror.cli.output import write_stderr
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.cli.serve import Signals
 from kmirror.errors import UsageError
@@ -41,7 +41,7 @@ from kmirror.fuzz.findings import Fault, Finding, to_json
 from kmirror.proxy.proxy import HOST, PORT_MAX, Proxy
 
 C = TypeVar("C", bound=Callable[..., Any])
-LOOK_EVERY_S = 0.25
+POLL_INTERVAL_S = 0.25
 _OPTIONS = (
     click.option("--client", metavar="WORDS", help="Command of the client; {bootstrap} is replaced by the address."),
     click.option("--listen", metavar="[HOST:]PORT", help="Address for clients; default: a free port of 127.0.0.1."),
@@ -119,26 +119,34 @@ def _address(listen: str | None) -> tuple[str, int]:
 
 
 def fuzz_client(
-    watch: Watch, options: ClientOptions, seed: int, output: str, *, frames: int | None, seconds: float | None
+    display: CampaignDisplay,
+    options: ClientOptions,
+    seed: int,
+    output: str,
+    *,
+    frames: int | None,
+    seconds: float | None,
 ) -> int:
     """Fuzz a client, and print the results; return the exit code."""
     door = Door()
     if options.client is None:
         with _front(options, door) as front:
-            served = _Served(door, front, seed, options.late, frames=frames, seconds=seconds)
-            is_stopped = served.run(output)
-        _tell(served.tally, seed, output)
+            port = _ClientPort(door, front, seed, options.late, frames=frames, seconds=seconds)
+            is_stopped = port.run(output)
+        _print_summary(port.tally, seed, output)
         return EXIT_STOPPED if is_stopped else 0
     with _front(options, door) as front:
-        campaign = ClientCampaign(options.program, front, door, seed, shrinks=options.shrinks, on_finding=watch.found)
-        with _ended_by_sigterm():
-            watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
-    _tell(campaign.tally, seed, output)
-    return watch.exit_code
+        campaign = ClientCampaign(
+            options.program, front, door, seed, shrinks=options.shrinks, on_finding=display.add_finding
+        )
+        with _sigterm_as_interrupt():
+            display.show(campaign.run(frames=frames, seconds=seconds), campaign.tally)
+    _print_summary(campaign.tally, seed, output)
+    return display.exit_code
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
+def _sigterm_as_interrupt() -> Iterator[None]:
     """Let SIGTERM end like Ctrl-C: the client's program is ended, and a summary is printed."""
     former = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -159,7 +167,7 @@ def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
         return campaign.play(entries_of(finding), REPLAY_TRIES)
 
 
-class _Served:
+class _ClientPort:
     """A port that serves any client; each link is a session."""
 
     def __init__(
@@ -180,10 +188,10 @@ class _Served:
         signals = Signals()
         with signals.caught():
             servers = self._front.bootstrap_servers
-            said = {"bootstrap_servers": servers, "seed": self._seed}
-            click.echo(json.dumps(said) if output == "json" else f"bootstrap.servers={servers}")
+            fields = {"bootstrap_servers": servers, "seed": self._seed}
+            click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={servers}")
             began = time.monotonic()
-            while not signals.ending.wait(LOOK_EVERY_S) and not self._is_done(time.monotonic() - began):
+            while not signals.ending.wait(POLL_INTERVAL_S) and not self._is_done(time.monotonic() - began):
                 pass
         for session in list(self._open.values()):
             self._end(session)
@@ -210,14 +218,14 @@ class _Served:
         self.tally.add(session)
         last = session.last
         if last is not None and last.story:
-            told = f"{last.entry} ({', '.join(last.story)}), then {last.next.value}"
-            complain(f"kmirror: link {session.number} of seed {self._seed}: {told}\n")
+            text = f"{last.entry} ({', '.join(last.story)}), then {last.next.value}"
+            write_stderr(f"kmirror: link {session.number} of seed {self._seed}: {text}\n")
 
 
 # -- the end --------------------------------------------------------------------------------------
 
 
-def _tell(tally: ClientTally, seed: int, output: str) -> None:
+def _print_summary(tally: ClientTally, seed: int, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(_as_json(tally, seed)))
         return

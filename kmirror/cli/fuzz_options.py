@@ -39,19 +39,21 @@ _OPTIONS = (
         "--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Folder of Kafka's jars, for its reader."
     ),
 )  # fmt: skip
-NAMES = ("messages", "machines", "profile", "recorded", "bootstrap_server", "owns_host", "command", "readers",
+TARGET_OPTIONS = ("messages", "machines", "profile", "recorded", "bootstrap_server", "owns_host", "command", "readers",
          "kafka_jars")  # fmt: skip
 """Argument names of these options."""
 
 
 def target_options(command: C) -> C:
-    """Add the options of `wanted_by` to a command."""
+    """Add the options of `target_settings` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def wanted_by(seed: int, *, command: str | None, readers: str | None, recorded: Path | None, **others: Any) -> Wanted:
+def target_settings(
+    seed: int, *, command: str | None, readers: str | None, recorded: Path | None, **others: Any
+) -> Wanted:
     """Return the settings given by the options; raise UsageError for a record without requests."""
     return Wanted(
         seed=seed, command=tuple(shlex.split(command or "")), readers=tuple(filter(None, (readers or "").split(","))),

@@ -42,9 +42,9 @@ class JournalFiles:
         self._files[process] = file
 
         def write(data: bytes) -> None:
-            left = memoryview(data)
-            while left:
-                left = left[file.write(left) :]
+            remaining = memoryview(data)
+            while remaining:
+                remaining = remaining[file.write(remaining) :]
 
         return write
 

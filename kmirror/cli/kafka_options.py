@@ -40,9 +40,9 @@ class OptionRow:
     def as_click(self) -> click.Option:
         """Return the option for click's help."""
         shown = f"[{self.metavar}]" if self.is_optional else self.metavar
-        spelled = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
+        flags = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
         kind = click.Path() if self.metavar.startswith("FILE") else None  # Lets a shell complete the word.
-        return click.Option(spelled, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
+        return click.Option(flags, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
 
 
 HELP: Final = OptionRow(("help", "h"), "Show this message.")
@@ -90,36 +90,36 @@ class ParsedOptions:
 def read(line: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
     """Return the parsed command line; raise UsageError for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
-    left = deque(line)
+    remaining = deque(line)
     found: list[tuple[str, str | None]] = []
     words: list[str] = []
-    while left:
-        word = left.popleft()
+    while remaining:
+        word = remaining.popleft()
         if word == "--":
             break
         if not _is_option(word):
             words.append(word)
             continue
-        name, value = _taken_apart(word, table)
+        name, value = _name_and_value(word, table)
         row = table.get(name)
         if row is None:
             near = [known for known in table if known.startswith(name)] or get_close_matches(name, table, 1)
             hint = f"did you mean --{' or --'.join(near)}?" if near else "--help shows all"
             raise UsageError(f"there is no option {word.partition('=')[0]}; {hint}")
-        if not row.metavar or (value is None and row.is_optional and (not left or _is_option(left[0]))):
+        if not row.metavar or (value is None and row.is_optional and (not remaining or _is_option(remaining[0]))):
             found.append((row.names[0], None))
             continue
-        if value is None and not left:
+        if value is None and not remaining:
             raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
-        found.append((row.names[0], left.popleft() if value is None else value))
-    return ParsedOptions(found, (*words, *left))
+        found.append((row.names[0], remaining.popleft() if value is None else value))
+    return ParsedOptions(found, (*words, *remaining))
 
 
 def _is_option(word: str) -> bool:
     return len(word) > 1 and word.startswith("-")
 
 
-def _taken_apart(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | None]:
+def _name_and_value(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | None]:
     """Return name and value of a word such as --name, -name=value, or -nvalue if n alone is a name."""
     bare = word[2:] if word.startswith("--") else word[1:]
     name, equals, value = bare.partition("=")

@@ -25,7 +25,7 @@ class NamedListener(NamedTuple):
 def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedListener]:
     """Return the entries of a key; raise UsageError for an invalid one."""
     found = []
-    for entry in entries(pairs, key):
+    for entry in list_entries(pairs, key):
         parts = _LISTENER.fullmatch(entry)
         if parts is None or int(parts["port"]) > PORT_MAX:
             raise UsageError(f"{path}: {key}: {entry!r} is not a listener, such as PLAINTEXT://localhost:9092")
@@ -33,11 +33,11 @@ def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedLi
     return found
 
 
-def controller_names(pairs: Mapping[str, str]) -> list[str]:
+def controller_listener_names(pairs: Mapping[str, str]) -> list[str]:
     """Return the names of the controller's listeners."""
-    return entries(pairs, "controller.listener.names")
+    return list_entries(pairs, "controller.listener.names")
 
 
-def entries(pairs: Mapping[str, str], key: str) -> list[str]:
+def list_entries(pairs: Mapping[str, str], key: str) -> list[str]:
     """Return the non-empty entries of a list."""
     return [entry for entry in entries_of(pairs.get(key, "")) if entry]

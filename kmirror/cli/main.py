@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kmirror.cli.commands import COMMANDS, CommandRow
-from kmirror.cli.output import complain
-from kmirror.cli.quick_start import collect_rarely, run_quickly
+from kmirror.cli.output import write_stderr
+from kmirror.cli.quick_start import relax_gc, run_without_click
 from kmirror.errors import KmirrorError
 
 EXIT_FAILED = 1
@@ -29,14 +29,14 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
         _fail("kmirror needs assertions: run it without -O and without PYTHONOPTIMIZE")
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        outcome = run_quickly(words)
+        outcome = run_without_click(words)
         if outcome is None:
             from kmirror.cli.group import run_with_click  # Importing click takes longer than some commands.
 
-            collect_rarely()
+            relax_gc()
             outcome = run_with_click(words, rows)
     except KeyboardInterrupt as interrupt:
-        _tell_interrupt(str(interrupt))
+        _report_interrupt(str(interrupt))
         outcome = EXIT_INTERRUPTED
     except BrokenPipeError:
         outcome = EXIT_FAILED  # The reader closed the pipe, as `head` does: end quietly.
@@ -45,12 +45,12 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
     sys.exit(outcome)
 
 
-def _tell_interrupt(kept: str) -> None:
+def _report_interrupt(location: str) -> None:
     # A terminal echoes ^C without ending the line.
-    begin = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""
-    complain(f"{begin}kmirror: interrupted{f'; {kept}' if kept else ''}\n")
+    line_break = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""
+    write_stderr(f"{line_break}kmirror: interrupted{f'; {location}' if location else ''}\n")
 
 
 def _fail(message: str) -> NoReturn:
-    complain(f"kmirror: {message}\n")
+    write_stderr(f"kmirror: {message}\n")
     sys.exit(EXIT_FAILED)

@@ -35,7 +35,7 @@ from kmirror.cli.mirror_tables import (
     outcome_json,
     reasons,
 )
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.client.remote_cluster import code_of
 from kmirror.errors import KafkaError, UsageError
@@ -68,7 +68,7 @@ NEEDS_TOPIC: Final = {
     "pause": "pausing topic(s) of a mirror",
     "resume": "resuming topic(s) of a mirror",
 }
-DONE: Final = {
+RESULT_TEXTS: Final = {
     "add": "Added {count} topic(s) to mirror {mirror}: [{topics}]",
     "remove": "Removed {count} topic(s) from mirror {mirror}: [{topics}]",
     "pause": "Paused mirroring for {count} topic(s) in mirror {mirror}: [{topics}]",
@@ -77,7 +77,7 @@ DONE: Final = {
     "delete": "Deleted mirror {mirror}",
     "alter": "Completed updating config for mirror {mirror}.",
 }
-WOULD: Final = {
+DRY_RUN_TEXTS: Final = {
     "add": "Would add {count} topic(s) to mirror {mirror}: [{topics}]",
     "remove": "Would remove {count} topic(s) from mirror {mirror}: [{topics}]",
     "pause": "Would pause mirroring for {count} topic(s) in mirror {mirror}: [{topics}]",
@@ -87,12 +87,12 @@ WOULD: Final = {
     "alter": "Would update configs [{configs}] of mirror {mirror}",
 }
 FOLLOWING: Final = (MirrorState.UNKNOWN, MirrorState.PREPARING, MirrorState.MIRRORING)
-CHANGED: Final[Mapping[str, Callable[[str, Iterable[str]], Message]]] = {
+TOPIC_REQUESTS: Final[Mapping[str, Callable[[str, Iterable[str]], Message]]] = {
     "remove": removing_topics,
     "pause": pausing_topics,
     "resume": resuming_topics,
 }
-CONCERNED: Final[Mapping[str, Collection[MirrorState]]] = {
+APPLICABLE_STATES: Final[Mapping[str, Collection[MirrorState]]] = {
     "remove": tuple(state for state in MirrorState if state is not MirrorState.STOPPED),
     "pause": FOLLOWING,
     "resume": (MirrorState.PAUSING, MirrorState.PAUSED),
@@ -118,18 +118,18 @@ class Task:
     """A topic, or a pattern for whole names; empty for all."""
     configs: Mapping[str, str] | None = None
     replication_factor: int | None = None
-    watched_every_s: float | None = None
+    watch_interval_s: float | None = None
     is_dry: bool = False
     as_json: bool = False
 
 
-async def carry_out(task: Task) -> int:
+async def run_task(task: Task) -> int:
     """Carry out the task, print the result, and return the exit code.
 
     Raise KafkaError if it is refused or no broker responds.
     """
     async with open_admin(task.servers, task.client) as admin:
-        return await _HOW[task.action](admin, task)
+        return await _HANDLERS[task.action](admin, task)
 
 
 def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
@@ -147,7 +147,7 @@ async def _list(admin: AsyncAdmin, task: Task) -> int:
     listings = [row for row in await list_mirrors(admin) if task.mirror in ("", row.name)]
     print((list_json if task.as_json else list_table)(listings), end="")
     if not task.as_json:
-        complain("".join(f"{row.name} warning: {row.warning}\n" for row in listings if row.warning))
+        write_stderr("".join(f"{row.name} warning: {row.warning}\n" for row in listings if row.warning))
     return 0
 
 
@@ -156,14 +156,14 @@ async def _describe(admin: AsyncAdmin, task: Task) -> int:
     while True:
         every = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
         mirrors = {name: described.only(is_wanted) for name, described in every.items()}
-        if task.watched_every_s is not None and not task.as_json and sys.stdout.isatty():
+        if task.watch_interval_s is not None and not task.as_json and sys.stdout.isatty():
             print(CLEAR_SCREEN, end="")
         print((describe_json if task.as_json else describe_table)(mirrors), end="", flush=True)
         if not task.as_json:
-            complain(reasons(mirrors))
-        if task.watched_every_s is None:
+            write_stderr(reasons(mirrors))
+        if task.watch_interval_s is None:
             return 0
-        await asyncio.sleep(task.watched_every_s)
+        await asyncio.sleep(task.watch_interval_s)
 
 
 async def _explain(admin: AsyncAdmin, task: Task) -> int:
@@ -180,21 +180,21 @@ async def _explain(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _create(admin: AsyncAdmin, task: Task) -> int:
-    return await _order(admin, task, creating(task.mirror, "", task.configs or {}))
+    return await _send_order(admin, task, creating(task.mirror, "", task.configs or {}))
 
 
 async def _alter(admin: AsyncAdmin, task: Task) -> int:
-    return await _order(admin, task, altering(task.mirror, task.configs or {}))
+    return await _send_order(admin, task, altering(task.mirror, task.configs or {}))
 
 
 async def _delete(admin: AsyncAdmin, task: Task) -> int:
-    return await _order(admin, task, deleting(task.mirror))
+    return await _send_order(admin, task, deleting(task.mirror))
 
 
-async def _order(admin: AsyncAdmin, task: Task, request: Message) -> int:
+async def _send_order(admin: AsyncAdmin, task: Task, request: Message) -> int:
     if not task.is_dry:
         _check(await asked_of_mirrors(admin, request, changes=True))
-    _tell(task, None)
+    _print_result(task, None)
     return 0
 
 
@@ -208,12 +208,12 @@ def _check(reply: Message) -> dict[str, str]:
     return refused
 
 
-def _tell(task: Task, topics: Sequence[str] | None, refused: Mapping[str, str] | None = None) -> None:
+def _print_result(task: Task, topics: Sequence[str] | None, refused: Mapping[str, str] | None = None) -> None:
     if task.as_json:
         print(outcome_json(task.action, task.mirror, topics, refused or {}, is_dry=task.is_dry), end="")
         return
     named = topics or ()
-    text = (WOULD if task.is_dry else DONE)[task.action]
+    text = (DRY_RUN_TEXTS if task.is_dry else RESULT_TEXTS)[task.action]
     # The values may be secrets.
     configs = ", ".join(task.configs or ())
     print(text.format(count=len(named), mirror=task.mirror, topics=", ".join(named), configs=configs))
@@ -246,17 +246,17 @@ async def _add(admin: AsyncAdmin, task: Task) -> int:
 async def _change(admin: AsyncAdmin, task: Task) -> int:
     listing = await _listing(admin, task.mirror)
     described = (await describe_mirrors(admin, [task.mirror]))[task.mirror]
-    topics = _concerned(task, described)
+    topics = _matching_topics(task, described)
     hidden = listing.topic_count - len(described.topics)
     if task.action != "remove":
         hidden += len(described.undescribed_topics)
     if hidden > 0 and topics != [task.topic]:
         what = counted(hidden, "topic")
-        complain(f"{what} of mirror {task.mirror} cannot be matched because it has no leader: give its full name\n")
-    return await _change_topics(admin, task, topics, CHANGED[task.action](task.mirror, topics))
+        write_stderr(f"{what} of mirror {task.mirror} cannot be matched because it has no leader: give its full name\n")
+    return await _change_topics(admin, task, topics, TOPIC_REQUESTS[task.action](task.mirror, topics))
 
 
-def _concerned(task: Task, described: Description) -> list[str]:
+def _matching_topics(task: Task, described: Description) -> list[str]:
     """Return the named topic, or those that a pattern matches; raise KafkaError if it matches none.
 
     A name that no broker describes is left to the cluster. The state of a topic without a leader is not known, so a
@@ -268,7 +268,7 @@ def _concerned(task: Task, described: Description) -> list[str]:
         return [task.topic]
     if not matched.topics:
         raise _no_match(task.topic)
-    found = {row.tp.topic for row in matched.rows if row.state in CONCERNED[task.action]}
+    found = {row.tp.topic for row in matched.rows if row.state in APPLICABLE_STATES[task.action]}
     return sorted(found.union(matched.undescribed_topics) if task.action == "remove" else found)
 
 
@@ -276,9 +276,9 @@ async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], r
     refused: dict[str, str] = {}
     if topics and not task.is_dry:
         refused = _check(await asked_of_mirrors(admin, request, changes=True))
-    _tell(task, [topic for topic in topics if topic not in refused], refused)
+    _print_result(task, [topic for topic in topics if topic not in refused], refused)
     for topic, why in refused.items():
-        complain(f"Error while executing mirror command : topic {topic}: {why}\n")
+        write_stderr(f"Error while executing mirror command : topic {topic}: {why}\n")
     return int(bool(refused))
 
 
@@ -300,7 +300,7 @@ async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicI
                 "a pattern needs a connection from here to the source: give --mirror-config, or one topic's full name"
             )
             raise KafkaError(error.code, f"the source does not respond: {error}; {advice}") from None
-        complain(f"source unreachable from here ({error}): the topic is added without the source's topic id\n")
+        write_stderr(f"source unreachable from here ({error}): the topic is added without the source's topic id\n")
         return None
 
 
@@ -309,8 +309,8 @@ async def _create_topics(
 ) -> None:
     """Create the topics that the destination lacks, with the given number of replicas."""
     assert task.replication_factor is not None, "the caller looked"
-    there = await admin.topics()
-    new = {name: topic for name, topic in topics.items() if name not in there}
+    existing = await admin.topics()
+    new = {name: topic for name, topic in topics.items() if name not in existing}
     if not new:
         return
     if any(topic.topic_id == Uuid.ZERO for topic in new.values()) and not listing.source_cluster_id:
@@ -346,7 +346,7 @@ def _no_match(pattern: str) -> KafkaError:
     return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No topics matching pattern '{pattern}' found")
 
 
-_HOW: Final[Mapping[str, Callable[[AsyncAdmin, Task], Awaitable[int]]]] = {
+_HANDLERS: Final[Mapping[str, Callable[[AsyncAdmin, Task], Awaitable[int]]]] = {
     "add": _add,
     "alter": _alter,
     "create": _create,

@@ -15,8 +15,8 @@ DESCRIBE_WIDTHS = (30, 40, 10, 15, 18, 10, 12)
 DESCRIBE_HEADINGS = ("MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", "STATE")
 FILTER_WIDTHS = (6, 60, 8, 1)
 FILTER_HEADINGS = ("KIND", "NAME", "MIRRORED", "WHY")
-OF_PARTITIONS = ("partition", "source_offset", "destination_offset", "lag", "state", "last_mirrored_epoch")
-NOT_THERE = "the topic does not exist yet, or you are not authorized to describe it"
+PARTITION_FIELDS = ("partition", "source_offset", "destination_offset", "lag", "state", "last_mirrored_epoch")
+TOPIC_NOT_FOUND = "the topic does not exist yet, or you are not authorized to describe it"
 UNKNOWN = "-"
 ELLIPSIS = "..."
 
@@ -63,7 +63,7 @@ def _reasons(described: Description) -> Iterator[str]:
     if described.warning:
         yield f"warning: {described.warning}"
     for topic in described.topics_without_rows:
-        yield f"{topic}: {NOT_THERE}"
+        yield f"{topic}: {TOPIC_NOT_FOUND}"
     for row in described.rows:
         if row.reason:
             yield f"{row.tp}: {row.state.name}: {row.reason}"
@@ -92,11 +92,11 @@ def describe_json(mirrors: Mapping[str, Description]) -> str:
     return "".join(
         _line(mirror=mirror, **values, mirror_reason=described.reason or None, warning=described.warning or None)
         for mirror, described in mirrors.items()
-        for values in _described(described)
+        for values in _partition_fields(described)
     )
 
 
-def _described(mirror: Description) -> Iterator[dict[str, object]]:
+def _partition_fields(mirror: Description) -> Iterator[dict[str, object]]:
     for row in mirror.rows:
         yield {
             "topic": row.tp.topic,
@@ -109,9 +109,9 @@ def _described(mirror: Description) -> Iterator[dict[str, object]]:
             "reason": row.reason or None,
         }
     for topic in mirror.topics_without_rows:
-        yield {"topic": topic, **dict.fromkeys(OF_PARTITIONS), "reason": NOT_THERE}
+        yield {"topic": topic, **dict.fromkeys(PARTITION_FIELDS), "reason": TOPIC_NOT_FOUND}
     if (mirror.reason or mirror.warning) and not mirror.topics:
-        yield dict.fromkeys(("topic", *OF_PARTITIONS, "reason"))
+        yield dict.fromkeys(("topic", *PARTITION_FIELDS, "reason"))
 
 
 def filter_rows(found: Explanation) -> list[tuple[str, str, Verdict]]:

@@ -15,14 +15,14 @@ import asyncio
 import click
 
 from kmirror.admin.client import checked_servers
-from kmirror.cli.cluster_client import client_of, properties_of
+from kmirror.cli.cluster_client import client_of, option_properties
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
-from kmirror.cli.mirror_actions import ACTIONS, EVERY_TOPIC, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
-from kmirror.cli.output import complain
+from kmirror.cli.mirror_actions import ACTIONS, EVERY_TOPIC, NEEDS_CONFIG, NEEDS_TOPIC, Task, run_task
+from kmirror.cli.output import write_stderr
 from kmirror.errors import KafkaError, UsageError
 
-WATCHED_EVERY_S = 2.0
+WATCH_INTERVAL_S = 2.0
 SHORT_MAX = 2**15 - 1
 
 OPTIONS = (
@@ -46,7 +46,7 @@ OPTIONS = (
     OptionRow(("resume",), "Continue paused topics: --mirror, --topic."),
     OptionRow(("topic",), "A topic, or a regular expression for whole names, such as 'test-.*'.", "TOPIC"),
     OptionRow(("dry-run",), "Show what would be done, without doing it."),
-    OptionRow(("watch",), f"With --describe: repeat every {WATCHED_EVERY_S:g} s, or SECONDS.", "SECONDS", True),
+    OptionRow(("watch",), f"With --describe: repeat every {WATCH_INTERVAL_S:g} s, or SECONDS.", "SECONDS", True),
     OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )
 
@@ -56,9 +56,9 @@ def command(given: ParsedOptions) -> int:
     """Create, watch and end mirrors of a cluster, like kafka-mirrors.sh of KIP-1279."""
     task = read_task(given)
     try:
-        return asyncio.run(carry_out(task))
+        return asyncio.run(run_task(task))
     except KafkaError as error:
-        complain(f"Error while executing mirror command : {error}\n")
+        write_stderr(f"Error while executing mirror command : {error}\n")
         return 1
 
 
@@ -76,17 +76,17 @@ def read_task(given: ParsedOptions) -> Task:
     _check_options(given, action)
     mirror = given.text("mirror", "")
     topic = EVERY_TOPIC if given.has("all-topics") else given.text("topic", "")
-    configs = properties_of(given, "mirror-config")
+    configs = option_properties(given, "mirror-config")
     return Task(
         action=action,
         servers=checked_servers(given.text("bootstrap-server", "")),
-        client=client_of(properties_of(given, "command-config")),
+        client=client_of(option_properties(given, "command-config")),
         source_client=client_of(configs),
         mirror=mirror,
         topic=topic,
         configs=configs,
         replication_factor=_replication_factor(given),
-        watched_every_s=_seconds(given) if given.has("watch") else None,
+        watch_interval_s=_seconds(given) if given.has("watch") else None,
         is_dry=given.has("dry-run"),
         as_json=given.one_of("output", "text", "json") == "json",
     )
@@ -123,7 +123,7 @@ def _replication_factor(given: ParsedOptions) -> int | None:
 
 
 def _seconds(given: ParsedOptions) -> float:
-    text = given.text("watch", str(WATCHED_EVERY_S))
+    text = given.text("watch", str(WATCH_INTERVAL_S))
     try:
         seconds = float(text)
     except ValueError:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kmirror.cli.listeners import PORT_MAX, NamedListener, controller_names, entries, listeners_of
+from kmirror.cli.listeners import PORT_MAX, NamedListener, controller_listener_names, list_entries, listeners_of
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import Listeners, ListenerSpec
@@ -25,12 +25,12 @@ _BOOTSTRAP, _VOTERS = "controller.quorum.bootstrap.servers", "controller.quorum.
 
 def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     """Return the node in `pairs`, or None if they have no `process.roles`; raise UsageError for invalid settings."""
-    roles = entries(pairs, "process.roles")
+    roles = list_entries(pairs, "process.roles")
     if not roles:
         return None
     if len(set(roles)) < len(roles) or not {"broker", "controller"}.issuperset(roles):
         raise UsageError(f"{path}: process.roles is {','.join(roles)!r}, but must be broker, controller, or both")
-    names = controller_names(pairs)
+    names = controller_listener_names(pairs)
     if not names:
         raise UsageError(f"{path}: controller.listener.names is not set, but each node needs it")
     listeners = listeners_of(path, "listeners", pairs)
@@ -39,18 +39,18 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     _check_protocols(path, pairs, [each.name for each in listeners] + names, names)
     advertised = {each.name: each.endpoint for each in listeners_of(path, "advertised.listeners", pairs)}
     specs = [ListenerSpec.plain(at, name)._replace(advertised=advertised.get(name, at)) for name, at in listeners]
-    of_broker = _of_role(path, [each for each in specs if each.name not in names], "broker", roles)
-    of_controller = _of_role(path, [each for each in specs if each.name in names], "controller", roles)
-    between, known = pairs.get("inter.broker.listener.name"), [each.name for each in of_broker]
-    if between and known and between not in known:
-        raise UsageError(f"{path}: inter.broker.listener.name is {between}, but there is no listener of that name")
-    strange = sorted(set(advertised) - {each.name for each in listeners})
-    if strange:
-        raise UsageError(f"{path}: advertised.listeners has {strange[0]}, but listeners has no such name")
+    of_broker = _role_listeners(path, [each for each in specs if each.name not in names], "broker", roles)
+    of_controller = _role_listeners(path, [each for each in specs if each.name in names], "controller", roles)
+    inter_broker, known = pairs.get("inter.broker.listener.name"), [each.name for each in of_broker]
+    if inter_broker and known and inter_broker not in known:
+        raise UsageError(f"{path}: inter.broker.listener.name is {inter_broker}, but there is no listener of that name")
+    unknown = sorted(set(advertised) - {each.name for each in listeners})
+    if unknown:
+        raise UsageError(f"{path}: advertised.listeners has {unknown[0]}, but listeners has no such name")
     node_id = _node_id(path, pairs)
     return NodePlan(
         node_id=node_id,
-        controller=_controller(path, pairs, node_id, is_here=bool(of_controller)),
+        controller=_controller(path, pairs, node_id, is_this_node=bool(of_controller)),
         listeners=of_broker,
         controller_listener=next(iter(of_controller), None),
     )
@@ -70,7 +70,7 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
     key = "listener.security.protocol.map"
     protocols = dict(_PROTOCOLS)
     if key in pairs:
-        protocols = {name: to for name, _, to in (each.partition(":") for each in entries(pairs, key))}
+        protocols = {name: to for name, _, to in (each.partition(":") for each in list_entries(pairs, key))}
     else:
         protocols |= {name: PLAINTEXT for name in controllers if name not in protocols}
     for name in names:
@@ -79,14 +79,16 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
             raise UsageError(f"{path}: {key} has no protocol for listener {name}: add {name}:{PLAINTEXT}")
         if protocol != PLAINTEXT:
             raise UsageError(f"{path}: listener {name} has protocol {protocol}, but kmirror supports {PLAINTEXT} only")
-    between = pairs.get("security.inter.broker.protocol", PLAINTEXT)
-    if between != PLAINTEXT:
-        raise UsageError(f"{path}: security.inter.broker.protocol is {between}, but kmirror supports {PLAINTEXT} only")
+    inter_broker = pairs.get("security.inter.broker.protocol", PLAINTEXT)
+    if inter_broker != PLAINTEXT:
+        raise UsageError(
+            f"{path}: security.inter.broker.protocol is {inter_broker}, but kmirror supports {PLAINTEXT} only"
+        )
 
 
-def _of_role(path: Path, found: list[ListenerSpec], role: str, roles: list[str]) -> Listeners:
+def _role_listeners(path: Path, found: list[ListenerSpec], role: str, roles: list[str]) -> Listeners:
     """Return the only listener of a role, or None if the node lacks the role; raise UsageError for more, or none."""
-    whose = "is in controller.listener.names" if role == "controller" else "is not in controller.listener.names"
+    condition = "is in controller.listener.names" if role == "controller" else "is not in controller.listener.names"
     if role not in roles:
         if found:
             raise UsageError(
@@ -97,22 +99,22 @@ def _of_role(path: Path, found: list[ListenerSpec], role: str, roles: list[str])
     if not found or len(set(names)) < len(names) or (role == "controller" and len(found) > 1):
         some = ", ".join(names) or "none"
         least = "exactly one listener" if role == "controller" else "one or more listeners, each with its own name,"
-        raise UsageError(f"{path}: a {role} needs {least} that {whose}; found: {some}")
+        raise UsageError(f"{path}: a {role} needs {least} that {condition}; found: {some}")
     return tuple(found)
 
 
-def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_here: bool) -> Endpoint | None:
+def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_this_node: bool) -> Endpoint | None:
     """Return the address of the controller, or None if it is this node; raise UsageError for several controllers."""
-    voters = [(id_, at) for id_, _, at in (each.partition("@") for each in entries(pairs, _VOTERS))]
-    named = [at for _, at in voters] or entries(pairs, _BOOTSTRAP)
+    voters = [(id_, at) for id_, _, at in (each.partition("@") for each in list_entries(pairs, _VOTERS))]
+    named = [at for _, at in voters] or list_entries(pairs, _BOOTSTRAP)
     key = _VOTERS if voters else _BOOTSTRAP
     if len(named) > 1:
         text = f"{path}: {key} names {len(named)} controllers, but kmirror supports only a quorum of one"
         raise UsageError(f"{text}: give the cluster's controller only")
-    if voters and (voters[0][0] == str(node_id)) is not is_here:
-        what = "this node is a controller, but not in it" if is_here else "this node is not a controller"
+    if voters and (voters[0][0] == str(node_id)) is not is_this_node:
+        what = "this node is a controller, but not in it" if is_this_node else "this node is not a controller"
         raise UsageError(f"{path}: {key} is {pairs[key]}, and {what} (node.id {node_id})")
-    if is_here:
+    if is_this_node:
         return None
     if not named:
         raise UsageError(f"{path}: neither {_BOOTSTRAP} nor {_VOTERS} has the controller's address")

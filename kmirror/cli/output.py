@@ -54,10 +54,10 @@ class Output:
             self._stream.write(b"".join(held))
             self._stream.flush()
 
-    def complain(self, text: str) -> None:
+    def write_stderr(self, text: str) -> None:
         """Write to stderr, after flushing earlier output to stdout."""
         self.flush()
-        complain(text)
+        write_stderr(text)
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def guarded_stdout() -> Iterator[None]:
         sys.stdout = stream
 
 
-def complain(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write to stderr, if there is one."""
     if sys.stderr is not None:
         sys.stderr.write(text)

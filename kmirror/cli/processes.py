@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from typing import TypeVar
 
-from kmirror.cli.quick_start import collect_rarely
+from kmirror.cli.quick_start import relax_gc
 from kmirror.errors import KmirrorError
 
 P = TypeVar("P")
@@ -29,10 +29,10 @@ def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iter
         return
     before = active_children()
     # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent handles the signal.
-    pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _begin_process)
+    pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _start_worker)
     is_done = False
     try:
-        yield _watched(pool.map(work, pieces))
+        yield _results(pool.map(work, pieces))
         is_done = True
     finally:
         hook = threading.excepthook
@@ -46,7 +46,7 @@ def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iter
         threading.excepthook = hook
 
 
-def _watched(found: Iterator[R]) -> Iterator[R]:
+def _results(found: Iterator[R]) -> Iterator[R]:
     try:
         yield from found
     except BrokenProcessPool:
@@ -54,6 +54,6 @@ def _watched(found: Iterator[R]) -> Iterator[R]:
         raise KmirrorError(text) from None
 
 
-def _begin_process() -> None:
+def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    collect_rarely()
+    relax_gc()

@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from kmirror.cli.commands import CONTEXT
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
-from kmirror.cli.serve import Signals, tell
+from kmirror.cli.serve import Signals, report_note
 from kmirror.hooks.hook import Held
 from kmirror.kernel.events import Node, Note
 from kmirror.proxy.mutating import Broken, Mutating
@@ -69,7 +69,7 @@ def command(
     listen: int,
     rules: Path | None,
     record: Path | None,
-    again: Path | None,
+    recording: Path | None,
     seed: int | None,
     every: int,
     no_summary: bool,
@@ -86,47 +86,47 @@ def command(
     With --replay no client connects: recorded requests are sent to the cluster again and the error codes compared; the
     exit code is 4 if they differ.
     """
-    if again is not None:
-        return _replay(again, servers, own_host, output)
+    if recording is not None:
+        return _replay(recording, servers, own_host, output)
     rules_seed, words = read_rules(rules) if rules is not None else (0, [])
     with ExitStack() as stack:
         summary = None if no_summary else Summary()
-        told: list[OnExchange] = [] if summary is None else [summary.add]
+        observers: list[OnExchange] = [] if summary is None else [summary.add]
         if record is not None:
             file = RecordFile(record)
             stack.callback(file.close)
-            told.append(file.add)
+            observers.append(file.add)
 
         def on_exchange(exchange: Exchange) -> None:
-            for call in told:
+            for call in observers:
                 call(exchange)
 
         def interpose(name: str, node: Node) -> Node:
             if seed is not None:
-                node = Mutating(name, node, seed, every, _tell_broken)
-            return Watched(name, node, on_exchange) if told else node
+                node = Mutating(name, node, seed, every, _report_broken)
+            return Watched(name, node, on_exchange) if observers else node
 
-        made = Proxy(servers, port=listen, seed=rules_seed, own_host=own_host, interpose=interpose)
-        ordered = _run(made, words, output)
-    _tell_end(summary, ordered, output)
+        proxy = Proxy(servers, port=listen, seed=rules_seed, own_host=own_host, interpose=interpose)
+        applied = _run(proxy, words, output)
+    _print_summary(summary, applied, output)
     return 0
 
 
-def _run(made: Proxy, words: list[Words], output: str) -> list[Rule]:
+def _run(proxy: Proxy, words: list[Words], output: str) -> list[Rule]:
     """Serve clients until a signal comes; return the rules with the number of times that each applied."""
     signals = Signals()
-    made.on_note += [_tell_note, lambda _, note: signals.ending.set() if made.is_lost else None]
-    with signals.caught(), made:
-        rules = order(made.hooks, words)
+    proxy.on_note += [_report_note, lambda _, note: signals.ending.set() if proxy.is_lost else None]
+    with signals.caught(), proxy:
+        rules = order(proxy.hooks, words)
         former = signal.signal(signal.SIGUSR1, lambda number, frame: _release(rules))
         try:
-            said = {"bootstrap_servers": made.bootstrap_servers}
-            click.echo(json.dumps(said) if output == "json" else f"bootstrap.servers={made.bootstrap_servers}")
+            fields = {"bootstrap_servers": proxy.bootstrap_servers}
+            click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={proxy.bootstrap_servers}")
             signals.ending.wait()
         finally:
             signal.signal(signal.SIGUSR1, former)
-        if made.is_lost:
-            raise made.loss()
+        if proxy.is_lost:
+            raise proxy.loss()
     return rules
 
 
@@ -136,18 +136,18 @@ def _release(rules: list[Rule]) -> None:
             rule.hook.release()
 
 
-def _tell_note(port: str, note: Note) -> None:
+def _report_note(port: str, note: Note) -> None:
     if note.fact is None:
-        complain(f"kmirror: {port}: {note.text}\n")
+        write_stderr(f"kmirror: {port}: {note.text}\n")
     else:
-        tell(port, note)
+        report_note(port, note)
 
 
-def _tell_broken(broken: Broken) -> None:
-    complain(f"kmirror: {broken}\n")
+def _report_broken(broken: Broken) -> None:
+    write_stderr(f"kmirror: {broken}\n")
 
 
-def _tell_end(summary: Summary | None, rules: list[Rule], output: str) -> None:
+def _print_summary(summary: Summary | None, rules: list[Rule], output: str) -> None:
     lines = [] if summary is None else sorted(summary.lines.items())
     if output == "json":
         taken = [{"rule": rule.number, "taken": None if rule.hook is None else rule.hook.count} for rule in rules]
@@ -171,8 +171,8 @@ def _tell_end(summary: Summary | None, rules: list[Rule], output: str) -> None:
 
 
 def _errors(counts: Counts) -> str:
-    told = [f"{name} {count:,}" for name, count in counts.errors.most_common()]
-    return ", ".join([*told, *([f"link closed {counts.cut:,}"] if counts.cut else [])])
+    texts = [f"{name} {count:,}" for name, count in counts.errors.most_common()]
+    return ", ".join([*texts, *([f"link closed {counts.cut:,}"] if counts.cut else [])])
 
 
 def _as_json(line: Line, counts: Counts) -> dict[str, Any]:
@@ -188,18 +188,18 @@ def _as_json(line: Line, counts: Counts) -> dict[str, Any]:
 
 
 def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
-    asked = differing = 0
+    sent = differing = 0
     for found in replay(read_record(path), servers, own_host=own_host):
-        asked += 1
+        sent += 1
         if found.is_same:
             continue
         differing += 1
         if output == "text":
             click.echo(_difference(path, found))
     if output == "json":
-        click.echo(json.dumps({"asked": asked, "differing": differing}))
+        click.echo(json.dumps({"asked": sent, "differing": differing}))
     else:
-        click.echo(f"{asked:,} requests sent again, {differing:,} got other errors")
+        click.echo(f"{sent:,} requests sent again, {differing:,} got other errors")
     return EXIT_DIFFERS if differing else 0
 
 

@@ -23,12 +23,12 @@ def verify(words: Sequence[str]) -> int | None:
     gc.enable()
     directories: list[str] = []
     deep, output = False, OUTPUTS[0]
-    left = iter(words)
-    for word in left:
+    remaining = iter(words)
+    for word in remaining:
         if word == "--deep":
             deep = True
         elif word in ("-o", "--output"):
-            output = next(left, "")
+            output = next(remaining, "")
         elif word.startswith("-"):
             return None
         else:
@@ -38,15 +38,15 @@ def verify(words: Sequence[str]) -> int | None:
     return verify_folder(Path(directories[0]), deep=deep, output=output)
 
 
-QUICK: dict[str, QuickCommand] = {"verify": verify}
+QUICK_COMMANDS: dict[str, QuickCommand] = {"verify": verify}
 
 
-def run_quickly(words: Sequence[str]) -> int | None:
+def run_without_click(words: Sequence[str]) -> int | None:
     """Return the exit code of a command that does not need click, else None."""
-    command = QUICK.get(words[0]) if words else None
+    command = QUICK_COMMANDS.get(words[0]) if words else None
     return None if command is None else command(words[1:])
 
 
-def collect_rarely() -> None:
+def relax_gc() -> None:
     """Run the collection of cycles less often; by default it takes 9 % of a history's processor time."""
     gc.set_threshold(50_000, 20, 100)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import TcpNode
 
-LOOKED_EVERY_S = 0.1
+POLL_INTERVAL_S = 0.1
 
 
 def logs_opened(cluster: TcpCluster | TcpNode) -> tuple[int, int]:
@@ -36,7 +36,7 @@ def recovery_progress(cluster: TcpCluster | TcpNode) -> Iterator[None]:
 
         def show() -> None:
             with suppress(CancelledError, RuntimeError):  # The cluster's loop may end during the call.
-                while not over.wait(LOOKED_EVERY_S):
+                while not over.wait(POLL_INTERVAL_S):
                     done, total = cluster.look(lambda: logs_opened(cluster))
                     progress.update(task, completed=done, total=total or None)
 

@@ -17,7 +17,7 @@ import click
 from kmirror.assembly.journal.replay import Replay, replay
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import Output
-from kmirror.cli.refusing import refusing
+from kmirror.cli.usage_errors import as_usage_error
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.names import counted
 
@@ -34,7 +34,7 @@ def command(files: tuple[Path, ...], output: str) -> int:
     The exit code is 0 if all are equal, 1 if one is not, 2 if a file is not a journal.
     """
     is_equal = True
-    with refusing(KmirrorError), Output() as out:
+    with as_usage_error(KmirrorError), Output() as out:
         for path in files:
             found = _replay(path)
             is_equal &= found.is_equal
@@ -53,8 +53,8 @@ def _replay(path: Path) -> Replay:
 
 def as_text(path: Path, found: Replay) -> str:
     """Return the lines about one journal."""
-    how = "equal" if found.is_equal else "not equal" if found.calls else "nothing to compare"
-    text = f"{path}: {found.process or 'no node'}, {counted(found.calls, 'call')}, {how}\n"
+    result = "equal" if found.is_equal else "not equal" if found.calls else "nothing to compare"
+    text = f"{path}: {found.process or 'no node'}, {counted(found.calls, 'call')}, {result}\n"
     if found.torn is not None:
         text += f"  {found.torn}\n"
     return text if found.difference is None else f"{text}{found.difference}\n"

@@ -42,14 +42,14 @@ def add_numbers(table: Table, *names: str, is_narrow: bool = False) -> None:
         table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, name.split("\n"))))
 
 
-def that_fits(make: Callable[[bool], Table], width: int) -> Table:
+def fitting_table(make: Callable[[bool], Table], width: int) -> Table:
     """Return the table made by `make`, or its narrow form if it is wider than `width`."""
     table = make(False)
     wanted = Console(width=UNBOUNDED).measure(table).maximum
     return table if wanted <= width else make(True)
 
 
-def tables_that_fit(
+def fitting_tables(
     keys: Sequence[str], figures: Sequence[str], rows: Sequence[Sequence[str]], width: int, title: str
 ) -> Iterator[Table]:
     """Yield one table, or several that are each at most `width` columns wide.

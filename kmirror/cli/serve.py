@@ -26,7 +26,7 @@ from kmirror.assembly.journal.recorder import JournalEnded, Journals
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.node_properties import node_plan
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
 from kmirror.cluster.controller.facts import BrokerRefused
@@ -45,11 +45,11 @@ from kmirror.spec.features import ELIGIBLE_VERSION, MIRROR_VERSION
 
 DEFAULT_PORT = 9092
 DEFAULT_HOST = "127.0.0.1"
-NOTHING = Properties({}, None, None, None, (), {})
+NO_PROPERTIES = Properties({}, None, None, None, (), {})
 CLUSTER_ID = re.compile("[A-Za-z0-9_-]+")
 SETTABLE = [f"{name}={level}" for name in (MIRROR_VERSION, ELIGIBLE_VERSION) for level in (0, 1)]
 """Values of `--feature`."""
-TOLD_AFTER = 10
+REPORT_AFTER_CHECKS = 10
 """Number of half seconds after which the reason of a node's wait is printed."""
 
 
@@ -82,47 +82,47 @@ def serve(
 
     Metrics are served from the start, before the node is ready.
     """
-    served.on_note.append(tell)
+    served.on_note.append(report_note)
     served.on_note.append(lambda process, note: signals.ending.set() if served.is_lost else None)
     try:
         with recovery_progress(served):
             served.start()
-            page = None if metrics_at is None else served.serve_metrics(metrics_at.host, metrics_at.port)
-            if page is not None:
-                complain(f"kmirror: metrics at {page}\n")
+            metrics_url = None if metrics_at is None else served.serve_metrics(metrics_at.host, metrics_at.port)
+            if metrics_url is not None:
+                write_stderr(f"kmirror: metrics at {metrics_url}\n")
             if isinstance(served, TcpNode):
-                served.wait(signals.ending.is_set, Waiting(served).asked)
+                served.wait(signals.ending.is_set, WaitReporter(served).check)
         if not signals.ending.is_set():
-            said = {**described(served), **({} if page is None else {"metrics": page})}
-            key, value = next(iter(said.items()))
-            click.echo(json.dumps(said) if output == "json" else f"{key.replace('_', '.')}={value}")
+            fields = {**description(served), **({} if metrics_url is None else {"metrics": metrics_url})}
+            key, value = next(iter(fields.items()))
+            click.echo(json.dumps(fields) if output == "json" else f"{key.replace('_', '.')}={value}")
         signals.ending.wait()
         if served.is_lost:
             raise served.loss()
-        complain("kmirror: stopping; a second signal stops immediately\n")
+        write_stderr("kmirror: stopping; a second signal stops immediately\n")
         served.stop()
     finally:
         served.close()
 
 
-class Waiting:
+class WaitReporter:
     """Prints the reason why a node is not ready for long, and again when the reason changes."""
 
     def __init__(self, node: TcpNode) -> None:
         self._node = node
-        self._asked = 0
-        self._told = ""
+        self._checks = 0
+        self._reported = ""
 
-    def asked(self) -> None:
+    def check(self) -> None:
         """Check the reason; called every half second."""
-        self._asked += 1
+        self._checks += 1
         waits_for = self._node.look(lambda: self._node.waits_for)
-        if self._asked >= TOLD_AFTER and waits_for != self._told:
-            self._told = waits_for
-            complain(f"kmirror: {self._node.what} waits for {waits_for}\n")
+        if self._checks >= REPORT_AFTER_CHECKS and waits_for != self._reported:
+            self._reported = waits_for
+            write_stderr(f"kmirror: {self._node.what} waits for {waits_for}\n")
 
 
-def described(served: TcpCluster | TcpNode) -> dict[str, object]:
+def description(served: TcpCluster | TcpNode) -> dict[str, object]:
     """Return the description of a served cluster for programs, with the address for connections first."""
     if isinstance(served, TcpCluster):
         brokers = {broker_id: served.endpoint(broker_id) for broker_id in served.broker_ids}
@@ -137,30 +137,32 @@ def described(served: TcpCluster | TcpNode) -> dict[str, object]:
     return {**first, "cluster_id": served.cluster_id, "brokers": rows}
 
 
-def tell(process: str, note: Note) -> None:
+def report_note(process: str, note: Note) -> None:
     """Report a failure within a node or its journal on stderr."""
     if isinstance(note.fact, HandlingFailed):
         lines = "".join(traceback.format_exception(note.fact.error))
-        complain(f"kmirror: {process} failed during {note.fact.during} and continues; please report this bug\n{lines}")
+        write_stderr(
+            f"kmirror: {process} failed during {note.fact.during} and continues; please report this bug\n{lines}"
+        )
     elif isinstance(note.fact, JournalEnded):
-        complain(f"kmirror: the journal of {process} ends here, and {process} continues: {note.fact.error}\n")
+        write_stderr(f"kmirror: the journal of {process} ends here, and {process} continues: {note.fact.error}\n")
     elif isinstance(note.fact, LogDirFailed):
-        complain(f"kmirror: {process} lost log directory {note.fact.log_dir} and continues: {note.fact.why}\n")
+        write_stderr(f"kmirror: {process} lost log directory {note.fact.log_dir} and continues: {note.fact.why}\n")
     elif isinstance(note.fact, BrokerRefused):
-        complain(f"kmirror: {process} rejects a broker: {note.fact}\n")
+        write_stderr(f"kmirror: {process} rejects a broker: {note.fact}\n")
     elif isinstance(note.fact, GaveUp):
-        complain(f"kmirror: {process} ends: {note.fact.why}\n")
+        write_stderr(f"kmirror: {process} ends: {note.fact.why}\n")
 
 
-def asked_level(features: Sequence[str], name: str) -> int | None:
+def requested_level(features: Sequence[str], name: str) -> int | None:
     """Return the requested level, or None; raise UsageError for features or levels that cannot be set here."""
-    asked = None
+    level = None
     for feature in features:
         if feature not in SETTABLE:
             raise UsageError(f"--feature {feature}: settable features are {', '.join(SETTABLE)}")
         if feature.startswith(name):
-            asked = int(feature[-1])
-    return asked
+            level = int(feature[-1])
+    return level
 
 
 @click.command("serve", context_settings=CONTEXT)
@@ -231,32 +233,34 @@ def command(
         raise UsageError("--memory and --data cannot be used together")
     if cluster_id is not None and not CLUSTER_ID.fullmatch(cluster_id):
         raise UsageError(f"--cluster-id {cluster_id}: a cluster id has letters, digits, - and _, as in kafka-storage")
-    said = NOTHING if properties is None else read_properties(properties)
-    if said.passed_over:
-        complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} ignored because kmirror does not ")
-        complain(f"know them: {few(said.passed_over, 'keys')}\n")
+    settings = NO_PROPERTIES if properties is None else read_properties(properties)
+    if settings.unknown_keys:
+        write_stderr(
+            f"kmirror: {properties}: {counted(len(settings.unknown_keys), 'key')} ignored because kmirror does not "
+        )
+        write_stderr(f"know them: {few(settings.unknown_keys, 'keys')}\n")
     if not data and not memory:
-        data = tuple(Path(name.strip()) for name in (said.log_dirs or "").split(",") if name.strip())
-    plan = None if properties is None or brokers is not None else node_plan(properties, said.pairs)
+        data = tuple(Path(name.strip()) for name in (settings.log_dirs or "").split(",") if name.strip())
+    plan = None if properties is None or brokers is not None else node_plan(properties, settings.pairs)
     journals = None if journal is None else JournalFiles(journal)
     common: Common = {
         "data": data or None,
         "cluster_id": cluster_id,
-        "mirror_version": asked_level(features, MIRROR_VERSION),
-        "eligible_version": asked_level(features, ELIGIBLE_VERSION),
+        "mirror_version": requested_level(features, MIRROR_VERSION),
+        "eligible_version": requested_level(features, ELIGIBLE_VERSION),
         "interpose": None if journals is None else Journals(journals.open),
     }
     served: TcpCluster | TcpNode
     if plan is not None:
-        served = TcpNode(with_options(plan, host, port, advertised_host), configs=said.of_node, **common)
+        served = TcpNode(with_options(plan, host, port, advertised_host), configs=settings.node_configs, **common)
     else:
-        listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
+        listener_host, listener_port = settings.listener or (DEFAULT_HOST, DEFAULT_PORT)
         served = TcpCluster(
             brokers=1 if brokers is None else brokers,
             host=listener_host if host is None else host,
             port=listener_port if port is None else port,
-            advertised_host=advertised_host or said.advertised_host,
-            configs={**SERVED, **said.configs},
+            advertised_host=advertised_host or settings.advertised_host,
+            configs={**SERVED, **settings.configs},
             **common,
         )
     metrics_at = None if metrics_port is None else Endpoint(host or DEFAULT_HOST, metrics_port)

@@ -7,16 +7,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kmirror.cli.listeners import controller_names, listeners_of
+from kmirror.cli.listeners import controller_listener_names, listeners_of
 from kmirror.errors import UsageError
 from kmirror.spec.configs import Scope, known
 
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_ROLES = ("process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers")
+_STRUCTURE_KEYS = (
+    "process.roles",
+    "node.id",
+    "broker.id",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+)
 """Keys for the structure of a cluster: `node_plan` reads them, and a whole cluster in one process ignores them."""
-_NAMES = (
+_LISTENER_KEYS = (
     "inter.broker.listener.name",
     "security.inter.broker.protocol",
     "controller.listener.names",
@@ -33,15 +39,18 @@ class Properties(NamedTuple):
     """Host and port of the plaintext listener."""
     advertised_host: str | None
     log_dirs: str | None
-    passed_over: tuple[str, ...]
+    unknown_keys: tuple[str, ...]
     """Keys that kmirror does not know."""
     pairs: Mapping[str, str]
     """All pairs in the file."""
 
     @property
-    def of_node(self) -> dict[str, str]:
+    def node_configs(self) -> dict[str, str]:
         """Return the static configs of a single node, including the keys for the structure of its cluster."""
-        return {**self.configs, **{key: self.pairs[key] for key in (*_ROLES, *_NAMES) if self.pairs.get(key)}}
+        return {
+            **self.configs,
+            **{key: self.pairs[key] for key in (*_STRUCTURE_KEYS, *_LISTENER_KEYS) if self.pairs.get(key)},
+        }
 
 
 def read_properties(path: Path) -> Properties:
@@ -52,9 +61,9 @@ def read_properties(path: Path) -> Properties:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     pairs = parse(text)
     rows = known(Scope.BROKER)
-    listener = _of_clients(path, "listeners", pairs)
-    advertised = _of_clients(path, "advertised.listeners", pairs)
-    own = {"listeners", "advertised.listeners", "log.dirs", "log.dir", *_ROLES, *_NAMES}
+    listener = _client_listener(path, "listeners", pairs)
+    advertised = _client_listener(path, "advertised.listeners", pairs)
+    own = {"listeners", "advertised.listeners", "log.dirs", "log.dir", *_STRUCTURE_KEYS, *_LISTENER_KEYS}
     return Properties(
         {key: value for key, value in pairs.items() if key in rows and key not in own},
         listener,
@@ -77,19 +86,19 @@ def parse(text: str) -> dict[str, str]:
 
 def _logical_lines(text: str) -> Iterator[str]:
     """Yield lines without comments, joined where a line ends with an odd number of backslashes."""
-    begun = ""
+    joined = ""
     for raw in re.split(r"\r\n|\r|\n", text):
         line = raw.lstrip(" \t\f")
-        if not begun and (not line or line[0] in "#!"):
+        if not joined and (not line or line[0] in "#!"):
             continue
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2:
-            begun += line[:-1]
+            joined += line[:-1]
             continue
-        yield begun + line
-        begun = ""
-    if begun:
-        yield begun
+        yield joined + line
+        joined = ""
+    if joined:
+        yield joined
 
 
 def _plain(text: str) -> str:
@@ -100,7 +109,7 @@ def _plain(text: str) -> str:
     return _ESCAPED.sub(letter, text)
 
 
-def _of_clients(path: Path, key: str, pairs: Mapping[str, str]) -> tuple[str, int] | None:
+def _client_listener(path: Path, key: str, pairs: Mapping[str, str]) -> tuple[str, int] | None:
     """Return the host and the port of the first listener that is not a controller's."""
-    controllers = controller_names(pairs)
+    controllers = controller_listener_names(pairs)
     return next((each.endpoint for each in listeners_of(path, key, pairs) if each.name not in controllers), None)

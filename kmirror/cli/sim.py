@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from kmirror.cli.commands import CONTEXT
-from kmirror.cli.refusing import refusing
-from kmirror.cli.sim_histories import HistoryOptions, again_with, many, one
-from kmirror.cli.sim_spark import on_spark
+from kmirror.cli.sim_histories import HistoryOptions, plan_command, run_one, run_several
+from kmirror.cli.sim_spark import run_on_spark
+from kmirror.cli.usage_errors import as_usage_error
 from kmirror.errors import UsageError
 from kmirror.experiments.plan_file import read_plan
 from kmirror.histories.profiles import PROFILES
@@ -112,7 +112,7 @@ def command(
         for name, doc in profiles().items():
             click.echo("\n".join(textwrap.wrap(doc, 80, initial_indent=f"{name:<14} ", subsequent_indent=" " * 15)))
         return Exit.CLEAN
-    with refusing():
+    with as_usage_error():
         of_spark = {"--results": results, "--master": master, "--remote": remote, "--tasks": tasks, "--conf": confs}
         given = [name for name, value in of_spark.items() if value]
         if given and not is_spark:
@@ -125,17 +125,17 @@ def command(
             raise UsageError("--plan cannot be used with --seed, --seeds, --profile or --spark")
         for file in (save, html):
             check_target(file)
-        plan, again = (None, "") if plan_file is None else (read_plan(plan_file), again_with(plan_file))
+        plan, repeat = (None, "") if plan_file is None else (read_plan(plan_file), plan_command(plan_file))
         name = PROFILE if profile is None else profile
         if plan is None and name not in profiles():
             raise UsageError(f"unknown profile {name!r}; available: {', '.join(profiles())}")
         options = HistoryOptions(
-            seed_range(seed or 0, seeds), name, plan, again, jobs, output == "json", shrink_runs if is_shrinking else 0,
-            save, html, is_counting,
+            seed_range(seed or 0, seeds), name, plan, repeat, jobs, output == "json",
+            shrink_runs if is_shrinking else 0, save, html, is_counting,
         )  # fmt: skip
         if is_spark:
-            return on_spark(options, results or RESULTS, master, remote, tasks, confs)
-        return one(options) if len(options.seeds) == 1 else many(options)
+            return run_on_spark(options, results or RESULTS, master, remote, tasks, confs)
+        return run_one(options) if len(options.seeds) == 1 else run_several(options)
 
 
 def seed_range(first: int, count: int) -> range:

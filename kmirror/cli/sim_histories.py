@@ -17,7 +17,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from kmirror.cli.main import EXIT_INTERRUPTED
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import make_console
 from kmirror.cli.sim_tally import HistoryTally
@@ -41,7 +41,7 @@ class HistoryOptions:
     seeds: range
     profile: str
     plan: Plan | None
-    again: str
+    repeat: str
     """Command line that repeats the run."""
     jobs: int
     is_json: bool
@@ -57,12 +57,12 @@ def runner() -> Callable[..., Outcome]:
     return run_history
 
 
-def counting(options: HistoryOptions, run: Callable[..., Outcome]) -> Callable[..., Outcome]:
+def with_coverage(options: HistoryOptions, run: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """Return `run`, with coverage counted if the options request it."""
     return partial(run, coverage=True) if options.coverage else run
 
 
-def again_with(file: Path) -> str:
+def plan_command(file: Path) -> str:
     """Return the command line that runs the plan in a file."""
     return f"kmirror sim --plan {shlex.quote(str(file))}"
 
@@ -70,38 +70,40 @@ def again_with(file: Path) -> str:
 # -- one history ----------------------------------------------------------------------------------
 
 
-def one(options: HistoryOptions) -> int:
+def run_one(options: HistoryOptions) -> int:
     """Run and report one history; return the exit code."""
     run = runner()
     began = time.process_time()
     with progress("history") as (bar, task):
         bar.update(task, total=None)
-        watched = counting(options, run)
+        covered = with_coverage(options, run)
         outcome = (
-            watched(options.plan)
+            covered(options.plan)
             if options.plan is not None
-            else watched(seed=options.seeds[0], profile=options.profile)
+            else covered(seed=options.seeds[0], profile=options.profile)
         )
     row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - began, 3)}
-    ended = conclude(options, run, outcome, row)
+    code = report_outcome(options, run, outcome, row)
     if options.coverage and not options.is_json:
         click.echo("\n" + "\n".join(coverage_lines(dict.fromkeys(outcome.coverage, 1), outcome.coverage)))
-    return ended
+    return code
 
 
-def conclude(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
+def report_outcome(
+    options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None
+) -> int:
     """Shrink a failed history, save and report it; return the exit code. Without `row` no JSON is printed."""
     smallest, is_interrupted = outcome, False
     if outcome.exit is not Exit.CLEAN and options.shrink_runs:
         smallest, is_interrupted = shrunk(options, run, outcome)
-    again = options.again or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
+    repeat = options.repeat or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
     if options.save is not None:
         write(options.save, smallest.plan.to_json() + "\n")
-        again = again_with(options.save)
+        repeat = plan_command(options.save)
     if options.html is not None:
-        write(options.html, history_page(smallest, again))
+        write(options.html, history_page(smallest, repeat))
     if not options.is_json:
-        click.echo(tell(smallest, again))
+        click.echo(tell(smallest, repeat))
     elif row is not None:
         click.echo(json.dumps(row if smallest is outcome else row | {"shrunk": as_row(smallest)}))
     return EXIT_INTERRUPTED if is_interrupted else outcome.exit
@@ -150,12 +152,12 @@ def progress(what: str) -> Iterator[tuple[Progress, Any]]:
 # -- several histories ----------------------------------------------------------------------------
 
 
-def many(options: HistoryOptions) -> int:
+def run_several(options: HistoryOptions) -> int:
     """Run several histories, print their table, and report the first of the worst; return the worst exit code."""
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     run, began, is_interrupted = runner(), time.monotonic(), False
     try:
-        work = partial(execute_history, counting(options, run), profile=options.profile)
+        work = partial(execute_history, with_coverage(options, run), profile=options.profile)
         with progress("histories") as (bar, task), in_processes(work, options.seeds, options.jobs) as rows:
             bar.update(task, total=len(options.seeds))
             for row in rows:
@@ -182,17 +184,17 @@ def summarise(
         click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
         if options.coverage:
             click.echo("\n" + "\n".join(coverage_lines(tally.reached, tally.times)))
-    row = tally.told
+    row = tally.worst_row
     if row is None or is_interrupted:
         return EXIT_INTERRUPTED if is_interrupted else tally.exit
     is_wanted = not options.is_json or options.save is not None or options.html is not None
     if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.
-        complain(f"{row['crash']}again: kmirror sim --seed {row['seed']} --profile {row['profile']}\n")
+        write_stderr(f"{row['crash']}again: kmirror sim --seed {row['seed']} --profile {row['profile']}\n")
     elif is_wanted:
         if not options.is_json:
             click.echo("")
-        ended = conclude(options, run, run(seed=row["seed"], profile=row["profile"]), None)
-        if ended == EXIT_INTERRUPTED:
+        code = report_outcome(options, run, run(seed=row["seed"], profile=row["profile"]), None)
+        if code == EXIT_INTERRUPTED:
             return EXIT_INTERRUPTED
     sys.stdout.flush()
     return tally.exit

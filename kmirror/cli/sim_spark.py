@@ -7,14 +7,14 @@ import time
 
 import click
 
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.cli.sim_histories import HistoryOptions, progress, runner, summarise
 from kmirror.cli.sim_tally import HistoryTally
 from kmirror.cli.spark_session import parse_confs, spark_session
-from kmirror.cli.sweep import GOES_ON
+from kmirror.cli.sweep import RESUME_TEXT
 
 
-def on_spark(
+def run_on_spark(
     options: HistoryOptions,
     location: str,
     master: str | None,
@@ -49,7 +49,7 @@ def on_spark(
             click.echo(json.dumps(row))
     code = summarise(options, runner(), tally, time.monotonic() - began, is_interrupted, skipped)
     if is_interrupted:
-        complain(f"kmirror: interrupted; finished results are kept in {location}, {GOES_ON}\n")
+        write_stderr(f"kmirror: interrupted; finished results are kept in {location}, {RESUME_TEXT}\n")
     elif not options.is_json:
         click.echo(f"\nresults in {location}; runs with results are not repeated")
     return code

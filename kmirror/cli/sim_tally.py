@@ -11,7 +11,7 @@ from kmirror.histories.summary import findings, worst
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.names import counted
 
-NAME = 42
+NAME_WIDTH = 42
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class HistoryTally:
 
     profile: str
     first_seed: int
-    wanted: int
+    total: int
     done: int = 0
     clean: int = 0
     events: int = 0
@@ -62,7 +62,7 @@ class HistoryTally:
         return worst(list(self.first))
 
     @property
-    def told(self) -> dict[str, Any] | None:
+    def worst_row(self) -> dict[str, Any] | None:
         """Return the row of the failure to report: the first seed of the worst kind."""
         return None if self.exit is Exit.CLEAN else self.first[self.exit]
 
@@ -72,12 +72,14 @@ class HistoryTally:
 
     def lines(self, seconds: float, *, skipped: int = 0) -> list[str]:
         """Return the table; `seconds` is the elapsed time, `skipped` the number of histories from earlier runs."""
-        last = self.first_seed + self.wanted - 1
+        last = self.first_seed + self.total - 1
         lines = [f"{counted(self.done, 'history')} of profile {self.profile}, seeds {self.first_seed} to {last}"]
-        if self.done < self.wanted:
-            lines[0] += f": interrupted, {self.wanted - self.done} not run"
+        if self.done < self.total:
+            lines[0] += f": interrupted, {self.total - self.done} not run"
         rate = (self.done - skipped) / seconds if seconds > 0 else 0.0
-        lines.append(f"{self.clean} clean, {self.done - self.clean} failed; {self._before(skipped)}{rate:.2f} a second")
+        lines.append(
+            f"{self.clean} clean, {self.done - self.clean} failed; {self._skipped_text(skipped)}{rate:.2f} a second"
+        )
         lines.append(f"{counted(self.events, 'event')} in {self.virtual_seconds:.0f} virtual seconds")
         if self.found:
             lines += ["", _row("FINDING", "HISTORIES", "FIRST SEED")]
@@ -88,7 +90,7 @@ class HistoryTally:
         return lines
 
     @staticmethod
-    def _before(skipped: int) -> str:
+    def _skipped_text(skipped: int) -> str:
         return f"{skipped} from earlier runs, the rest " if skipped else ""
 
 
@@ -97,5 +99,5 @@ def _most_first(item: tuple[str, Sequence[int]]) -> tuple[int, str]:
 
 
 def _row(name: str, *cells: object) -> str:
-    shown = name if len(name) <= NAME else f"{name[: NAME - 2]}.."
-    return f"{shown:<{NAME}}" + "".join(f"{cell!s:>12}" if len(str(cell)) < 12 else f" {cell}" for cell in cells)
+    shown = name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 2]}.."
+    return f"{shown:<{NAME_WIDTH}}" + "".join(f"{cell!s:>12}" if len(str(cell)) < 12 else f" {cell}" for cell in cells)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kmirror.cli.commands import CONTEXT
-from kmirror.cli.refusing import refusing
 from kmirror.cli.spark_session import parse_confs, spark_session
+from kmirror.cli.usage_errors import as_usage_error
 from kmirror.errors import KmirrorError
 
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ def command(
     """
     configs = parse_confs(confs)
     name = "kmirror spark-verify"
-    with refusing(KmirrorError), spark_session(name, master=master, remote=remote, ui=False, configs=configs) as spark:
+    with (
+        as_usage_error(KmirrorError),
+        spark_session(name, master=master, remote=remote, ui=False, configs=configs) as spark,
+    ):
         from kmirror.spark.verification import verify  # pyarrow is installed with Spark.
 
         wanted = topics or None

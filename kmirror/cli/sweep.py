@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from kmirror.cli.commands import CONTEXT
-from kmirror.cli.screen import make_console, tables_that_fit
+from kmirror.cli.screen import fitting_tables, make_console
 from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import UsageError
 from kmirror.experiments.one_run import OK, execute
@@ -22,7 +22,7 @@ from kmirror.kernel.names import counted
 if TYPE_CHECKING:
     from kmirror.spark.sweep import SweepReport
 
-GOES_ON = "the same command continues from there"
+RESUME_TEXT = "the same command continues from there"
 
 
 @click.command("sweep", context_settings=CONTEXT)
@@ -78,7 +78,7 @@ def command(
         ) from None
     for table in tables:
         out.print(table)
-    out.print(_told(report, location), highlight=False, soft_wrap=True)
+    out.print(_summary(report, location), highlight=False, soft_wrap=True)
     return 1 if report.bad else 0
 
 
@@ -136,17 +136,17 @@ def _aggregates(spark: Any, sweep: Sweep, location: str, width: int) -> list[Tab
     rows = aggregate(spark, location, axes).collect()
     if not rows or len(rows) > 200:
         return []  # Random points have no groups; the report draws them.
-    told = []
+    cells_of_rows = []
     for row in rows:
         cells = [str(row[axis]) for axis in axes] + [str(row["runs"])]
         for name in SHOWN:
             half = row[f"{name}_ci95"]
             cells.append(f"{row[name]:.1f}" + ("" if half is None else f" ± {half:.1f}"))
-        told.append(cells)
-    return list(tables_that_fit((*axes, "runs"), SHOWN, told, width, "mean ± 95 % confidence"))
+        cells_of_rows.append(cells)
+    return list(fitting_tables((*axes, "runs"), SHOWN, cells_of_rows, width, "mean ± 95 % confidence"))
 
 
-def _told(report: SweepReport, location: str) -> str:
+def _summary(report: SweepReport, location: str) -> str:
     done = sum(report.statuses.values())
     counts = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
     text = f"{counted(report.total, 'run')}: {report.skipped} from earlier runs, {done} new"

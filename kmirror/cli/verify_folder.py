@@ -23,10 +23,10 @@ def verify_folder(directory: Path, *, deep: bool, output: str) -> int:
     started = time.monotonic_ns()
     with Output() as out:
 
-        def tell(fault: FileFault) -> None:
+        def write_fault(fault: FileFault) -> None:
             out.write((_json(as_json(fault)) if output == "json" else str(fault)) + "\n")
 
-        tally = Tally(tell)
+        tally = Tally(write_fault)
         job = open_job(directory, tally)
         with byte_progress(f"verify {directory}", job.size) as progress:
             tally.progress = progress

@@ -36,7 +36,7 @@ class Outcome:
     path: tuple[State, ...] = ()
 
 
-def explore(model: Model, may_go_on: Callable[[int], bool] = lambda states: True) -> Outcome:
+def explore(model: Model, may_continue: Callable[[int], bool] = lambda states: True) -> Outcome:
     """Search all states of the model; `may_go_on` is called regularly with the number of states reached."""
     first = model.first()
     parents: dict[State, State] = {first: -1}
@@ -56,7 +56,7 @@ def explore(model: Model, may_go_on: Callable[[int], bool] = lambda states: True
                     parents[after] = state
                     reached.append(after)
             looked += 1
-            if looked % LOOK_EVERY == 0 and not may_go_on(len(parents)):
+            if looked % LOOK_EVERY == 0 and not may_continue(len(parents)):
                 return Outcome(Ending.BOUND, len(parents), transitions, depth)
         frontier = reached
         depth += 1

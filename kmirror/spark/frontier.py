@@ -26,7 +26,7 @@ REACHED = "state binary, parent binary, anomaly string"
 
 
 def explore_on_spark(
-    spark: SparkSession, model: Model, may_go_on: Callable[[int], bool] = lambda states: True
+    spark: SparkSession, model: Model, may_continue: Callable[[int], bool] = lambda states: True
 ) -> Outcome:
     """Search all states of the model, as `explore` does; `may_go_on` is called after each level.
 
@@ -40,7 +40,7 @@ def explore_on_spark(
         if bad is not None:
             path = _path(model, levels, bytes(bad["state"]))
             return Outcome(Ending.FOUND, states, transitions, len(levels) - 1, bad["anomaly"], path)
-        if not may_go_on(states):
+        if not may_continue(states):
             return Outcome(Ending.BOUND, states, transitions, len(levels) - 1)
         reached = _reached(levels[-1], model.scope, model.rules).localCheckpoint()
         level = reached.join(seen.select("state"), "state", "left_anti").localCheckpoint()

@@ -48,9 +48,9 @@ def compare(
     options: CompareOptions | None = None,
     *,
     progress: Progress = lambda count: None,
-    tell: Callable[[PartitionResult | Difference], None] = lambda what: None,
+    on_result: Callable[[PartitionResult | Difference], None] = lambda what: None,
 ) -> ComparisonResult:
-    """Compare everything; `tell` receives each result as it is found.
+    """Compare everything; `on_result` receives each result as it is found.
 
     That is a `Difference` for each partition that only one side has, then a `PartitionResult` for each other. Raises
     `UsageError` if nothing could be compared and nothing differs, `Unreadable` if the system cannot read a file.
@@ -66,7 +66,7 @@ def compare(
             if not chosen.common:
                 text = f"only {folder.path.parent} has this partition"
                 result.differences.append(Difference(folder.tp, None, "partition", *has, text))
-                tell(result.differences[-1])
+                on_result(result.differences[-1])
     for left, right in pairs.both:
         passed = 0
 
@@ -80,7 +80,7 @@ def compare(
         result.partitions.append(found)
         result.differences += found.differences
         result.notes += found.notes
-        tell(found)
+        on_result(found)
     if result.is_empty and not result.differences:
         raise UsageError(f"nothing was compared: {_why_nothing(result, chosen)}")
     return result

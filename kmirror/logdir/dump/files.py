@@ -98,12 +98,12 @@ def _in_order(paths: Iterable[str]) -> list[str]:
 
 
 class Dump:
-    """One run over files; `printer` writes stdout, `complain` receives lines for stderr."""
+    """One run over files; `printer` writes stdout, `write_stderr` receives lines for stderr."""
 
-    def __init__(self, options: DumpOptions, printer: Printer, complain: Write) -> None:
+    def __init__(self, options: DumpOptions, printer: Printer, write_stderr: Write) -> None:
         self._options = options
         self._printer = printer
-        self._complain = complain
+        self._complain = write_stderr
         self._found = Disagreements()
 
     def run(self, files: Sequence[str]) -> None:

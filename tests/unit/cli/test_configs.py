@@ -95,7 +95,7 @@ def test_entities_that_are_not_there(stage: Stage) -> None:
 
 
 def test_all_entities_of_a_type_are_shown_by_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_actions, "TOGETHER", 2)
+    monkeypatch.setattr(config_actions, "ENTITIES_PER_REQUEST", 2)
     lines = stage.run("--entity-type topics --describe")[1].splitlines()
     names = [line.split()[4] for line in lines if not line.startswith("  ")]
     assert names == sorted(names) and {"bills", "compacted", "orders"} <= set(names)

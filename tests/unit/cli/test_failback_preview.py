@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from kmirror.admin.client import AsyncAdmin
 from kmirror.admin.failback import FailbackPreview, _Told
 from kmirror.admin.mirror import TcpMirror
-from kmirror.cli.failback_folders import batches_near
+from kmirror.cli.failback_folders import batches_to_check
 from kmirror.cli.failback_preview import command, exit_code
 from kmirror.cli.main import run as run_main
 from kmirror.kernel.ids import TopicPartition
@@ -178,10 +178,10 @@ def test_only_segments_that_may_lose_records_are_read(tmp_path: Path) -> None:
     edges = (0, 1, 5, 6, 8, 12, 18, 24)
     for cut in (Cut(offset, start, "") for offset in edges for start in edges if start <= offset):
         whole = removed_by(cut, (batch for _, batch in iter_batches(folder.segments)))
-        assert removed_by(cut, batches_near(folder, cut)) == whole, cut
+        assert removed_by(cut, batches_to_check(folder, cut)) == whole, cut
     torn = path / f"{12:020}.log"
     torn.write_bytes(torn.read_bytes()[:-1])
-    assert removed_by(Cut(20, 2, ""), batches_near(folder, Cut(20, 2, ""))).batches == 2
+    assert removed_by(Cut(20, 2, ""), batches_to_check(folder, Cut(20, 2, ""))).batches == 2
 
 
 class Stage:

@@ -138,7 +138,7 @@ def test_a_quick_command_has_no_need_of_click_unless_it_says_so(monkeypatch: pyt
     module = types.ModuleType(MODULE)
     vars(module).update(answer=answer)
     monkeypatch.setitem(sys.modules, MODULE, module)
-    monkeypatch.setitem(quick_start.QUICK, "answer", interrupt_quickly)
+    monkeypatch.setitem(quick_start.QUICK_COMMANDS, "answer", interrupt_quickly)
     rows = (CommandRow("answer", MODULE, "answer", "answer it"),)
     assert exit_code("answer", rows=rows) == 5
     assert exit_code("answer", "wait", rows=rows) == 130

@@ -31,14 +31,14 @@ LISTINGS = [
 ]
 
 
-def described(*rows: MirrorRow, others: tuple[str, ...] = (), **reasons: str) -> Description:
+def description(*rows: MirrorRow, others: tuple[str, ...] = (), **reasons: str) -> Description:
     """Return the brokers' descriptions, with topics without a leader; reasons of brokers by `b` and their id."""
     names = dict.fromkeys([*(row.tp.topic for row in rows), *others])
     return Description({row.tp: row for row in rows}, names, reasons={int(b[1:]): why for b, why in reasons.items()})
 
 
 ROWS = {
-    "my-mirror": described(
+    "my-mirror": description(
         MirrorRow(TopicPartition("bar", 0), 2324, 2324, 0, MirrorState.MIRRORING, 3),
         MirrorRow(TopicPartition("foo", 0), 69, 66, 3, MirrorState.MIRRORING, -1, "slow"),
         MirrorRow(TopicPartition("t" * 50, 12), -1, -1, -1, MirrorState.FAILED, -1, "the source is another cluster"),
@@ -47,7 +47,7 @@ ROWS = {
         b1="refused",
         b2="no answer",
     ),
-    "n" * 31: described(MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)),
+    "n" * 31: description(MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)),
 }
 ROWS["my-mirror"].warnings["it burns"] = None
 NOT_THERE = "the topic does not exist yet, or you are not authorized to describe it"
@@ -82,7 +82,7 @@ def test_the_table_of_partitions() -> None:
         f"...{'n' * 27} baz                                      0          189             "
         "189                0          STOPPED\n"
     )
-    assert describe_table({"m": described()}) == "No mirror partitions found\n"
+    assert describe_table({"m": description()}) == "No mirror partitions found\n"
     assert reasons(ROWS).splitlines() == [
         "my-mirror waits for its source: refused (brokers 1, 3); no answer (broker 2)",
         "my-mirror warning: it burns",
@@ -112,12 +112,12 @@ def test_the_table_of_partitions() -> None:
         "mirror_reason": "refused (brokers 1, 3); no answer (broker 2)",
         "warning": "it burns",
     }
-    assert json.loads(describe_json({"m": described(b1="refused")})) == {
+    assert json.loads(describe_json({"m": description(b1="refused")})) == {
         **nothing,
         "mirror": "m",
         "mirror_reason": "refused (broker 1)",
     }
-    assert describe_json({"m": described()}) == ""
+    assert describe_json({"m": description()}) == ""
 
 
 class Stage(NamedTuple):
@@ -372,7 +372,7 @@ def test_the_configs_of_the_client() -> None:
 
 
 def test_help_names_every_option() -> None:
-    assert asyncio.iscoroutinefunction(mirror_actions.carry_out)
+    assert asyncio.iscoroutinefunction(mirror_actions.run_task)
     shown = CliRunner().invoke(command, ["--help"]).stdout
     for option in (
         "add",

@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.cli import serve
 from kmirror.cli.node_properties import node_plan
-from kmirror.cli.serve import described, with_options
+from kmirror.cli.serve import description, with_options
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
@@ -179,7 +179,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, di
         with served:
             if isinstance(served, TcpNode):
                 assert served.wait()
-            found.append((served, described(served)))
+            found.append((served, description(served)))
             served.stop()
 
     monkeypatch.setattr(serve, "serve", start_and_stop)

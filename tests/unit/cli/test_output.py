@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kmirror.cli.output import Output, complain
+from kmirror.cli.output import Output, write_stderr
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, ZeroDivisionError])
@@ -22,10 +22,10 @@ def test_buffered_output_is_written_when_a_tool_fails(
 def test_errors_are_printed_after_earlier_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with Output() as out:
         out.write("before\n")
-        out.complain("no good\n")
+        out.write_stderr("no good\n")
         assert capfdbinary.readouterr() == (b"before\n", b"no good\n")
 
 
 def test_without_a_stderr_complaints_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
-    complain("no good\n")
+    write_stderr("no good\n")

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 
 from kmirror.assembly.mirrors import MirrorRow
 from kmirror.cli.demo import failback_table, failover_table, mirror_table
-from kmirror.cli.screen import make_console, tables_that_fit
+from kmirror.cli.screen import fitting_tables, make_console
 from kmirror.experiments.demo import Failback, Failover
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
@@ -59,7 +59,7 @@ ROWS = [["100", "5", *(f"{number}.5 ± {number}.25" for number in range(1_000, 6
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_a_wide_table_becomes_several_that_fit(width: int) -> None:
-    tables = list(tables_that_fit(KEYS, FIGURES, ROWS, width, "mean"))
+    tables = list(fitting_tables(KEYS, FIGURES, ROWS, width, "mean"))
     assert sum(len(table.columns) - len(KEYS) for table in tables) == len(FIGURES), "each figure stands once"
     for table in tables:
         lines = rendered(table, width=width)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.main import run as run_main
-from kmirror.cli.serve import Waiting, command, tell
+from kmirror.cli.serve import WaitReporter, command, report_note
 from kmirror.cli.server_properties import parse, read_properties
 from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.errors import UsageError
@@ -150,8 +150,8 @@ def test_kafkas_own_file_is_understood(tmp_path: Path) -> None:
     assert said.log_dirs == "/tmp/kraft-combined-logs"
     assert said.configs["num.partitions"] == "2"
     assert said.configs["log.retention.hours"] == "168"
-    assert "num.network.threads" in {*said.passed_over, *said.configs}
-    assert not {"listeners", "process.roles", "node.id"} & {*said.passed_over, *said.configs}
+    assert "num.network.threads" in {*said.unknown_keys, *said.configs}
+    assert not {"listeners", "process.roles", "node.id"} & {*said.unknown_keys, *said.configs}
 
 
 def test_a_controllers_listener_is_not_the_brokers(tmp_path: Path) -> None:
@@ -218,16 +218,16 @@ def test_a_long_wait_of_a_node_is_reported_once(capsys: pytest.CaptureFixture[st
         cluster_id="x",
     )
     reasons = ["the controller at kafka-1:9093"] * 12 + ["its logs"] * 2
-    waiting = Waiting(node)
+    waiting = WaitReporter(node)
     for number, reason in enumerate(reasons, 1):
         node.look = lambda call, reason=reason: reason  # type: ignore[method-assign,assignment,misc]
-        waiting.asked()
+        waiting.check()
         said = capsys.readouterr().err
         assert said == (f"kmirror: broker 2 waits for {reason}\n" if number in (10, 13) else ""), number
 
 
 def test_the_controller_reports_a_broker_of_another_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     fact = BrokerRefused(2, "theirs", "ours")
-    tell("controller-100", Note(str(fact), fact))
+    report_note("controller-100", Note(str(fact), fact))
     told = "controller-100 rejects a broker: broker 2 is of cluster theirs, and this is cluster ours"
     assert capsys.readouterr().err == f"kmirror: {told}\n"

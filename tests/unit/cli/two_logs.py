@@ -9,7 +9,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from kmirror.cli.diff import command
-from kmirror.cli.refusing import Refusal
+from kmirror.cli.usage_errors import CommandError
 from tests.builders import batch_of
 
 LONG = b"".join(b"%d" % number for number in range(500))
@@ -47,7 +47,7 @@ class Logs:
     def refused(self, *options: str) -> str:
         """Return the message if nothing can be compared; checks that the exit code is 2."""
         result = CliRunner().invoke(command, [str(self.left), str(self.right), *options], standalone_mode=False)
-        assert isinstance(result.exception, Refusal), result.stdout
+        assert isinstance(result.exception, CommandError), result.stdout
         assert result.exception.exit_code == 2
         return result.exception.message
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
-from kmirror.cli.refusing import Refusal
+from kmirror.cli.usage_errors import CommandError
 from kmirror.errors import KmirrorError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -171,7 +171,7 @@ def _ended(name: str, work: Callable[[], object]) -> str:
 def _command(name: str, *arguments: str) -> str:
     def run() -> None:
         done = CliRunner().invoke(_COMMAND, [name, *arguments], standalone_mode=False)
-        if isinstance(done.exception, Refusal):
+        if isinstance(done.exception, CommandError):
             raise KmirrorError(done.exception.message)
         if done.exception is not None:
             raise done.exception

@@ -8,25 +8,25 @@ from typing import Any
 
 import click
 
-from kmirror.cli.output import complain
+from kmirror.cli.output import write_stderr
 from kmirror.errors import KmirrorError, UsageError
 
 EXIT_USAGE = 2
 
 
-class Refusal(click.ClickException):
+class CommandError(click.ClickException):
     """An error with one line of text, and the exit code for usage."""
 
     exit_code = EXIT_USAGE
 
     def show(self, file: Any = None) -> None:
-        complain(f"kmirror: {self.message}\n")
+        write_stderr(f"kmirror: {self.message}\n")
 
 
 @contextmanager
-def refusing(kind: type[KmirrorError] = UsageError) -> Iterator[None]:
+def as_usage_error(kind: type[KmirrorError] = UsageError) -> Iterator[None]:
     """Turn an error of `kind` into one line and the exit code for usage."""
     try:
         yield
     except kind as error:
-        raise Refusal(str(error)) from None
+        raise CommandError(str(error)) from None

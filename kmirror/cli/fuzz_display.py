@@ -17,7 +17,7 @@ EXIT_FINDINGS = 4
 EXIT_STOPPED = 130
 
 
-class Watch:
+class CampaignDisplay:
     """Shows a campaign with a bar, prints findings as they come, and stores them."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Watch:
         self._known: set[str] = set()
         self._progress = _bar()
 
-    def follow(self, tallies: Iterable[Tally], tally: Tally | None = None) -> None:
+    def show(self, tallies: Iterable[Tally], tally: Tally | None = None) -> None:
         """Show the tally until the campaign ends; Ctrl-C ends it, too."""
         self.tally = tally or self.tally
         wanted = self._frames if self._frames is not None else self._seconds
@@ -43,7 +43,7 @@ class Watch:
                 for self.tally in tallies:
                     for cause, finding in self.tally.findings.items():
                         if cause not in self._known:
-                            self.found(finding)
+                            self.add_finding(finding)
                     done = self.tally.frames if self._frames is not None else self.tally.seconds
                     rate = f"{self.tally.frames:,} frames, {self.tally.per_second:,.0f}/s"
                     progress.update(bar, completed=done, rate=rate)
@@ -55,7 +55,7 @@ class Watch:
         """Return 0 if nothing was found."""
         return EXIT_STOPPED if self.is_stopped else EXIT_FINDINGS if self.tally.findings else 0
 
-    def found(self, finding: Finding) -> None:
+    def add_finding(self, finding: Finding) -> None:
         """Print a finding with a new cause, and store it."""
         self._known.add(f"{finding.kind.value} {finding.cause}")
         if self._corpus is not None:
