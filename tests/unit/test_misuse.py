@@ -126,19 +126,19 @@ ROWS: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_misuse_is_told(row: str) -> None:
+def test_misuse_raises_an_error(row: str) -> None:
     misuse, told = ROWS[row]
     with pytest.raises(UsageError, match=told):
         misuse()
 
 
-def test_what_the_wire_cannot_carry_is_the_callers_doing() -> None:
+def test_a_value_that_cannot_be_encoded_is_a_usage_error() -> None:
     # One `except UsageError` catches all wrong arguments of a caller, and no external errors.
     assert issubclass(LocalProtocolError, UsageError)
     assert [kind for kind in UsageError.__mro__ if issubclass(kind, KmirrorError)] == [UsageError, KmirrorError]
 
 
-def test_a_builder_that_refused_a_record_goes_on() -> None:
+def test_a_builder_continues_after_a_refused_record() -> None:
     builder = BatchBuilder(timestamp_ms=7)
     with pytest.raises(UsageError):
         builder.append(value=ANY or 5, timestamp=1)

@@ -65,7 +65,7 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_misuse_is_told(row: str, tmp_path: Path) -> None:
+def test_misuse_raises_an_error(row: str, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("x", "utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     misuse, told = ROWS[row]

@@ -53,7 +53,7 @@ def test_any_frames_in_any_pieces(bodies: list[bytes], pieces: list[int], scratc
 
 
 @given(bodies=st.lists(st.binary(max_size=50), max_size=4), pieces=st.lists(st.integers(1, 60), min_size=1))
-def test_frames_share_no_memory_with_what_comes_later(bodies: list[bytes], pieces: list[int]) -> None:
+def test_frames_share_no_memory_with_later_ones(bodies: list[bytes], pieces: list[int]) -> None:
     scratch = Scratch(32)
     first, second = FrameReader(MOST, scratch), FrameReader(MOST, scratch)
     held = [feed(first, wire(body), pieces) for body in bodies]
@@ -74,7 +74,7 @@ def test_the_largest_size_is_taken() -> None:
     assert feed(reader, wire(b"x" * 100), [7]) == [b"x" * 100]
 
 
-def test_memory_follows_what_has_come_and_not_what_was_announced() -> None:
+def test_memory_follows_received_not_announced_bytes() -> None:
     reader = FrameReader(100 << 20, Scratch(64))
     tracemalloc.start()
     try:
@@ -139,7 +139,7 @@ def test_memory_is_given_back_when_no_large_frame_comes() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.booleans()), max_size=20))
-def test_whoever_holds_a_frame_holds_it_alone(drawn: list[tuple[int, bool]]) -> None:
+def test_a_held_frame_is_never_overwritten(drawn: list[tuple[int, bool]]) -> None:
     scratch, held = Scratch(8), []
     for number, (size, is_held) in enumerate(drawn):
         buffer = scratch.take(size * frames.KEPT_BYTES_MIN, frames.KEPT_BYTES_MIN)

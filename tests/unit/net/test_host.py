@@ -89,7 +89,7 @@ def test_frames_go_both_ways_in_order(over: str) -> None:
     hosted(script)
 
 
-def test_a_link_that_breaks_is_told_to_both_ends_once(over: str) -> None:
+def test_a_broken_link_is_reported_to_both_ends_once(over: str) -> None:
     async def script(host: Host) -> None:
         server, client = Recorder(echo), Recorder()
         link, port = place(host, server, client, over)
@@ -130,7 +130,7 @@ def test_bytes_go_over_tcp_as_they_are_and_close_a_link_that_has_none(over: str)
     hosted(script)
 
 
-def test_who_closes_a_link_is_told_nothing_more_of_it(over: str) -> None:
+def test_a_node_that_closes_a_link_gets_no_more_events_of_it(over: str) -> None:
     def refuse(_: Instant, event: Event) -> list[Effect]:
         match event:
             case RequestReceived(link):
@@ -179,7 +179,7 @@ def counted(host: Host, link: OutboundLink) -> dict[str, int]:
     return {field.name: getattr(counts, field.name).count for field in fields(counts)}
 
 
-def test_what_goes_over_a_link_is_counted_if_that_is_wanted(over: str) -> None:
+def test_bytes_on_a_link_are_counted_on_request(over: str) -> None:
     async def script(host: Host) -> None:
         server, client = Recorder(echo), Recorder()
         link, port = place(host, server, client, over)
@@ -209,7 +209,7 @@ def test_what_goes_over_a_link_is_counted_if_that_is_wanted(over: str) -> None:
     hosted(script)
 
 
-def test_it_is_told_when_an_answer_was_written(over: str) -> None:
+def test_the_time_of_writing_a_response_is_recorded(over: str) -> None:
     size = 30_000_000  # More than the system accepts at once.
 
     def timed(now: Instant, event: Event) -> list[Effect]:
@@ -254,7 +254,7 @@ def test_an_answer_on_a_link_that_is_gone_takes_no_time(over: str) -> None:
     hosted(script)
 
 
-def test_what_was_asked_for_may_be_longer_than_what_others_may_ask() -> None:
+def test_responses_may_be_longer_than_requests() -> None:
     def generous(_: Instant, event: Event) -> list[Effect]:
         return [Reply(event.link, (b"x" * 5_000,))] if isinstance(event, RequestReceived) else []
 
@@ -324,7 +324,7 @@ class Job:
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
-def test_disk_work_is_done_in_order_and_its_errors_are_told(on_disk: bool) -> None:
+def test_disk_work_is_done_in_order_and_its_errors_are_reported(on_disk: bool) -> None:
     async def script(host: Host) -> None:
         node = Recorder()
         host.add("n", lambda: node, on_disk=on_disk)
@@ -343,7 +343,7 @@ def test_disk_work_is_done_in_order_and_its_errors_are_told(on_disk: bool) -> No
     hosted(script)
 
 
-def test_nobody_waits_for_a_disk_and_log_dirs_not_for_each_other() -> None:
+def test_a_slow_disk_blocks_neither_the_node_nor_other_log_dirs() -> None:
     async def script(host: Host) -> None:
         node = Recorder()
         host.add("n", lambda: node, on_disk=True)
@@ -414,7 +414,7 @@ def test_stopped_ends_the_process_after_its_last_words() -> None:
     hosted(script)
 
 
-def test_a_node_that_raises_ends_and_the_others_go_on() -> None:
+def test_a_node_that_raises_ends_and_the_others_continue() -> None:
     def fail(_: Instant, event: Event) -> list[Effect]:
         if isinstance(event, RequestReceived):
             raise AssertionError("a bug")

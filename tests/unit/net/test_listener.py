@@ -29,7 +29,7 @@ async def connected(port: Port) -> tuple[asyncio.StreamReader, asyncio.StreamWri
     return await asyncio.open_connection(*port.endpoint)
 
 
-def test_a_port_is_kept_while_nobody_listens() -> None:
+def test_a_port_is_kept_without_a_listener() -> None:
     port = Port("127.0.0.1", 0)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(port.endpoint, timeout=5)
@@ -42,7 +42,7 @@ def test_a_port_is_kept_while_nobody_listens() -> None:
     port.close()
 
 
-def test_a_port_that_is_taken_is_refused_with_what_to_do() -> None:
+def test_a_port_in_use_is_refused_with_a_remedy() -> None:
     taken = Port("127.0.0.1", 0)
     listening = taken.listen(5)
     with pytest.raises(UsageError, match=rf"cannot listen at {taken.endpoint}: .* choose another port, or 0"):

@@ -109,7 +109,7 @@ def test_timers_fire_though_the_heap_is_swept_while_they_do() -> None:
     assert scene.fired == [(("first",), 1), (("second",), 1), (("between",), 2), (("new",), 4)]
 
 
-def test_a_timer_set_anew_fires_once_and_at_its_new_time() -> None:
+def test_a_timer_set_again_fires_once_at_its_new_time() -> None:
     scene = Scene()
     scene.set("a", 1)
     scene.set("a", 5)

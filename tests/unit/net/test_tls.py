@@ -124,7 +124,7 @@ def test_why_a_link_cannot_be_opened(identity: Identity, settings: TlsSettings, 
     over_tls(script)
 
 
-def test_what_lies_in_the_trust_store_is_trusted_by_itself(tmp_path: Path) -> None:
+def test_certificates_in_the_trust_store_are_trusted_directly(tmp_path: Path) -> None:
     """Java requires no authority above it: the certificate of one broker, issued by another authority, suffices."""
 
     async def script(host: Host, node: Recorder) -> None:
@@ -246,7 +246,7 @@ FORMS: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_a_store_may_not_be(form: str, tmp_path: Path) -> None:
+def test_invalid_stores_are_refused(form: str, tmp_path: Path) -> None:
     make, words = FORMS[form]
     with pytest.raises(UsageError, match=words) as caught:
         client_context(TlsSettings(**make(tmp_path)))

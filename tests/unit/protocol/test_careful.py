@@ -46,7 +46,7 @@ def test_the_field_that_a_version_cannot_carry_is_named() -> None:
         careful.encode(request, 9)
 
 
-def test_bytes_that_are_not_utf_8_become_what_java_makes_of_them() -> None:
+def test_invalid_utf8_is_replaced_as_in_java() -> None:
     data = FETCH.encode(11).replace(b"\0\1t", b"\0\1\xff")
     message, _ = careful.decode(FetchRequest, data, 11)
     assert message.topics[0].topic == "\ufffd"

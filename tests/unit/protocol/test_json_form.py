@@ -60,7 +60,7 @@ def test_bytes_must_be_base64() -> None:
         ProduceRequest.from_json(raw, 9)
 
 
-def test_what_the_version_cannot_carry_has_no_json() -> None:
+def test_values_that_the_version_cannot_carry_have_no_json() -> None:
     with pytest.raises(LocalProtocolError, match="field replica_id: version 17 lacks it"):
         FetchRequest(replica_id=1).to_json(17)
     with pytest.raises(LocalProtocolError, match="field rack_id: null"):

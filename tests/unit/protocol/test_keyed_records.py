@@ -60,7 +60,7 @@ def test_malformed_coordinator_records() -> None:
         records.decode_key("my-topic", b"\0\1")
 
 
-def test_what_is_no_record_is_not_framed_as_one() -> None:
+def test_other_messages_are_not_framed_as_records() -> None:
     for encode in (
         lambda m: records.encode_metadata_record(m, 0),
         records.encode_key,

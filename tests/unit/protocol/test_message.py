@@ -140,7 +140,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("message", "version", "path", "text"), REFUSALS)
-def test_what_cannot_be_written_is_refused_with_its_path(message, version, path, text) -> None:  # type: ignore[no-untyped-def]
+def test_unencodable_values_are_refused_with_their_path(message, version, path, text) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(LocalProtocolError) as caught:
         message.encode(version)
     assert str(caught.value).startswith(f"field {path}: ")
@@ -176,7 +176,7 @@ def test_records_are_views_and_are_not_copied() -> None:
     assert found == data
 
 
-def test_lenient_takes_what_strict_refuses() -> None:
+def test_lenient_accepts_values_that_strict_refuses() -> None:
     good = FetchRequest(rack_id="rack").encode(17)
     null = good[:-6] + b"\x00\x00"
     with pytest.raises(ProtocolError, match="null where string must be"):
@@ -233,7 +233,7 @@ class TestUuid:
         assert Uuid() == Uuid.ZERO == bytes(16)
 
     @pytest.mark.parametrize("text", ["", "A", "A" * 21, "A" * 23, "A" * 21 + "!", "Ä" * 22])
-    def test_what_is_no_uuid(self, text: str) -> None:
+    def test_invalid_uuids_are_refused(self, text: str) -> None:
         with pytest.raises(UsageError, match="not a uuid"):
             Uuid.from_str(text)
 

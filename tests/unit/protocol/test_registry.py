@@ -21,7 +21,7 @@ def test_an_api_is_found_by_key_and_by_name() -> None:
     assert by_api_name("api-versions").key == 18
 
 
-def test_an_unknown_key_or_name_says_what_it_was() -> None:
+def test_an_unknown_key_or_name_is_named_in_the_error() -> None:
     assert find_key(4) is None
     with pytest.raises(UsageError, match="API key 4 was LeaderAndIsr"):
         by_key(4)
@@ -62,6 +62,6 @@ def test_each_version_is_kafkas_or_the_kips() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_what_is_served_only_with_mirroring_is_what_the_kip_adds(row: ApiRow) -> None:
+def test_apis_served_only_with_mirroring_are_the_kips_additions(row: ApiRow) -> None:
     added = by_api_name(row.name).kip_versions
     assert row.mirror_from == (added[0] if added and row.last >= added[0] else None)

@@ -184,7 +184,7 @@ def test_every_answer_that_names_a_broker_by_host_and_port_is_known() -> None:
     assert found == set(NAMING_FROM)
 
 
-def test_what_names_no_broker_goes_on_byte_for_byte() -> None:
+def test_responses_without_brokers_are_forwarded_byte_for_byte() -> None:
     port = Port()
     asked, answered = heartbeat(3)
     view = memoryview(asked)
@@ -197,13 +197,13 @@ def test_what_names_no_broker_goes_on_byte_for_byte() -> None:
 @pytest.mark.parametrize(
     "frame", [b"", b"\0\1", b"\x7f\xf0\0\1\0\0\0\5\xff\xff rest", b"\0\3\x00\x63\0\0\0\5\xff\xff rest"]
 )
-def test_what_nobody_knows_goes_on_and_so_does_its_answer(frame: bytes) -> None:
+def test_unknown_requests_are_forwarded_and_so_are_their_responses(frame: bytes) -> None:
     port = Port()
     assert port.ask(frame) == [Send(port.upstream, (frame,))]
     assert replies(port.answer(b"\0\0\0\5?")) == [b"\0\0\0\5?"]
 
 
-def test_answers_that_cannot_be_decoded_go_on_with_a_note() -> None:
+def test_undecodable_responses_are_forwarded_with_a_note() -> None:
     port = Port()
     port.ask(encode_request(MetadataRequest(topics=[]), 12, correlation_id=1, client_id=None))
     broken = encode_response(MetadataResponse(), 12, correlation_id=1)[:-3]
@@ -234,7 +234,7 @@ def test_a_produce_without_acks_has_no_answer(version: int) -> None:
     )
 
 
-def test_tokens_after_an_old_handshake_go_on_as_they_are() -> None:
+def test_tokens_after_an_old_handshake_are_forwarded_unchanged() -> None:
     port = Port()
     port.exchange(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse(mechanisms=["PLAIN"]), 0)
     token = b"\0user\0secret"
@@ -291,7 +291,7 @@ def test_a_client_that_wants_no_answers_waits_for_a_slow_broker() -> None:
     assert port.handle(TimerFired(effects[0].key)) == [ResumeReading(CLIENT)]
 
 
-def test_what_a_client_sent_before_it_left_comes_to_the_broker() -> None:
+def test_bytes_sent_before_a_client_leaves_reach_the_broker() -> None:
     port = Port()
     asked, answered = heartbeat(1)
     port.ask(asked)

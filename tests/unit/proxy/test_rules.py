@@ -35,14 +35,14 @@ MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
         ("bytes_per_s = 1000", Slow(1000)),
     ],
 )
-def test_what_a_rule_does(text: str, action: Action) -> None:
+def test_a_rule_is_translated_to_its_action(text: str, action: Action) -> None:
     _, rules = parse_rules(tomllib.loads(f'[[rule]]\napi = "Produce"\n{text}'))
     (rule,) = order(Hooks(), rules)
     assert rule.hook is not None and rule.hook.action == action
     assert rule.hook.criteria.request is ProduceRequest
 
 
-def test_what_a_rule_chooses() -> None:
+def test_a_rule_is_translated_to_its_criteria() -> None:
     text = """
         seed = 5
         [[rule]]
@@ -74,7 +74,7 @@ def test_versions(value: str, versions: tuple[int, int]) -> None:
     assert rule.hook is not None and rule.hook.criteria.versions == versions
 
 
-def test_a_rule_tells_what_it_took() -> None:
+def test_a_rule_reports_its_matches() -> None:
     _, rules = parse_rules(tomllib.loads('[[rule]]\napi = "Fetch"\ndrop = true\n[[rule]]\napi = "Produce"\ncap = 8'))
     assert [str(rule) for rule in order(Hooks(), rules)] == [
         "rule 1 (api = Fetch, drop = True): taken 0 times",
@@ -111,7 +111,7 @@ def test_a_rule_tells_what_it_took() -> None:
         ("[[rule]]\nrelease = '0.8'", "rule 1: what is known of are the releases"),
     ],
 )
-def test_what_is_wrong_with_a_rule(text: str, told: str, tmp_path: Path) -> None:
+def test_invalid_rules_are_refused_with_file_and_reason(text: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:

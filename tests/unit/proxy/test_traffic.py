@@ -26,7 +26,7 @@ def exchange(body: Message, version: int = 1, latency: int | None = 1000) -> Exc
 
 
 @pytest.mark.parametrize("span", [0, 1, 15, 16, 17, 31, 32, 100, 12_345, 999_999, 60_000_000])
-def test_a_latency_is_told_to_within_a_twentieth(span: int) -> None:
+def test_a_latency_is_reported_to_within_a_twentieth(span: int) -> None:
     counts = Counts()
     counts.add(exchange(HeartbeatRequest(), latency=span))
     found = counts.latency_ms(0.5)
@@ -44,14 +44,14 @@ def test_percentiles() -> None:
     assert Counts().latency_ms(0.5) is None
 
 
-def test_errors_are_found_wherever_they_stand() -> None:
+def test_errors_are_found_at_any_level() -> None:
     topics = [MetadataResponseTopic(error_code=n, name="a") for n in (3, 0, 3, 999)]
     found = errors_in(MetadataResponse(topics=topics, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 13)
     assert sorted(found) == ["999", "CLUSTER_AUTHORIZATION_FAILED", *["UNKNOWN_TOPIC_OR_PARTITION"] * 2]
     assert list(errors_in(MetadataResponse(error_code=31), 12)) == [], "version 12 has no such field"
 
 
-def test_what_proves_an_identity_is_not_written_down() -> None:
+def test_credentials_are_not_recorded() -> None:
     line = line_of(exchange(SaslAuthenticateRequest(auth_bytes=b"\0user\0hunter2"), 2))
     assert line["api"] == "SaslAuthenticate"
     assert not {"request", "request_bytes", "response", "response_bytes"} & line.keys()

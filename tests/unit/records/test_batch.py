@@ -133,7 +133,7 @@ def test_an_emptied_batch_keeps_its_span() -> None:
     assert list(batch.records()) == []
 
 
-def test_what_no_batch_can_hold_is_refused() -> None:
+def test_values_that_no_batch_can_hold_are_refused() -> None:
     with pytest.raises(LocalProtocolError, match="needs last_offset_delta"):
         build_batch([])
     with pytest.raises(LocalProtocolError, match="span"):

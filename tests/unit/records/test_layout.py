@@ -31,7 +31,7 @@ POSITIONS = {
 }
 
 
-def test_the_fields_stand_where_kafka_has_them() -> None:
+def test_header_fields_are_at_kafkas_positions() -> None:
     constants = {name: getattr(layout, f"{name.upper().removeprefix('PARTITION_')}_AT") for name in HEADER_FIELDS}
     assert constants == POSITIONS
     assert (layout.RECORDS_AT, layout.HEADER_SIZE, layout.LOG_OVERHEAD, layout.BATCH_LENGTH_MIN) == (61, 61, 12, 49)

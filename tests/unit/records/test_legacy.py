@@ -176,7 +176,7 @@ def test_a_wrapper_that_makes_no_sense_is_refused(batch: LegacyBatch, reason: st
     assert caught.value.position == 0
 
 
-def test_lengths_are_checked_against_what_is_left() -> None:
+def test_lengths_are_checked_against_the_remaining_bytes() -> None:
     data = build_message(RecordData(b"key", b"value"), magic=0, offset=3)
     for at in (18, 25):  # The key's length and the value's.
         broken = data[:at] + b"\x7f\xff\xff\xff" + data[at + 4 :]
@@ -195,7 +195,7 @@ def test_lengths_are_checked_against_what_is_left() -> None:
         LegacyBatch(build_batch(THREE))
 
 
-def test_what_old_formats_cannot_hold_is_refused() -> None:
+def test_values_that_old_formats_cannot_hold_are_refused() -> None:
     with pytest.raises(LocalProtocolError, match="headers"):
         build_message_set([RecordData(headers=[("a", b"")])], magic=1)
     with pytest.raises(LocalProtocolError, match="zstd"):

@@ -61,7 +61,7 @@ def test_followers_are_no_mirror() -> None:
     assert re.fullmatch(ALL_MIRRORS, "my-mirror") and not re.fullmatch(ALL_MIRRORS, "")
 
 
-def test_the_file_is_what_the_rows_make() -> None:
+def test_the_file_equals_the_generated_dashboard() -> None:
     """`python -m manual` writes it."""
     assert json.loads(FILE.read_text("utf-8")) == dashboard()
 

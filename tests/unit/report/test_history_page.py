@@ -76,7 +76,7 @@ def test_the_page_holds_story_logs_losses_and_the_plan() -> None:
     assert Plan.from_json(plan.replace("&quot;", '"').replace("&#x27;", "'")) == outcome.plan
 
 
-def test_what_a_checker_says_wraps_and_widens_no_page() -> None:
+def test_the_text_of_a_checker_is_wrapped() -> None:
     text = history_page(run_history(seed=7), AGAIN)
     rows = text.partition("<h2>Anomalies</h2>")[2].partition("</table>")[0]
     assert re.search(r"<td class=prose>p1:17 was acknowledged at 2.1 s, and b has x:1 there", rows)
@@ -99,7 +99,7 @@ def test_a_clean_history_and_one_without_anything_seen_have_a_page_too() -> None
     assert lanes(history_page(outcome, AGAIN)) == [("orders", "sent to answered")]
 
 
-def test_a_cut_is_drawn_because_it_was_seen_whatever_the_story_says() -> None:
+def test_an_observed_truncation_is_drawn_regardless_of_the_story() -> None:
     outcome = run_history(seed=7)
     outcome.story[:] = [(at, text) for at, text in outcome.story if "cuts" not in text]
     outcome.story.append((3_000_000, "b-1 says of orders-0: no cut today"))

@@ -21,13 +21,13 @@ MANY = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_0
 NAMES = ["both", "destination_broker", "none", "source_broker"]
 
 
-def test_even_numbers_stand_where_they_are() -> None:
+def test_evenly_spaced_numbers_are_at_their_values() -> None:
     places = places_of(EVEN, 42)
     assert not places.is_log and places.labelled == tuple(EVEN)
     assert places.at[0] == 0 and places.at[90] == 1 and places.at[30] == pytest.approx(1 / 3)
 
 
-def test_numbers_of_several_magnitudes_stand_by_their_logarithms() -> None:
+def test_numbers_of_several_magnitudes_are_placed_by_logarithm() -> None:
     places = places_of(WIDE, 42)
     assert places.is_log and places.labelled == tuple(WIDE)
     steps = [after - before for before, after in pairwise(places.at.values())]
@@ -40,7 +40,7 @@ def test_labels_without_room_are_left_out_but_for_the_ends() -> None:
     assert places.labelled[0] == 0 and places.labelled[-1] == 50_000 and len(places.labelled) < len(MANY)
 
 
-def test_names_stand_side_by_side_all_of_them() -> None:
+def test_names_are_placed_side_by_side() -> None:
     assert places_of(NAMES, 60).labelled == tuple(NAMES) and not places_of(NAMES, 60).is_turned
     assert places_of(NAMES, 20).labelled == tuple(NAMES) and places_of(NAMES, 20).is_turned
 

@@ -75,7 +75,7 @@ def test_names_and_many_points_are_drawn_too(folder: Path) -> None:
     assert "by-latency_ms" in plots(SweepResults(scattered, "x"))
 
 
-def test_a_sweep_with_transactions_draws_what_became_of_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_with_transactions_draws_their_outcomes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kmirror.report import plots
 
     drawn: list[str] = []

@@ -83,7 +83,7 @@ def test_a_controller_that_was_killed_has_no_session_that_lasts() -> None:
     assert times(found.down) == [("b-controller", 1_000, 4_000)] and found.dead == []
 
 
-def test_a_node_that_stopped_leaves_nobody_waiting() -> None:
+def test_a_stopped_node_is_shown_as_down_only() -> None:
     found = run((3_000, "b-2", NodeStopped()), (4_000, "b-2", NodeStarted()))
     assert times(found.down) == [("b-2", 3_000, 4_000)] and found.dead == []
 
@@ -110,7 +110,7 @@ def test_lines_are_down_and_changed_between_their_facts() -> None:
     ]
 
 
-def test_a_line_that_comes_up_one_way_is_told_by_its_directions() -> None:
+def test_a_line_that_comes_up_one_way_is_shown_by_its_directions() -> None:
     found = run((1_000, "network", LineDown("a|b", BOTH)), (2_000, "network", LineUp("a>b", BOTH[:1])))
     assert times(found.lines_down) == [("a>b", 1_000, 2_000), ("b>a", 1_000, 10_000)]
 
@@ -161,7 +161,7 @@ def failover() -> Simulation:
     return simulation
 
 
-def test_a_timeline_shows_what_was_done_when_it_was_done_and_why_an_order_waited() -> None:
+def test_a_timeline_shows_actions_and_reasons_of_waits_at_their_times() -> None:
     simulation = failover()
     text = timeline_page(simulation)
     bars = {title: (float(x), float(width)) for x, width, title in BAR.findall(text)}
@@ -200,7 +200,7 @@ def test_a_reason_that_comes_again_is_one_row_with_all_that_was_in_its_way() -> 
     ]  # fmt: skip
 
 
-def test_what_the_trace_says_is_not_drawn_and_a_fact_is() -> None:
+def test_facts_are_drawn_and_trace_lines_are_not() -> None:
     simulation = Simulation()
     Cluster(simulation, "b", brokers=2)
     simulation.run_for(span_s=1)

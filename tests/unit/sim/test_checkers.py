@@ -43,7 +43,7 @@ def test_the_first_difference_is_named(other: list[bytes], offset: int, field: s
     assert str(TP) in str(difference) and str(offset) in str(difference)
 
 
-def test_what_lies_at_or_above_the_bound_is_not_compared() -> None:
+def test_records_at_or_above_the_bound_are_not_compared() -> None:
     assert first_difference(TP, log(*BATCHES), log(*BATCHES[:2]), 5) is None
 
 
@@ -92,7 +92,7 @@ def test_a_message_that_is_missing_is_named_by_its_offset() -> None:
 
 @pytest.mark.decision("D46")
 @pytest.mark.parametrize(("compact", "field"), [(True, None), (False, "base offset")])
-def test_what_a_cleaner_took_of_a_compacted_topic_is_no_difference(compact: bool, field: str | None) -> None:
+def test_records_removed_by_a_cleaner_are_no_difference(compact: bool, field: str | None) -> None:
     written = [build_batch([RecordData(key=b"k", value=value)], base_offset=n) for n, value in enumerate((b"a", b"b"))]
     full, cleaned = log(*written), log(written[1])
     full.config = cleaned.config = LogConfig(compact=compact)

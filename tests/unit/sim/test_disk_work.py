@@ -99,7 +99,7 @@ def test_the_disks_of_a_process_may_be_slower_than_others_for_a_while() -> None:
     assert [now for now, *_ in toy.told] == [35 * MILLISECOND, SECOND + 10 * MILLISECOND]
 
 
-def test_a_kill_cuts_what_is_under_way_and_the_next_process_does_not_hear_of_it() -> None:
+def test_a_kill_interrupts_a_job_whose_result_is_lost() -> None:
     w, toys = world()
     disk: list[str] = []
     w.perform("toy", toys[0].write(disk, "a", "b", "c"))
@@ -126,7 +126,7 @@ def test_an_injected_error_leaves_the_work_undone_once() -> None:
     assert disk == ["a", "b"] and [outcome for _, _, outcome in toy.told] == [1, full, 2]
 
 
-def test_what_a_job_reads_may_be_wrong_but_a_bug_in_it_is_a_bug() -> None:
+def test_wrong_data_is_an_error_of_a_job_and_a_bug_is_raised() -> None:
     w, [toy] = world()
     w.perform("toy", toy.write([], "bad", "bug"))
     with pytest.raises(AssertionError, match="broken invariant"):

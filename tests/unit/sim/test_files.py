@@ -77,7 +77,7 @@ def test_every_folder_is_sound_and_replicas_are_equal(cluster: Cluster, tmp_path
     assert read_log_dirs(found[3]).partitions[TopicPartition("orders", 1)].log_end_offset == 0, "it was dead by then"
 
 
-def test_a_cluster_goes_on_from_what_was_written(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_continues_from_the_written_files(cluster: Cluster, tmp_path: Path) -> None:
     folder = write_log_dirs(cluster.files(brokers=[1]), tmp_path / "b")[1]
     with Simulation(seed=1) as simulation, Cluster(simulation, "c", logs=read_log_dirs(folder)) as again:
         assert [record.value for record in again.read(ORDERS)] == [b"kept", b"two", b"three"]
@@ -93,7 +93,7 @@ def test_to_look_changes_nothing(cluster: Cluster) -> None:
     assert [broker.directory_id for broker in one.brokers] == [broker.directory_id for broker in other.brokers]
 
 
-def test_metadata_say_what_a_real_controller_knows(cluster: Cluster) -> None:
+def test_metadata_contain_the_state_of_a_kafka_controller(cluster: Cluster) -> None:
     files = cluster.files()
     records = metadata(files)
     features = [record.name for record in records if isinstance(record, FeatureLevelRecord)]
@@ -111,7 +111,7 @@ def test_metadata_say_what_a_real_controller_knows(cluster: Cluster) -> None:
             assert record.leader_epoch >= cluster.image.topics["orders"].partitions[record.partition_id].leader_epoch
 
 
-def test_what_is_chosen_is_all_that_metadata_name(cluster: Cluster) -> None:
+def test_metadata_name_only_the_selected_topics(cluster: Cluster) -> None:
     files = cluster.files(brokers=[2], partitions=[ORDERS])
     assert [(broker.broker_id, list(broker.partitions)) for broker in files.brokers] == [(2, [ORDERS])]
     (record,) = (record for record in metadata(files) if isinstance(record, PartitionRecord))
@@ -147,7 +147,7 @@ def test_a_dead_broker_s_torn_log_is_cut_as_it_would_cut_it(cluster: Cluster, tm
         ),
     ],
 )
-def test_what_is_not_there_is_named(cluster: Cluster, words: dict[str, Any], told: str) -> None:
+def test_missing_topics_are_named(cluster: Cluster, words: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as caught:
         cluster.files(**words)
     assert str(caught.value) == told
@@ -164,7 +164,7 @@ def test_a_partition_that_no_chosen_broker_has_is_named_with_those_that_have_it(
             a.files(brokers=[other], partitions=[ORDERS])
 
 
-def test_a_cluster_that_was_never_started_has_nothing_to_tell() -> None:
+def test_a_cluster_never_started_has_nothing_to_write() -> None:
     with pytest.raises(UsageError, match=r"cluster a was never started: call start\(\) first"):
         Cluster(Simulation(seed=1), "a").files()
 
@@ -184,7 +184,7 @@ def test_an_empty_folder_is_taken_and_any_other_is_left_alone(cluster: Cluster, 
 
 
 @pytest.mark.parametrize("stops", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_who_is_interrupted_leaves_nothing(
+def test_an_interrupt_leaves_no_files(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: BaseException
 ) -> None:
     whole, written = write._write, 0

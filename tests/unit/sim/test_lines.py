@@ -28,7 +28,7 @@ def delays(simulation: Simulation, sender: str, receiver: str, *, size: int = 10
     return [network.arrival(start, sender, receiver, start, size) - start for start in starts]
 
 
-def test_latency_and_jitter_bound_what_a_frame_takes() -> None:
+def test_latency_and_jitter_bound_the_delay_of_a_frame() -> None:
     simulation = two()
     simulation.line("a", "b").set(latency_ms=100, jitter_ms=10)
     for ends in (("a-1", "b-2"), ("b-controller", "a-2")):
@@ -52,7 +52,7 @@ def test_one_way_leaves_the_other_way_as_it_is() -> None:
     assert max(delays(simulation, "b-1", "a-1")) <= 30 * MILLISECOND
 
 
-def test_what_is_set_for_nodes_comes_before_what_is_set_for_their_clusters_each_property_by_itself() -> None:
+def test_properties_of_nodes_override_those_of_their_clusters() -> None:
     simulation = two()
     simulation.line("a-1", "b-1").set(latency_ms=7)
     simulation.line("a", "b").set(latency_ms=100, jitter_ms=0)
@@ -88,7 +88,7 @@ def test_loss_and_reordering_hold_frames_up() -> None:
     assert 60 <= sum(delay > 20 * MILLISECOND for delay in found) <= 140 and max(found) <= 70 * MILLISECOND
 
 
-def test_a_line_that_nobody_touched_draws_what_it_always_drew() -> None:
+def test_changes_of_other_lines_leave_the_delays_of_a_line_unchanged() -> None:
     def drawn(*, elsewhere: bool) -> list[Duration]:
         simulation = two()
         if elsewhere:
@@ -98,7 +98,7 @@ def test_a_line_that_nobody_touched_draws_what_it_always_drew() -> None:
     assert drawn(elsewhere=True) == drawn(elsewhere=False)
 
 
-def test_a_change_is_told() -> None:
+def test_a_change_of_a_line_is_reported() -> None:
     simulation = two()
     line = simulation.line("a-1", "b", one_way=True)
     line.set(latency_ms=5, loss_ppm=10)
@@ -140,7 +140,7 @@ def test_between_a_cluster_and_itself_lie_the_lines_of_its_nodes_one_direction_e
     assert [seen.fact for seen in simulation.facts(LineDown)] == [LineDown("a|a", (("a", "a"),))]
 
 
-def test_a_direction_that_is_down_already_is_not_told_again() -> None:
+def test_a_direction_already_down_is_not_reported_again() -> None:
     simulation = two()
     there, both = simulation.line("a", "b", one_way=True), simulation.line("b", "a")
     for line in (there, there, both, both):

@@ -222,11 +222,11 @@ ROWS: dict[str, tuple[Misuse, str]] = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_misuse_is_told(row: str) -> None:
+def test_misuse_raises_an_error(row: str) -> None:
     check_told(*ROWS[row])
 
 
-def test_what_a_dead_controller_decided_can_be_looked_at_and_brokers_go_on() -> None:
+def test_a_dead_controllers_decisions_can_be_read_and_brokers_continue() -> None:
     a = Stage().a
     image = a.image
     a.kill(CONTROLLER_ID)

@@ -199,7 +199,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_misuse_is_told(row: str) -> None:
+def test_misuse_raises_an_error(row: str) -> None:
     check_told(*ROWS[row])
 
 
@@ -257,7 +257,7 @@ CODES: dict[str, tuple[Misuse, ErrorCode, str]] = {
 
 
 @pytest.mark.parametrize("row", CODES)
-def test_what_a_cluster_refuses_comes_with_its_code(row: str) -> None:
+def test_errors_of_a_cluster_have_kafkas_code(row: str) -> None:
     misuse, code, told = CODES[row]
     with pytest.raises(KafkaError, match=told) as caught:
         misuse(Stage())

@@ -38,7 +38,7 @@ def mirrored(**configs: str) -> tuple[Mirror, Cluster]:
     return mirror, b
 
 
-def test_a_topic_is_created_while_the_run_goes_on() -> None:
+def test_a_topic_is_created_during_the_run() -> None:
     with Simulation(1) as simulation, Cluster(simulation, "a") as a:
         pending = a.begin_create_topic(TOPIC, 2)
         assert not pending.is_done and TOPIC not in a.topics()
@@ -50,7 +50,7 @@ def test_a_topic_is_created_while_the_run_goes_on() -> None:
         assert repr(pending) == "<Pending topic orders in a: done>"
 
 
-def test_a_wait_where_none_is_possible_is_refused_and_the_order_goes_on() -> None:
+def test_an_impossible_wait_is_refused_and_the_request_continues() -> None:
     with Simulation(1) as simulation, Cluster(simulation, "a") as a:
         pending = a.begin_create_topic(TOPIC)
         simulation.at(simulation.elapsed_s, lambda: pending.result())
@@ -61,7 +61,7 @@ def test_a_wait_where_none_is_possible_is_refused_and_the_order_goes_on() -> Non
         assert a.topics() == [TOPIC]
 
 
-def test_what_was_refused_is_told_when_it_is_looked_at() -> None:
+def test_a_failed_request_is_reported_when_it_is_checked() -> None:
     with Simulation(1) as simulation, Cluster(simulation, "a") as a:
         a.create_topic(TOPIC)
         again = a.begin_create_topic(TOPIC)
@@ -111,7 +111,7 @@ def test_a_broker_that_is_not_heard_from_is_waited_for_too() -> None:
     assert b.awaited_sessions() == []
 
 
-def test_a_wait_that_is_in_vain_says_what_for_and_is_given_up() -> None:
+def test_a_wait_in_vain_names_its_condition_and_is_given_up() -> None:
     mirror, b = mirrored()
     b.kill(2)
     failover = mirror.begin_fail_over()
@@ -136,7 +136,7 @@ def test_an_order_that_finds_no_controller_says_so_until_its_time_is_up() -> Non
     assert [row.state for row in mirror.fail_over()] == [MirrorState.STOPPED], "it may be repeated"
 
 
-def test_an_order_can_be_begun_by_what_cannot_wait() -> None:
+def test_a_request_can_be_started_in_a_callback() -> None:
     """The operator starts the failover a second after the line goes down, and a broker dies at the same time."""
     mirror, b = mirrored()
     simulation, begun = b.simulation, list[Pending[object]]()
@@ -162,7 +162,7 @@ def test_an_order_can_be_begun_by_what_cannot_wait() -> None:
     assert sent.at_us == round((down_at + 1) * 1_000_000) < answered.at_us
 
 
-def test_orders_that_are_under_way_at_the_same_time_are_told_apart() -> None:
+def test_concurrent_requests_have_different_numbers() -> None:
     with Simulation(2) as simulation, Cluster(simulation, "a") as a:
         a.kill(CONTROLLER_ID)
         pending = [a.begin_create_topic(name) for name in ("one", "two", "three")]
@@ -187,7 +187,7 @@ def test_an_order_that_was_refused_here_was_not_sent() -> None:
         assert [seen.fact.number for seen in simulation.facts(OrderSent)] == [1]
 
 
-def test_a_controlled_shutdown_goes_on_beside_the_run() -> None:
+def test_a_controlled_shutdown_continues_during_the_run() -> None:
     with Simulation(3) as simulation, Cluster(simulation, "a") as a:
         a.create_topic(TOPIC)
         stop = a.begin_stop(1)
@@ -209,7 +209,7 @@ def test_an_order_that_was_answered_leaves_no_timer_behind() -> None:
     assert len(cluster.client._node.timers) == before
 
 
-def test_what_is_given_wrong_is_known_at_once() -> None:
+def test_wrong_arguments_are_detected_immediately() -> None:
     with Simulation(3) as simulation, Cluster(simulation, "a") as a, Cluster(simulation, "b") as b:
         mirror = Mirror("m", source=a, destination=b)
         mirror.create()

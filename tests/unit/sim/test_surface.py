@@ -38,7 +38,7 @@ def test_an_exception_stops_the_cluster_and_is_not_swallowed() -> None:
     assert a.living() == []
 
 
-def test_what_leaves_the_block_of_a_simulation_says_seed_and_time() -> None:
+def test_exceptions_in_a_simulation_have_seed_and_time() -> None:
     with pytest.raises(AssertionError) as caught, Simulation(11) as simulation:
         simulation.run_for(span_s=1.5)
         raise AssertionError("orders-0 is short")
@@ -49,7 +49,7 @@ def test_what_leaves_the_block_of_a_simulation_says_seed_and_time() -> None:
     assert not hasattr(failed.value, "__notes__"), "it says so itself"
 
 
-def test_a_simulation_says_what_is_in_it() -> None:
+def test_the_repr_of_a_simulation_lists_its_contents() -> None:
     simulation = Simulation(7)
     assert repr(simulation) == "<Simulation seed 7, after 0.000000 virtual seconds, clusters: none>"
     a, b = (Cluster(simulation, name, brokers=1) for name in "ab")
@@ -99,7 +99,7 @@ def test_a_line_is_named_by_clusters_or_nodes_and_is_down_both_ways_or_one_way()
     assert not sites.is_down and nodes.is_down and not is_down("a-1", "b-1")
 
 
-def test_a_line_to_nowhere_is_refused_and_what_there_is_is_named() -> None:
+def test_an_unknown_line_is_refused_with_the_existing_ones() -> None:
     simulation = Simulation()
     a = Cluster(simulation, "a", brokers=2)
     with pytest.raises(UsageError, match="no cluster and no node 'a-3'; there are: a, a-controller, a-1, a-2"):

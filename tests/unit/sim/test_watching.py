@@ -43,7 +43,7 @@ def told(seen: list[Seen[object]]) -> list[tuple[str, object]]:
     return [(row.node, row.fact) for row in seen]
 
 
-def test_nodes_and_lines_tell_what_was_done_to_them_and_when() -> None:
+def test_nodes_and_lines_report_their_events_with_times() -> None:
     a = cluster()
     simulation, began = a.simulation, len(a.simulation.facts(object))
     start = simulation.elapsed_s
@@ -66,7 +66,7 @@ def test_nodes_and_lines_tell_what_was_done_to_them_and_when() -> None:
     assert [row.cluster for row in seen] == ["a", "", "", "a", "a"]
 
 
-def test_the_controller_tells_who_is_fenced_and_why_and_who_leads() -> None:
+def test_the_controller_reports_fencing_with_reasons_and_leaders() -> None:
     a = cluster()
     leader = a.leader(TP)
     assert leader is not None
@@ -93,7 +93,7 @@ def test_the_controller_tells_who_is_fenced_and_why_and_who_leads() -> None:
     assert a.simulation.facts(BrokerFenced)[-1].fact == BrokerFenced(first, "it shuts down")
 
 
-def test_a_leader_from_outside_of_the_isr_and_no_leader_are_told_as_such() -> None:
+def test_a_leader_outside_the_isr_and_a_missing_leader_are_reported() -> None:
     a = cluster(2, **{"unclean.leader.election.enable": "true"})
     leader = a.leader(TP)
     assert leader is not None
@@ -112,7 +112,7 @@ def test_a_leader_from_outside_of_the_isr_and_no_leader_are_told_as_such() -> No
     ]
 
 
-def test_who_only_looks_leaves_the_run_as_it_is() -> None:
+def test_watching_does_not_change_the_run() -> None:
     def digest(*, watched: bool) -> str:
         a = cluster()
         if watched:
@@ -126,7 +126,7 @@ def test_who_only_looks_leaves_the_run_as_it_is() -> None:
     assert digest(watched=True) == digest(watched=False)
 
 
-def test_who_watches_acts_once_the_event_is_over_and_no_more_when_cancelled() -> None:
+def test_a_watcher_acts_after_the_event_unless_cancelled() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}), brokers=3)
     p.begin()
     simulation, victims = p.simulation, list[str]()
@@ -158,7 +158,7 @@ def test_a_condition_is_looked_at_after_every_event_and_acted_on_once() -> None:
     assert times == [began + SECOND]
 
 
-def test_a_power_cut_is_over_before_anybody_hears_of_the_kill() -> None:
+def test_a_power_cut_is_over_before_the_kill_is_reported() -> None:
     a = cluster(brokers=2)
     a.simulation.on(NodeKilled, lambda seen: a.restart(2))
     a.kill(2, power_cut=True)
@@ -184,7 +184,7 @@ def test_an_instant_that_is_over_is_refused() -> None:
         simulation.at(1.5, lambda: None)
 
 
-def test_what_waits_for_the_world_is_refused_where_the_world_waits_for_it() -> None:
+def test_blocking_calls_are_refused_inside_callbacks() -> None:
     a = cluster()
     a.simulation.at(a.simulation.elapsed_s + 1, lambda: a.create_topic("late"))
     with pytest.raises(UsageError, match=r"cannot wait for the world.*begin_create_topic"):
@@ -207,7 +207,7 @@ def test_a_step_is_one_event() -> None:
     assert not simulation.step()
 
 
-def test_a_cut_of_a_log_is_told_with_its_offsets() -> None:
+def test_a_truncation_is_reported_with_its_offsets() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}), brokers=1)
     p.begin()
     p.simulation.line(p.a, p.b).take_down()
@@ -221,7 +221,7 @@ def test_a_cut_of_a_log_is_told_with_its_offsets() -> None:
     assert (cut.fact.tp, cut.fact.offset, cut.fact.end) == (TopicPartition(TOPIC, 0), 2, 3)
 
 
-def test_what_cannot_be_watched_or_done_is_refused_at_once() -> None:
+def test_impossible_watches_and_actions_are_refused_immediately() -> None:
     simulation = Simulation()
     with pytest.raises(UsageError, match=r"kind is a class of kmirror\.sim\.facts, or object for all of them, not 'x'"):
         simulation.on("x", print)  # type: ignore[arg-type]

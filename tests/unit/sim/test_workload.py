@@ -67,7 +67,7 @@ def test_the_seed_draws_when_each_producer_begins() -> None:
     assert one != other and one == first_of_each(1)
 
 
-def test_what_is_acknowledged_in_a_transaction_is_its_commit() -> None:
+def test_records_of_a_transaction_are_acknowledged_by_its_commit() -> None:
     load = loaded(cluster(3), with_transactions(2, 300))
     simulation = load.cluster.simulation
     load.start()
@@ -87,7 +87,7 @@ def test_what_is_acknowledged_in_a_transaction_is_its_commit() -> None:
     assert not {batch.key for batch in load.acked} & load.uncommitted.keys()
 
 
-def test_what_dies_with_the_site_leaves_its_transaction_open() -> None:
+def test_a_producer_that_dies_with_its_site_leaves_its_transaction_open() -> None:
     load = loaded(cluster(4), with_transactions(4, 10_000))
     load.start()
     load.cluster.simulation.run_for(span_s=1)

@@ -73,7 +73,7 @@ def frames(node: Recorder) -> list[bytes]:
     return [bytes(event.frame) for _, event in node.seen if isinstance(event, RequestReceived)]
 
 
-def test_a_started_node_is_told_so_first() -> None:
+def test_a_node_gets_started_as_its_first_event() -> None:
     w, client, _ = world()
     assert client.seen == [(START, Started())]
     assert w.runs("client")
@@ -168,7 +168,7 @@ def test_a_line_made_slow_takes_longer_until_it_is_not() -> None:
     assert server.seen[-1][0] - began <= 30 * MILLISECOND
 
 
-def test_a_line_made_lossy_holds_frames_up_and_others_draw_what_they_drew() -> None:
+def test_a_lossy_line_delays_frames_and_loses_none() -> None:
     def arrivals(*, lossy: str) -> list[Instant]:
         w, _, server = world()
         w.network.lose("here", lossy, 900_000)
@@ -204,7 +204,7 @@ def closed_at_the_server() -> tuple[World, Recorder, Recorder]:
     return w, client, server
 
 
-def test_what_is_sent_on_a_link_before_its_end_is_known_is_lost_with_it() -> None:
+def test_frames_sent_on_a_link_before_its_end_is_known_are_lost() -> None:
     w, client, server = closed_at_the_server()
     send(w, b"lost")
     w.run_for(span_us=SECOND)
@@ -253,7 +253,7 @@ def test_a_link_that_is_given_up_gets_no_answer() -> None:
     assert len(server.events(LinkClosed)) == 1
 
 
-def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None:
+def test_link_opened_precedes_the_first_frame_of_a_link() -> None:
     w, _, server = world()
     send(w, b"x", b"y", channel="one")
     send(w, b"z", channel="other")
@@ -306,7 +306,7 @@ def test_a_server_that_stops_reading_between_two_held_frames_gets_one() -> None:
     assert frames(server) == [b"0", b"1", b"2"]
 
 
-def test_what_was_held_is_lost_with_its_link() -> None:
+def test_held_frames_are_lost_with_their_link() -> None:
     w, _, server = world(echo=False)
     send(w, b"0")
     w.run_for(span_us=SECOND)
@@ -393,7 +393,7 @@ def test_plans_for_one_instant_are_carried_out_in_their_order() -> None:
     assert w.now == START + 100
 
 
-def test_waiting_in_vain_says_for_what_and_names_the_seed() -> None:
+def test_a_wait_in_vain_names_its_condition_and_the_seed() -> None:
     w, _, _ = world(77)
     with pytest.raises(SimulationFailure, match=r"the moon.*seed 77"):
         w.run_until(lambda: False, within_us=SECOND, what="the moon")

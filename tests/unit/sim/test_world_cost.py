@@ -91,7 +91,7 @@ class Setting:
         return [first, last, CancelTimer(TIMEOUT)] if self.cancels else [first, last]
 
 
-def test_a_timer_set_anew_fires_once_and_steps_pass_over_the_others() -> None:
+def test_a_timer_set_again_fires_once_and_others_are_skipped() -> None:
     for cancels in (False, True):
         world, setting = World(1), Setting(cancels=cancels)
         world.add("node", "here", lambda setting=setting: setting)  # type: ignore[misc]

@@ -54,7 +54,7 @@ def test_equal_logs(logs: Logs) -> None:
     assert (found.shares.common.batches, found.bytes, found.differences, found.more) == (4, at(*LOG), [], 0)
 
 
-def test_what_differs_is_told_with_its_own_position(logs: Logs) -> None:
+def test_differences_have_the_position_of_their_batch(logs: Logs) -> None:
     other = [LOG[0], LOG[0], plain(2, 2, "x2"), plain(3, 1, "r3"), LOG[3], plain(7, 1, "r7"), plain(8, 1, "r8")]
     found = logs.compare(LOG, other)
     assert told(found) == [
@@ -73,14 +73,14 @@ def test_what_differs_is_told_with_its_own_position(logs: Logs) -> None:
     assert (field.within, field.byte, field.found_bytes) == ("batch", 15, "02")
 
 
-def test_a_checksum_that_is_wrong_on_both_sides_is_told_where_it_stands(logs: Logs) -> None:
+def test_a_checksum_wrong_on_both_sides_is_reported_with_its_position(logs: Logs) -> None:
     damaged = bytearray(LOG[1])
     damaged[-1] ^= 1
     log = [LOG[0], bytes(damaged), LOG[2]]
     assert told(logs.compare(log, log)) == [("crc", 2, at(LOG[0]))]
 
 
-def test_what_begins_at_the_end_of_the_range_is_for_another_task(logs: Logs) -> None:
+def test_a_batch_at_the_end_of_the_range_is_for_another_task(logs: Logs) -> None:
     assert told(logs.compare(LOG, [*LOG[:2], plain(5, 9, "x5")], end=5)) == []
 
 
@@ -108,7 +108,7 @@ def test_behind_bytes_that_are_no_batch_nothing_is_compared(logs: Logs) -> None:
         assert row.offset == 2, "where the source goes on"
 
 
-def test_the_byte_at_which_two_values_part_is_told(logs: Logs) -> None:
+def test_the_first_differing_byte_of_two_values_is_reported(logs: Logs) -> None:
     (row,) = logs.compare([LOG[0], plain(2, 1, "record")], [LOG[0], plain(2, 1, "recall")]).differences
     assert (row.kind, row.expected, row.found) == ("field", "record value b'record'", "record value b'recall'")
     assert (row.within, row.byte, row.expected_bytes, row.found_bytes) == ("value", 3, b"ord".hex(), b"all".hex())

@@ -36,13 +36,13 @@ def traceback(last: str) -> str:
     )
 
 
-def test_what_kmirror_raised_on_an_executor_is_told_in_its_own_words() -> None:
+def test_kmirrors_errors_on_an_executor_are_reported_unchanged() -> None:
     text = "/logs/t-0/00.log, position 90, offset 7: checksum mismatch: stored 0x1, computed 0x2"
     error = PythonException(traceback(f"kmirror.spark.rows.CorruptSegment: {text}"))
     assert told(error) == f"Spark: {text}"
 
 
-def test_what_the_operating_system_refused_there_is_told() -> None:
+def test_system_errors_on_an_executor_are_reported() -> None:
     error = PythonException(traceback("PermissionError: [Errno 13] Permission denied: '/logs'"))
     assert told(error) == "Spark: [Errno 13] Permission denied: '/logs'"
 
@@ -53,7 +53,7 @@ def test_a_bug_on_an_executor_keeps_its_traceback(last: str) -> None:
         raise PythonException(traceback(last))
 
 
-def test_spark_s_own_refusals_are_told_without_their_class_and_their_plan() -> None:
+def test_sparks_errors_are_reported_without_class_and_plan() -> None:
     error = AnalysisException("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03\n== Plan ==\n'Relation")
     assert told(error) == "Spark: Path does not exist: file:/x. SQLSTATE: 42K03"
 
@@ -91,14 +91,14 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ),
     ],
 )
-def test_the_jvm_s_reason_is_told_where_the_exception_has_none(said: Any, lines: str, reason: str) -> None:
+def test_the_jvms_reason_is_reported_if_the_exception_has_none(said: Any, lines: str, reason: str) -> None:
     said.write(lines.encode())
     said.flush()
     gateway = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     assert told(gateway) == f"Spark: {reason}"
 
 
-def test_without_a_reason_the_exception_s_own_text_is_told(said: Any) -> None:
+def test_without_a_reason_the_exceptions_own_text_is_reported(said: Any) -> None:
     assert "Java gateway process exited" in told(
         PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     )
@@ -115,7 +115,7 @@ def refused(remote: str) -> str:
     return str(caught.value)
 
 
-def test_a_remote_where_nobody_listens_is_refused_with_the_reason() -> None:
+def test_a_remote_without_a_listener_is_refused_with_the_reason() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         remote = f"sc://127.0.0.1:{free.getsockname()[1]}"
@@ -132,5 +132,5 @@ def test_a_remote_that_listens_and_says_nothing_is_given_up(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("remote", ["http://x", "sc://", "sc://host:port/;a"])
-def test_what_is_no_address_of_a_remote_is_refused(remote: str) -> None:
+def test_invalid_remote_addresses_are_refused(remote: str) -> None:
     assert refused(remote).startswith("Spark: ")

@@ -56,6 +56,6 @@ def test_a_java_without_the_vector_module_is_wrapped(tmp_path: Path) -> None:
     assert java.find_java({"JAVA_HOME": str(home), "PATH": ""}).home == found.home
 
 
-def test_without_any_java_it_says_what_to_install() -> None:
+def test_without_java_the_error_says_how_to_install_it() -> None:
     with pytest.raises(UsageError, match="there is none: pip install"):
         java.find_java({"PATH": ""})

@@ -52,7 +52,7 @@ def test_the_archive_is_importable_and_named_by_its_content(tmp_path: Path) -> N
     assert shown.startswith(str(archive))
 
 
-def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("kmirror.spark.sessions"), "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pyspark is not installed: pip install 'kmirror\[spark\]'"):
         kmirror.spark.session()
@@ -77,7 +77,7 @@ WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from kmir
         ("--help", 0, "spark-verify"),
     ],
 )
-def test_without_the_extras_a_command_works_or_says_what_to_install(
+def test_without_the_extras_a_command_works_or_says_how_to_install_them(
     arguments: str, code: int, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "s.toml"

@@ -164,5 +164,5 @@ def test_a_link_to_a_partition_has_its_own_name(tmp_path: Path) -> None:
     assert row == {"topic": "renamed", "partition": 3, "file": str(link / path.name)}
 
 
-def test_every_column_says_what_it_is() -> None:
+def test_every_column_is_described() -> None:
     assert all(column.doc and not column.doc.endswith(".") for level in COLUMNS.values() for column in level.values())

@@ -71,7 +71,7 @@ def test_a_marker_that_the_cleaner_took_leaves_nothing_open_for_both(folder: Pat
     assert by_cat(folder) == by_spark(folder) == [0, 12]
 
 
-def test_a_log_may_begin_inside_a_transaction_of_which_nothing_is_left(folder: Path) -> None:
+def test_a_log_may_begin_inside_a_transaction_without_remaining_records(folder: Path) -> None:
     write_with_snapshot(folder, 20, batch(offset=20), open_at_start={1: 5})
     assert by_cat(folder) == by_spark(folder) == []
     write_with_snapshot(folder, 20, batch(offset=20), marker(offset=21, commit=True), open_at_start={1: 5})
@@ -85,7 +85,7 @@ def test_damaged_hints_are_passed_over_by_both(folder: Path) -> None:
     assert by_cat(folder) == by_spark(folder) == [0, 2]
 
 
-def test_a_tolerant_reader_goes_on_behind_a_broken_control_record(folder: Path) -> None:
+def test_a_tolerant_reader_continues_after_a_broken_control_record(folder: Path) -> None:
     broken = build_batch([RecordData(b"\x00")], base_offset=1, is_control=True)
     write_with_snapshot(folder, 0, data(0), broken, marker(offset=2, commit=False))
     segments = find_segments(str(folder))

@@ -39,9 +39,7 @@ pytestmark = pytest.mark.decision("D61")
         ("\u00e9.\\-", ("\u00e9x-",), ("ex-",)),
     ],
 )
-def test_a_pattern_matches_what_it_matches_in_java(
-    pattern: str, matched: tuple[str, ...], others: tuple[str, ...]
-) -> None:
+def test_a_pattern_matches_as_in_java(pattern: str, matched: tuple[str, ...], others: tuple[str, ...]) -> None:
     for text in matched:
         assert compiled(pattern).fullmatch(text), text
     for text in others:
@@ -74,7 +72,7 @@ def test_a_pattern_matches_what_it_matches_in_java(
         ("a{99999999999}", "too large"),
     ],
 )
-def test_what_is_not_translated_is_refused_by_name(pattern: str, why: str) -> None:
+def test_untranslatable_constructs_are_refused_by_name(pattern: str, why: str) -> None:
     with pytest.raises(PatternError) as raised:
         compiled(pattern)
     assert why in str(raised.value)

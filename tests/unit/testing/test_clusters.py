@@ -27,14 +27,14 @@ def test_a_cluster_serves_within_its_block_and_not_after_it() -> None:
         probe.connect(("127.0.0.1", port))
 
 
-def test_one_broker_has_what_a_fresh_kafka_of_one_broker_has() -> None:
+def test_a_cluster_of_one_broker_has_defaults_like_a_fresh_kafka() -> None:
     with kmirror.testing.cluster(configs={"num.partitions": "3"}) as cluster:
         assert cluster.broker_ids == (1,)
         assert cluster.configs["transaction.state.log.num.partitions"] == "5"
         assert cluster.configs["num.partitions"] == "3"
 
 
-def test_hooks_stand_around_the_nodes() -> None:
+def test_hooks_intercept_requests_of_a_cluster() -> None:
     hooks = Hooks()
     hooks.on(ProduceRequest, times=1).answer(ErrorCode.MESSAGE_TOO_LARGE)
     with kmirror.testing.cluster(topics=["orders"], interpose=hooks) as cluster:
@@ -43,7 +43,7 @@ def test_hooks_stand_around_the_nodes() -> None:
         assert cluster.produce("orders", 0, [b"one"]) == 0
 
 
-def test_a_failure_within_a_node_fails_the_block_and_is_told() -> None:
+def test_a_failure_within_a_node_fails_the_block_and_is_reported() -> None:
     error = RuntimeError("the planted failure")
     with (
         pytest.raises(AssertionError, match=r"please report it(.|\n)*the planted failure"),
@@ -52,7 +52,7 @@ def test_a_failure_within_a_node_fails_the_block_and_is_told() -> None:
         cluster.failures.append(HandlingFailed("a timer", error))
 
 
-def test_the_state_of_a_cluster_names_what_is_down_and_what_lacks_a_replica() -> None:
+def test_the_state_of_a_cluster_names_dead_nodes_and_missing_replicas() -> None:
     with kmirror.testing.cluster(brokers=3, topics=["orders"]) as cluster:
         healthy = kmirror.testing.state_of(cluster)
         assert f"bootstrap.servers={cluster.bootstrap_servers}" in healthy
@@ -80,7 +80,7 @@ def test_a_mirror_between_two_clusters_copies_and_fails_over() -> None:
         assert pair.destination.produce("orders", 0, [b"three"]) >= 2
 
 
-def test_a_pair_says_what_is_wrong_with_what_it_is_asked() -> None:
+def test_errors_of_a_pair_name_topics_and_states() -> None:
     with kmirror.testing.mirror_pair(topics=["orders"]) as pair:
         with pytest.raises(UsageError, match="has no topics: add_topics"):
             pair.catch_up()

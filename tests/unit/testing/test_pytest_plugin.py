@@ -85,7 +85,7 @@ def test_two_clusters_with_a_mirror(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1)
 
 
-def test_a_failing_test_tells_where_its_cluster_is_and_what_runs(pytester: pytest.Pytester) -> None:
+def test_a_failing_test_prints_the_address_and_nodes_of_its_cluster(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
         """

@@ -51,7 +51,7 @@ def python(program: str, folder: Path | None = None) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("first", IMPORTS)
-def test_whatever_is_imported_first_types_are_known(first: str) -> None:
+def test_types_are_registered_in_any_order_of_imports(first: str) -> None:
     done = python(first + FOUND)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -64,7 +64,7 @@ def test_without_hypothesis_the_extra_is_named() -> None:
     )
 
 
-def test_what_hypothesis_itself_lacks_is_not_taken_for_it() -> None:
+def test_a_missing_module_of_hypothesis_is_not_taken_for_hypothesis() -> None:
     done = python("import sys\nsys.modules['sortedcontainers'] = None\nimport kmirror.testing.strategies")
     assert "kmirror[testing]" not in done.stderr and "sortedcontainers" in done.stderr
 
