@@ -35,9 +35,7 @@ def ask(raw: tuple[Cluster, RawClient], version: int, node_id: int = 1, name: st
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_produce_is_told_from_0_and_nothing_else_below_what_is_served(
-    raw: tuple[Cluster, RawClient], version: int
-) -> None:
+def test_only_produce_is_advertised_below_its_served_versions(raw: tuple[Cluster, RawClient], version: int) -> None:
     told = {row.api_key: row.min_version for row in ask(raw, version).api_keys}
     assert told.pop(PRODUCE) == 0
     assert told == {key: BY_KEY[key].first for key in told}
@@ -61,7 +59,7 @@ def test_an_unknown_version_is_answered_in_version_0_and_the_link_lives_on(
     assert ask(raw, 4).error_code == 0 and client.channel == links
 
 
-def test_a_feature_that_begins_at_0_is_told_to_clients_that_know_of_that(raw: tuple[Cluster, RawClient]) -> None:
+def test_a_feature_beginning_at_0_is_returned_from_version_4_on(raw: tuple[Cluster, RawClient]) -> None:
     every = ["metadata.version", "transaction.version", "eligible.leader.replicas.version", "mirror.version"]
     for version, features in ((2, []), (3, ["metadata.version"]), (4, every)):
         assert [row.name for row in ask(raw, version).supported_features] == features
@@ -73,7 +71,9 @@ def test_a_feature_that_begins_at_0_is_told_to_clients_that_know_of_that(raw: tu
 
 @pytest.mark.parametrize("node_id", [1, CONTROLLER_ID])
 @pytest.mark.parametrize("name", ["", "a b", "-a", "a.", "\u00e9"])
-def test_a_client_says_what_it_is_from_version_3_on(raw: tuple[Cluster, RawClient], name: str, node_id: int) -> None:
+def test_an_invalid_client_name_is_an_error_from_version_3_on(
+    raw: tuple[Cluster, RawClient], name: str, node_id: int
+) -> None:
     assert ask(raw, 2, node_id).error_code == 0
     for version in (3, 4):
         answer = ask(raw, version, node_id, name)

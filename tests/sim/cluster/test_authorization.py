@@ -127,7 +127,7 @@ def test_every_api_that_is_served_has_its_row() -> None:
 
 @pytest.mark.decision("D18")
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_what_an_api_asks_of_the_authorizer(case: Case, watched: tuple[Cluster, Watcher]) -> None:
+def test_each_api_asks_the_authorizer_for_its_operations(case: Case, watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     watcher.allowed, watcher.asked = None, []
     ask(cluster, case)
@@ -136,7 +136,7 @@ def test_what_an_api_asks_of_the_authorizer(case: Case, watched: tuple[Cluster, 
 
 @pytest.mark.decision("D18")
 @pytest.mark.parametrize("case", [case for case in CASES if case.error], ids=named)
-def test_what_an_api_answers_whoever_may_do_nothing(case: Case, watched: tuple[Cluster, Watcher]) -> None:
+def test_each_api_returns_its_error_if_all_operations_are_denied(case: Case, watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     watcher.allowed, watcher.asked = [], []
     before = cluster.controller.image.offset, log_end(cluster)
@@ -169,7 +169,7 @@ def test_a_producer_without_an_id_may_write_if_it_may_write_anything(watched: tu
     )
 
 
-def test_a_topic_that_may_not_be_described_is_not_told_of(watched: tuple[Cluster, Watcher]) -> None:
+def test_a_topic_without_describe_rights_is_not_returned(watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     watcher.allowed = [(Op.DESCRIBE, T)]
     reply = answer(cluster, MetadataRequest(topics=None), 12)
@@ -185,7 +185,7 @@ def test_a_topic_that_may_not_be_described_is_not_told_of(watched: tuple[Cluster
     ] * 2, "one is there, the other is not: it cannot be seen"
 
 
-def test_a_topic_may_be_created_by_whoever_may_not_read_its_configs(watched: tuple[Cluster, Watcher]) -> None:
+def test_a_topic_may_be_created_without_the_right_to_read_its_configs(watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     watcher.allowed = [(Op.CREATE, Resource.topic("new"))]
     request = CreateTopicsRequest(topics=[CreatableTopic(name="new", num_partitions=1, replication_factor=1)])
@@ -219,7 +219,7 @@ def test_topics_of_a_mirror_must_be_readable(watched: tuple[Cluster, Watcher]) -
 
 
 @pytest.mark.kip("590", "Envelope")
-def test_what_comes_in_an_envelope_is_asked_about_as_the_clients_own(watched: tuple[Cluster, Watcher]) -> None:
+def test_a_request_in_an_envelope_is_authorized_for_the_client(watched: tuple[Cluster, Watcher]) -> None:
     """A broker may forward requests; that gives its clients no additional rights."""
     cluster, watcher = watched
     watcher.allowed, watcher.asked = [], []
@@ -236,7 +236,7 @@ def test_what_comes_in_an_envelope_is_asked_about_as_the_clients_own(watched: tu
     assert errors_in(inner) == [E.CLUSTER_AUTHORIZATION_FAILED]
 
 
-def test_an_envelope_says_who_its_client_is_or_is_refused(watched: tuple[Cluster, Watcher]) -> None:
+def test_an_envelope_without_a_valid_client_is_refused(watched: tuple[Cluster, Watcher]) -> None:
     cluster, _ = watched
     frame = encode_request(CREATE, 7, correlation_id=1, client_id=None)
     for principal in (b"", b"\0", b"\0\1", b"\0\0", None):
@@ -277,7 +277,7 @@ class Secretive(AllowAll):
 @pytest.mark.decision("D18")
 @pytest.mark.decision("D32")
 @pytest.mark.parametrize(("always", "reason"), [(True, "MIRROR_AUTHORIZATION_FAILED"), (False, "does not list it")])
-def test_a_failback_to_a_source_that_tells_nothing_waits_and_cuts_nothing(always: bool, reason: str) -> None:
+def test_a_failback_to_a_source_without_rights_waits_and_truncates_nothing(always: bool, reason: str) -> None:
     authorizer = Secretive(always)
     p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}), b_authorizer=authorizer)
     p.begin()
@@ -295,7 +295,7 @@ def test_a_failback_to_a_source_that_tells_nothing_waits_and_cuts_nothing(always
     assert p.cuts_of(p.a) == [(2, 3)]
 
 
-def test_a_topic_is_deleted_by_whoever_may_delete_it_and_named_to_whoever_may_describe_it(
+def test_deleting_a_topic_needs_delete_rights_and_naming_it_describe_rights(
     watched: tuple[Cluster, Watcher],
 ) -> None:
     cluster, watcher = watched

@@ -78,7 +78,7 @@ def test_nothing_is_created_where_request_or_configs_forbid_it(
     assert orders == []
 
 
-def test_who_asks_again_orders_again_what_could_not_be_created(orders: list[list[str]]) -> None:
+def test_a_repeated_request_tries_the_creation_again(orders: list[list[str]]) -> None:
     """The response is not cached, though it equals the one before."""
     cluster = started()
     assert ask(cluster, "a.b") == [UNKNOWN]
@@ -106,7 +106,7 @@ def test_an_internal_topic_gets_the_size_and_configs_of_its_own() -> None:
     assert len(cluster.image.topics[TRANSACTION_TOPIC].partitions) == 1
 
 
-def test_a_broker_that_is_away_is_left_out_or_told_as_fenced() -> None:
+def test_an_offline_broker_is_left_out_or_returned_as_fenced() -> None:
     cluster = started()
     cluster.place_topic("t", replicas=((1, 2, 3),))
     cluster.kill(3)

@@ -14,7 +14,7 @@ INTERVAL_S = 5
 """`replica.high.watermark.checkpoint.interval.ms`."""
 
 
-def test_a_checkpoint_writes_what_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_writes_only_changed_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     simulation = kmirror.Simulation(seed=1)
     cluster = kmirror.Cluster(simulation, "a", brokers=3)
     cluster.start()

@@ -77,7 +77,7 @@ def test_messages_of_old_formats_are_records_too() -> None:
     assert texts(found) == ["v0", "w1", "w2", "v2"]
 
 
-def test_iterating_ends_when_nothing_came_for_a_while_and_goes_on_later() -> None:
+def test_iterating_ends_after_an_idle_time_and_can_be_continued() -> None:
     cluster = one(topics={"one": [plain(0, 0, "a", "b")], "two": [plain(0, 0, "c")]})
     consumer = Consumer(cluster, "one", "two", consumer_timeout_ms=700)
     before = cluster.simulation.now_ms
@@ -89,7 +89,7 @@ def test_iterating_ends_when_nothing_came_for_a_while_and_goes_on_later() -> Non
     assert repr(consumer) == "<Consumer of a, read_uncommitted: one-0 at 2, two-0 at 2>"
 
 
-def test_whoever_leaves_the_loop_early_loses_nothing() -> None:
+def test_leaving_the_loop_early_loses_nothing() -> None:
     cluster = one(topics={"one": [plain(0, 0, "a", "b", "c")], "two": [plain(0, 0, "d")]})
     consumer = Consumer(cluster, "one", "two")
     for record in consumer:
@@ -139,13 +139,13 @@ def test_seeking() -> None:
     assert last.poll() == {} and last.position(TP) == 10
 
 
-def test_a_topic_that_nobody_has_is_refused() -> None:
+def test_an_unknown_topic_is_refused() -> None:
     with pytest.raises(KafkaError, match=r"cannot read nowhere: UNKNOWN_TOPIC_OR_PARTITION.*seed 4") as caught:
         list(Consumer(one(*LOG), "nowhere"))
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_nobody_who_leads_is_a_failure_that_says_when() -> None:
+def test_a_missing_leader_is_a_failure_with_the_seed() -> None:
     cluster = one(*LOG)
     cluster.kill(1)
     with pytest.raises(SimulationFailure, match="seed 4"):
@@ -198,7 +198,7 @@ def test_a_producer_that_is_closed_inside_a_transaction_aborts_it() -> None:
     assert texts(cluster.read(TP))[-1] == "aborted"
 
 
-def test_a_producer_is_told_what_it_forgot() -> None:
+def test_a_producer_without_begin_gets_an_error() -> None:
     cluster = one(plain(0, 0, "plain"))
     row = {TP: [RecordData(value=b"x")]}
     with pytest.raises(UsageError, match="without a transactional_id"):

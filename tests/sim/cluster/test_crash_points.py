@@ -29,7 +29,7 @@ EVERY = 1 if ASKED else 15
 @pytest.mark.decision("D9")
 @pytest.mark.decision("D15")
 @pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.name)
-def test_a_change_of_state_ends_right_and_once_whoever_dies_at_whichever_step(journey: Journey) -> None:
+def test_a_change_of_state_ends_correctly_after_any_crash(journey: Journey) -> None:
     tried = set()
     for death in islice(deaths(journey, SEED), 0, None, EVERY):
         tried.add(death.step)
@@ -52,7 +52,7 @@ def test_the_journeys_take_every_way_in_the_table_of_states() -> None:
 
 
 @pytest.mark.decision("D43")
-def test_a_leader_that_forgets_what_the_plan_of_a_stop_commits_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leader_that_forgets_the_commits_of_a_stop_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted mistake: it shows only if a leader dies between the plan and the marker."""
     journey = next(journey for journey in JOURNEYS if journey.name == "removed in a transaction")
     read = StateLoader._after_state_read

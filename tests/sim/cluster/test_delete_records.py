@@ -128,7 +128,7 @@ def test_a_follower_that_is_cut_off_is_waited_for_until_it_counts_as_dead(cluste
     assert starts(cluster) == [4, 4, 4]
 
 
-def test_a_wait_that_is_too_long_says_so_and_the_records_are_gone_all_the_same(cluster: Cluster) -> None:
+def test_a_timeout_is_reported_although_the_records_are_deleted(cluster: Cluster) -> None:
     leader = leader_of(cluster)
     cluster.kill(next(one for one in cluster.living() if one != leader))
     row = row_of(RawClient(cluster).ask(cluster.endpoint(leader), request(4, timeout_ms=500), 2))
@@ -136,7 +136,7 @@ def test_a_wait_that_is_too_long_says_so_and_the_records_are_gone_all_the_same(c
     assert cluster.broker(leader).parts.replicas.partitions[T].log.log_start_offset == 4
 
 
-def test_who_loses_the_leadership_says_so(cluster: Cluster) -> None:
+def test_a_deposed_leader_returns_an_error(cluster: Cluster) -> None:
     leader = leader_of(cluster)
     cluster.kill(next(one for one in cluster.living() if one != leader))
     line = cluster.simulation.line(f"a-{leader}", "a-controller")
@@ -154,7 +154,7 @@ def test_who_loses_the_leadership_says_so(cluster: Cluster) -> None:
     assert (client.answer.error_code, client.answer.low_watermark) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
 
 
-def test_what_was_deleted_stays_deleted_after_a_crash(cluster: Cluster) -> None:
+def test_deleted_records_stay_deleted_after_a_crash(cluster: Cluster) -> None:
     row_of(RawClient(cluster).ask(cluster.endpoint(leader_of(cluster)), request(4), 2))
     cluster.simulation.run_for(span_s=6)  # Longer than the checkpoint interval.
     for one in cluster.broker_ids:
@@ -227,7 +227,7 @@ def test_a_failback_knows_where_logs_part_that_deletion_had_emptied() -> None:
 @pytest.mark.decision("D15")
 @pytest.mark.decision("D23")
 @pytest.mark.parametrize("start", [0, 1, 3])
-def test_a_stop_cuts_a_transaction_of_which_the_beginning_was_deleted_at_the_log_start(start: int) -> None:
+def test_a_stop_truncates_a_transaction_that_began_below_the_log_start(start: int) -> None:
     """Otherwise the log would begin lower than before. Truncated records do not count as mirrored."""
     first = [plain(0, 0, "r0")] if start else []
     begins = len(first)

@@ -96,7 +96,7 @@ def all_have(cluster: StagedCluster, expected: tuple[str, ...]) -> bool:
     )
 
 
-def test_every_broker_lets_go_of_what_is_deleted(cluster: StagedCluster) -> None:
+def test_every_broker_removes_a_deleted_topic(cluster: StagedCluster) -> None:
     assert cluster.delete(TOPIC, "nowhere") == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
     with pytest.raises(KafkaError, match="has no topic"):
@@ -135,7 +135,7 @@ def test_a_replica_that_was_away_keeps_nothing_of_a_topic_that_is_gone(cluster: 
     assert TP not in cluster.log_dirs[3][0].partitions()
 
 
-def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster: StagedCluster) -> None:
+def test_a_broker_with_old_metadata_drops_the_records_it_accepted(cluster: StagedCluster) -> None:
     """It is cut off, and stays the leader for clients that are cut off with it."""
     leader = cluster.await_leader()
     broker = cluster.broker(leader.broker_id)
@@ -154,9 +154,7 @@ def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster:
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
-def test_who_waits_for_a_record_of_a_deleted_topic_is_not_told_that_it_is_safe(
-    cluster: StagedCluster, is_replaced: bool
-) -> None:
+def test_a_wait_for_acks_on_a_deleted_topic_ends_with_an_error(cluster: StagedCluster, is_replaced: bool) -> None:
     """Even if the next topic of the name has as many records by then: it came in the same batch of metadata."""
     leader = cluster.await_leader()
     parts, now = cluster.broker(leader.broker_id).parts, cluster.simulation.world.now
@@ -225,7 +223,7 @@ def test_the_topic_of_the_transaction_coordinator_comes_back(cluster: StagedClus
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_happens_meanwhile_the_disks_end_with_what_the_image_says(seed: int) -> None:
+def test_after_any_events_the_disks_agree_with_the_image(seed: int) -> None:
     """Topics are deleted and created under the same names, while brokers are killed, stopped, cut off and started."""
     rng = Rng(seed)
     cluster = StagedCluster(Simulation(seed), "a", configs=SMALL)
@@ -321,7 +319,7 @@ def test_a_replica_that_was_away_does_not_serve_the_earlier_log_of_a_topic_with_
 
 
 @pytest.mark.decision("D49")
-def test_the_leader_epochs_of_an_id_that_comes_back_go_on() -> None:
+def test_leader_epochs_of_a_recreated_topic_id_continue() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     p.fail_over()

@@ -18,7 +18,7 @@ def describe(cluster: Cluster, node_id: int = 1, *, topic: str = "__cluster_meta
     return cluster.client.call(cluster.endpoint(node_id), request, 2)
 
 
-def test_brokers_answer_what_the_controller_says() -> None:
+def test_brokers_return_the_controllers_response() -> None:
     with Simulation(0) as simulation, Cluster(simulation, "a", configs=SMALL) as a:
         simulation.run_for(span_s=1)
         told = describe(a)

@@ -269,7 +269,7 @@ def test_the_whole_cluster_stops_and_starts_again() -> None:
     assert records_of(cluster) == ["r0"]
 
 
-def test_a_controller_that_starts_again_knows_who_is_eligible() -> None:
+def test_a_restarted_controller_knows_the_eligible_replicas() -> None:
     cluster = make()
     end_all(cluster, (1, 2, 3), clean=True)
     before = of(cluster)

@@ -184,7 +184,7 @@ def test_a_broker_that_does_not_support_the_levels_in_force_is_not_registered() 
     assert register(cluster, 8, **ours) == ErrorCode.NONE
 
 
-def test_what_is_no_downgrade_is_not_called_one() -> None:
+def test_a_downgrade_to_a_newer_version_is_refused() -> None:
     reply = update(make(), ("mirror.version", 1, SAFE))
     assert reply.error_message is not None and reply.error_message.endswith("Can't downgrade to a newer version.")
 
@@ -216,7 +216,7 @@ def test_validating_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(("version", "results"), [(0, ["mirror.version"]), (1, ["mirror.version"]), (2, [])])
-def test_a_result_for_each_feature_is_told_up_to_version_1(version: int, results: list[str]) -> None:
+def test_results_for_each_feature_are_returned_up_to_version_1(version: int, results: list[str]) -> None:
     reply = update(make(), ("mirror.version", 1, UP), version=version)
     assert (reply.error_code, reply.error_message) == (0, None)
     assert [row.feature for row in reply.results] == results

@@ -34,7 +34,7 @@ def log_of(cluster: Cluster, broker: int) -> Any:
 
 @pytest.mark.parametrize("which", range(5), ids=["records", "diverged", "shorter", "later start", "unknown epoch"])
 @pytest.mark.parametrize("is_mirror", [False, True], ids=["follower", "mirror"])
-def test_what_was_asked_from_another_log_end_changes_nothing(which: int, is_mirror: bool) -> None:
+def test_responses_for_another_log_end_change_nothing(which: int, is_mirror: bool) -> None:
     p = pair(logs=WrittenLogs(LOG))
     p.begin()
     leader = p.b.await_leader().broker_id

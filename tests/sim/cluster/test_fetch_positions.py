@@ -101,14 +101,14 @@ SCENARIOS: dict[Callable[[], None], tuple[type, str, Callable[..., object]]] = {
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_fetch_says_what_is_true_of_the_log(scenario: Callable[[], None]) -> None:
+def test_a_fetch_matches_the_state_of_the_log(scenario: Callable[[], None]) -> None:
     with watched() as watch:
         scenario()
     assert watch.fetches > 10
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_watch_sees_a_fetcher_that_is_not_told(scenario: Callable[[], None], monkeypatch: MonkeyPatch) -> None:
+def test_the_watch_detects_a_missing_notification(scenario: Callable[[], None], monkeypatch: MonkeyPatch) -> None:
     owner, name, fault = SCENARIOS[scenario]
     monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
     with watched(), pytest.raises(AssertionError, match="nobody told that orders-0 changed"):
@@ -136,7 +136,7 @@ def test_news_of_brokers_that_stay_where_they_are_assign_nothing_again(monkeypat
 
 
 @pytest.mark.parametrize(("profile", "seed"), [("full", 70009), ("replicas", 3), ("topologies", 4), ("power", 3)])
-def test_histories_ask_what_they_would_ask_of_all_partitions(profile: str, seed: int) -> None:
+def test_fetches_in_histories_equal_full_ones(profile: str, seed: int) -> None:
     with watched() as watch:
         assert_history_clean(seed=seed, profile=profile)
     assert watch.positions > watch.fetches > 100

@@ -73,7 +73,7 @@ def ends_of(simulation: Simulation) -> list[str]:
 
 
 @pytest.mark.parametrize("room", [0, 1, 500, 5_000, 300_000, 1_100_000])
-def test_a_broker_whose_disk_is_full_hands_over_and_the_others_go_on(disks: Disks, room: int) -> None:
+def test_a_broker_with_a_full_disk_hands_over_and_the_others_continue(disks: Disks, room: int) -> None:
     with Simulation(seed=21) as simulation, Cluster(simulation, "a", disks=disks, configs=CONFIGS) as a:
         ended = ends_of(simulation)
         a.create_topic("orders")

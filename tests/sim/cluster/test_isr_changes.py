@@ -79,7 +79,9 @@ def test_followers_that_fall_behind_together_leave_and_join_together(cluster: Cl
     assert sum(asked) >= 40 and len(asked) <= 12, asked
 
 
-def test_the_check_for_lagging_followers_looks_at_what_moved(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_for_lagging_followers_covers_changed_partitions(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.simulation.run_for(span_s=3)
     looked: list[TopicPartition] = []
     lagging = Partition.lagging

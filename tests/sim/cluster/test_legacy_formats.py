@@ -76,7 +76,7 @@ def part(p: Pair, end: int) -> None:
 
 
 @pytest.mark.decision("D21")
-def test_what_kafka_2_1_wrote_arrives_as_it_was_written() -> None:
+def test_records_of_kafka_2_1_arrive_unchanged() -> None:
     logs = read_log_dirs(REAL)
     topics = sorted(logs.topics)
     assert topics == ["mixed-012", "v0", "v1"] and logs.skipped == []
@@ -162,7 +162,7 @@ def test_offsets_are_found_by_the_timestamps_of_format_1() -> None:
     assert offset_at(pair(logs=WrittenLogs({TOPIC: OLD[:2]})).a, -3) == (-1, -1)
 
 
-def test_timestamps_above_what_a_reader_may_see_are_not_found() -> None:
+def test_timestamps_above_the_readers_bound_are_not_found() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [*OLD, transactional(8, 0, 9, "open"), plain(9, 0, "above")]}))
     assert offset_at(p.a, T0_MS + 9) == (T0_MS + 9, 9)
     assert offset_at(p.a, T0_MS + 9, isolation_level=1) == (-1, -1)
@@ -196,7 +196,7 @@ def test_a_log_of_old_messages_alone_fails_back_without_copying_it_again() -> No
 
 @pytest.mark.decision("D28")
 @pytest.mark.parametrize("elections", [0, 2])
-def test_a_failover_amid_old_messages_cuts_the_source_to_what_was_mirrored(elections: int) -> None:
+def test_a_failover_amid_old_messages_truncates_the_source_to_mirrored_ones(elections: int) -> None:
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     part(p, 12)
     for _ in range(elections):
@@ -239,7 +239,7 @@ def test_there_and_back_again_and_again() -> None:
 
 
 @pytest.mark.decision("D11")
-def test_an_empty_log_fails_back_whatever_epochs_led_it_meanwhile() -> None:
+def test_an_empty_log_fails_back_despite_later_leader_epochs() -> None:
     p = pair(logs=WrittenLogs({TOPIC: []}))
     p.begin()
     p.simulation.line(p.a, p.b).take_down()
@@ -331,7 +331,7 @@ def test_messages_that_the_source_lost_are_cut_and_replaced(away: bool) -> None:
 
 
 @pytest.mark.decision("D28")
-def test_a_source_that_knows_no_epochs_is_mirrored_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_without_epochs_is_still_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before 3.0 a topic of an old format has no epochs, and a fetch with an epoch is out of range."""
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     refused: list[int] = []

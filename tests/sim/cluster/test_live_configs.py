@@ -65,7 +65,7 @@ def test_a_topics_default_follows_its_brokers_configs(cluster: StagedCluster) ->
     assert cluster.await_leader(TP).log.config.max_message_bytes == 1000, "what the properties file says"
 
 
-def test_where_a_value_comes_from_is_told_as_it_is_now(cluster: StagedCluster) -> None:
+def test_the_current_source_of_a_config_is_described(cluster: StagedCluster) -> None:
     def told() -> list[tuple[str | None, int, str | None]]:
         resource = DescribeConfigsResource(resource_type=ResourceType.TOPIC, resource_name=TP.topic)
         asked = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
@@ -132,7 +132,7 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
 
 
 @pytest.mark.parametrize("unclean", [True, False])
-def test_the_controller_elects_by_what_was_altered(cluster: StagedCluster, unclean: bool) -> None:
+def test_the_controller_elects_by_altered_configs(cluster: StagedCluster, unclean: bool) -> None:
     """The last member of the ISR dies: another replica leads only if a config allows it."""
     if unclean:
         assert alter(cluster, ResourceType.BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
@@ -152,14 +152,14 @@ def test_the_controller_elects_by_what_was_altered(cluster: StagedCluster, uncle
     ("key", "value"),
     [("broker.heartbeat.interval.ms", "100"), ("request.timeout.ms", "5"), ("replica.lag.time.max.ms", "1")],
 )
-def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: StagedCluster, key: str, value: str) -> None:
+def test_read_only_configs_are_refused_at_run_time(cluster: StagedCluster, key: str, value: str) -> None:
     before = cluster.broker(1).context.configs.text(key)
     for name in ("", "1"):
         assert alter(cluster, ResourceType.BROKER, name, key, value) is ErrorCode.INVALID_REQUEST
     assert cluster.broker(1).context.configs.text(key) == before
 
 
-def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
+def test_a_mirror_refreshes_its_source_at_the_configured_interval() -> None:
     p = pair()
     p.a.place_topic(TP.topic)
     p.begin()

@@ -61,7 +61,7 @@ def test_new_replicas_go_where_the_fewest_logs_are_and_the_controller_knows_wher
 
 @pytest.mark.parametrize("led", [True, False])
 @pytest.mark.parametrize("number", [1, 2])
-def test_what_lay_in_a_failed_directory_is_led_elsewhere_and_the_rest_stays(led: bool, number: int) -> None:
+def test_leaders_of_a_failed_directory_move_and_other_partitions_stay(led: bool, number: int) -> None:
     with Simulation(seed=2) as simulation, Cluster(simulation, "a", log_dirs=4, configs=MIN_ISR) as a:
         lost: list[str] = []
         ended: list[str] = []
@@ -170,7 +170,7 @@ def test_a_new_topic_has_its_place_while_a_directory_is_offline() -> None:
         assert all(len(isr(a, tp)) == 3 and number_of(a, 1, tp) == 0 for tp in a.partitions(["more"]))
 
 
-def test_a_mirrored_partition_goes_on_at_another_broker() -> None:
+def test_a_mirrored_partition_continues_at_another_broker() -> None:
     with (
         Simulation(seed=6) as simulation,
         Cluster(simulation, "a", brokers=1) as a,

@@ -275,7 +275,7 @@ def test_nothing_is_acknowledged_before_every_member_of_the_isr_has_flushed_it()
     assert [value for _, value in values(cluster.log())] == [f"r{number}" for number in range(12)]
 
 
-def test_what_lies_unflushed_is_flushed_when_the_config_asks_for_it() -> None:
+def test_unflushed_records_are_flushed_when_the_config_requires_it() -> None:
     cluster = cluster_of()
     cluster.write("r0")
     assert {log.recovery_point for log in logs_of(cluster)} == {0}
@@ -434,7 +434,7 @@ def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
 
 
 @pytest.mark.decision("D46")
-def test_a_mirrored_log_keeps_what_its_source_has_and_is_deleted_by_its_own_rules_after_the_stop() -> None:
+def test_a_mirrored_log_ignores_its_own_retention_until_the_stop() -> None:
     p = begun({**TINY, "retention.bytes": "0", "retention.ms": "1"})
     p.simulation.run_for(span_s=10)
     assert {log.log_start_offset for log in logs_of(p.b)} == {0}, "neither size nor age count while it is mirrored"
@@ -474,7 +474,7 @@ def test_a_mirrored_log_is_compacted_by_each_of_its_replicas() -> None:
 
 
 @pytest.mark.decision("D46")
-def test_a_paused_log_is_compacted_and_goes_on_after_it_is_resumed() -> None:
+def test_a_paused_log_is_compacted_and_continues_when_resumed() -> None:
     p = begun(TINY)
     write_keys(p.a, *"abababab")
     mirrored(p.there)

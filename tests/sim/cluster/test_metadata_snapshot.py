@@ -50,7 +50,7 @@ def cut(cluster: kmirror.Cluster, *, tail: int, has_snapshot: bool = True) -> in
 
 @pytest.mark.parametrize("tail", [0, 1, 5])
 @pytest.mark.parametrize("piece", [None, 100, 1_000])
-def test_a_cluster_comes_up_with_what_the_snapshot_and_the_log_say(
+def test_a_cluster_starts_with_the_state_of_snapshot_and_log(
     tail: int, piece: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if piece is not None:
@@ -72,7 +72,7 @@ def test_a_cluster_comes_up_with_what_the_snapshot_and_the_log_say(
     assert cluster.topics() == ["full", "later", "new"]
 
 
-def test_the_log_may_go_on_in_a_later_epoch_than_the_snapshot_ends_in() -> None:
+def test_the_log_may_continue_in_a_later_epoch_than_its_snapshot() -> None:
     cluster = stopped()
     cluster.start()
     cluster.stop()
@@ -86,7 +86,7 @@ def test_the_log_may_go_on_in_a_later_epoch_than_the_snapshot_ends_in() -> None:
     assert all(len(cluster.broker(id_).context.image.topics) == 2 for id_ in cluster.broker_ids)
 
 
-def test_a_log_that_ends_below_its_snapshot_begins_anew_at_its_end() -> None:
+def test_a_log_ending_below_its_snapshot_restarts_at_its_end() -> None:
     cluster = stopped()
     end_offset = cut(cluster, tail=0)
     store = cluster.log_dirs[CONTROLLER_ID][0].open(METADATA_PARTITION)

@@ -28,7 +28,7 @@ def mirrored() -> Pair:
     return p
 
 
-def test_a_mirror_that_runs_is_told_in_all_its_numbers(mirrored: Pair) -> None:
+def test_a_running_mirror_has_all_of_its_metrics(mirrored: Pair) -> None:
     told = mirrored.b.metrics()
     (lag,) = told.find("ConsumerLag", topic=TOPIC, partition=0)
     assert lag.value == 0
@@ -51,7 +51,7 @@ def test_a_mirror_that_runs_is_told_in_all_its_numbers(mirrored: Pair) -> None:
 PARTS = ("RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ResponseQueueTimeMs", "ResponseSendTimeMs")
 
 
-def test_the_times_of_a_request_are_told_in_parts_at_the_broker_and_the_controller(mirrored: Pair) -> None:
+def test_request_times_are_reported_in_parts_at_broker_and_controller(mirrored: Pair) -> None:
     mirrored.a.kill(1)
     mirrored.a.restart(1)
     mirrored.a.write("in a later leader epoch")
@@ -70,7 +70,7 @@ def of_client(pair: Pair) -> dict[str, float]:
     return {one.name: one.value for one in pair.b.metrics() if one.mbean == count.mbean}
 
 
-def test_the_connections_of_a_fetcher_are_told_as_kafkas_client_tells_its_own(mirrored: Pair) -> None:
+def test_fetcher_connections_have_metrics_like_kafkas_client(mirrored: Pair) -> None:
     told = of_client(mirrored)
     assert len(told) == 30
     (fetches,) = mirrored.b.metrics().find("RequestsPerSec", mirror_name="m")
@@ -100,7 +100,7 @@ def test_the_connections_of_a_fetcher_are_told_as_kafkas_client_tells_its_own(mi
 
 
 @pytest.mark.decision("D22")
-def test_lag_is_what_the_source_has_and_we_have_not(mirrored: Pair) -> None:
+def test_lag_counts_the_sources_records_missing_here(mirrored: Pair) -> None:
     mirrored.b.alter("", {"mirror.replication.throttled.rate": "20"}, kind=ResourceType.BROKER)
     mirrored.b.alter(TOPIC, {"mirror.replication.throttled.replicas": "0:1"})
     for _ in range(4):
@@ -118,7 +118,7 @@ def test_states_are_counted_where_partitions_are_led_and_follow_a_failover(mirro
     assert told.find("ConsumerLag") == [] and told.total("MaxLag") == 0
 
 
-def test_what_is_ordinary_is_no_error() -> None:
+def test_normal_operations_count_no_errors() -> None:
     """Creation, moved leaders, a restarted broker of the source, missing topics, failover."""
     p = pair(11)
     p.a.place_topic(TOPIC)
@@ -151,7 +151,7 @@ def test_a_source_that_is_away_is_an_error_and_its_partitions_have_failed(mirror
 
 
 @pytest.mark.parametrize("open_metrics", [False, True])
-def test_the_page_is_what_a_client_of_prometheus_reads(mirrored: Pair, open_metrics: bool) -> None:
+def test_prometheus_clients_can_read_the_page(mirrored: Pair, open_metrics: bool) -> None:
     told = mirrored.b.metrics()
     page = told.page(open_metrics=open_metrics)
     read = list((open_metrics_families if open_metrics else families)(page))
@@ -183,7 +183,7 @@ def test_names_on_the_page_are_those_of_the_usual_rules(mirrored: Pair) -> None:
     }
 
 
-def test_every_row_is_told_or_says_why_not(mirrored: Pair) -> None:
+def test_every_row_is_a_metric_or_has_a_reason(mirrored: Pair) -> None:
     p = pair(12)
     p.a.place_topic(TOPIC)
     p.begin()

@@ -22,7 +22,7 @@ def running(seed: int, *, brokers: int = 3) -> StagedCluster:
     return cluster
 
 
-def test_what_was_acknowledged_outlives_the_power_of_any_one_broker() -> None:
+def test_acknowledged_records_survive_a_power_loss_of_one_broker() -> None:
     for seed in range(6):
         cluster = running(seed)
         written = [f"r{number}" for number in range(20)]
@@ -38,7 +38,7 @@ def test_what_was_acknowledged_outlives_the_power_of_any_one_broker() -> None:
         assert ends == {20}, "the one that lost them has them again"
 
 
-def test_a_broker_alone_loses_what_it_had_not_flushed_and_cuts_a_torn_batch() -> None:
+def test_a_single_broker_loses_unflushed_records_and_truncates_a_torn_batch() -> None:
     lost = 0
     for seed in range(8):
         cluster = running(seed, brokers=1)
@@ -75,7 +75,7 @@ LIFE = {
 
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("policy", ["compact", "delete"])
-def test_what_was_acknowledged_outlives_power_cuts_amid_flush_compaction_and_deletion(policy: str, seed: int) -> None:
+def test_acknowledged_records_survive_power_losses_during_disk_jobs(policy: str, seed: int) -> None:
     """One broker at a time loses power, in any state of its disk; the next one when all are in the ISR again."""
     simulation = Simulation(seed, disk=DiskOptions(10 * MILLISECOND, 400 * MILLISECOND))
     cluster = StagedCluster(simulation, "a", configs={**SMALL, **LIFE})

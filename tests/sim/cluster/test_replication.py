@@ -63,7 +63,7 @@ def test_a_broker_that_is_out_of_its_controllers_reach_for_three_seconds_is_not_
 
 
 @pytest.mark.decision("D74")
-def test_it_knows_soon_what_was_decided_meanwhile() -> None:
+def test_a_reconnected_broker_learns_the_decisions_it_missed() -> None:
     cluster = cluster_of(3)
     line = cluster.simulation.line("a-2", "a-controller")
     line.take_down()

@@ -74,7 +74,7 @@ def versions(cluster: Cluster, node_id: int) -> dict[str, int]:
 
 
 @pytest.mark.decision("D1")
-def test_new_apis_and_bumps_are_told_with_the_feature() -> None:
+def test_new_apis_and_versions_are_advertised_with_the_feature() -> None:
     cluster = make(1)
     broker, controller = versions(cluster, 1), versions(cluster, CONTROLLER_ID)
     assert set(broker) & NEW == FOR_BROKERS
@@ -142,7 +142,7 @@ def errors_of(struct: Struct, version: int) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("role", "key", "version"), [pytest.param(*row, id=f"{by_key(row[1]).name}-{row[0]}") for row in DISABLED]
 )
-def test_what_is_disabled_is_refused_in_its_own_version_and_the_link_lives_on(
+def test_disabled_requests_are_refused_and_the_link_stays_open(
     role: str, key: int, version: int, without_mirroring: tuple[Cluster, RawClient]
 ) -> None:
     cluster, raw = without_mirroring
@@ -164,7 +164,7 @@ def refused(cluster: Cluster, raw: RawClient, body: Message, version: int, node_
 
 
 @pytest.mark.decision("D1")
-def test_a_refusal_names_what_was_asked(without_mirroring: tuple[Cluster, RawClient]) -> None:
+def test_an_error_response_names_the_requested_resources(without_mirroring: tuple[Cluster, RawClient]) -> None:
     cluster, raw = without_mirroring
     error = ErrorCode.UNSUPPORTED_VERSION
     found = refused(cluster, raw, FindCoordinatorRequest(key_type=3, coordinator_keys=["m", "n"]), 7)
@@ -205,7 +205,7 @@ def test_a_create_mirror_that_is_refused_says_why() -> None:
 
 
 @pytest.mark.decision("D1")
-def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple[Cluster, RawClient]) -> None:
+def test_disabled_requests_in_an_envelope_are_refused(without_mirroring: tuple[Cluster, RawClient]) -> None:
     """A broker that does not know yet that the feature is off forwards the controller's error."""
     cluster, raw = without_mirroring
     inner = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=5, client_id=None)
@@ -216,7 +216,7 @@ def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple
     assert isinstance(body, CreateMirrorResponse) and body.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_an_api_that_nobody_knows_costs_its_client_the_connection() -> None:
+def test_an_unknown_api_closes_the_clients_connection() -> None:
     """Like a broker that gets a request it never advertised."""
     cluster = make(1)
     raw = RawClient(cluster)

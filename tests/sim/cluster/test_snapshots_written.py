@@ -55,7 +55,7 @@ def settle(cluster: kmirror.Cluster) -> None:
 
 
 @pytest.mark.parametrize("configs", [OFTEN, SHORT, {**OFTEN, "metadata.max.retention.ms": "1"}])
-def test_a_controller_that_starts_from_a_snapshot_knows_what_it_knew(configs: dict[str, str]) -> None:
+def test_a_controller_started_from_a_snapshot_has_its_former_state(configs: dict[str, str]) -> None:
     cluster = cluster_of(**configs)
     for number in range(12):
         cluster.create_topic(f"t{number}", 3, configs={"retention.ms": str(number + 1)})
@@ -80,9 +80,7 @@ def test_a_controller_that_starts_from_a_snapshot_knows_what_it_knew(configs: di
 
 
 @pytest.mark.parametrize("piece", [300, metadata_follower.BYTES_MAX])
-def test_a_broker_that_was_away_for_long_reads_the_snapshot_and_follows_what_has_changed(
-    piece: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broker_offline_for_long_reads_the_snapshot(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_follower, "BYTES_MAX", piece)
     cluster = cluster_of(3, **SHORT)
     cluster.create_topic("kept")

@@ -219,7 +219,7 @@ def test_more_expires_at_once_than_a_batch_holds() -> None:
     assert [group for group in range(40) if OffsetRequests(requests.cluster, f"{group:01000}").fetch()] == []
 
 
-def test_a_new_coordinator_goes_on_with_the_expiry() -> None:
+def test_a_new_coordinator_continues_the_expiry() -> None:
     requests = running(**{"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000"})
     requests.commit(7)
     requests.cluster.elect(requests.shard)

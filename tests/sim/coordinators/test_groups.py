@@ -74,7 +74,7 @@ def scene() -> Iterator[Scene]:
         yield Scene(cluster)
 
 
-def test_members_go_on_with_a_new_coordinator_without_a_rebalance(scene: Scene) -> None:
+def test_members_continue_with_a_new_coordinator_without_a_rebalance(scene: Scene) -> None:
     one, two = scene.pair()
     scene.fail_over()
     assert [one.beat("").error_code, two.beat("").error_code] == [0, 0]
@@ -116,7 +116,7 @@ def test_a_rebalance_that_dies_with_the_coordinator_is_begun_again(scene: Scene)
     assert late.take_join().generation_id == 2
 
 
-def test_an_assignment_that_is_lost_was_told_to_nobody(scene: Scene) -> None:
+def test_a_lost_assignment_was_not_returned(scene: Scene) -> None:
     one, two = scene.pair()
     leader = scene.peer.broker_id
     others = [broker_id for broker_id in scene.cluster.broker_ids if broker_id != leader]
@@ -174,7 +174,7 @@ def test_while_a_coordinator_loads_heartbeats_succeed_and_the_rest_has_to_wait(s
     assert two.sync("").assignment == b"two" and two.beat("").error_code == 0 and two.generation == 3
 
 
-def test_who_waits_at_a_coordinator_that_is_one_no_more_is_told(scene: Scene) -> None:
+def test_requests_waiting_at_a_former_coordinator_get_an_error(scene: Scene) -> None:
     one, two = scene.pair()
     three = scene.member("three")
     three.begin_join("waits")
@@ -186,7 +186,7 @@ def test_who_waits_at_a_coordinator_that_is_one_no_more_is_told(scene: Scene) ->
     assert [one.beat("").error_code, two.beat("").error_code] == [0, 0]
 
 
-def test_whoever_asks_a_broker_that_does_not_coordinate_is_told(scene: Scene) -> None:
+def test_requests_to_a_wrong_coordinator_get_an_error(scene: Scene) -> None:
     scene.peer.broker_id = next(one for one in scene.cluster.broker_ids if one != scene.peer.broker_id)
     one = scene.member("elsewhere")
     assert one.join("").error_code == E.NOT_COORDINATOR

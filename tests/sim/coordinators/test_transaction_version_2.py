@@ -167,7 +167,7 @@ def test_each_transaction_has_an_epoch_of_its_own() -> None:
     assert log.last_stable_offset == log.log_end_offset == 6
 
 
-def test_the_records_say_what_kafkas_say() -> None:
+def test_transaction_records_equal_kafkas() -> None:
     """Fields that an older reader does not need are tagged; `previous_producer_id` is set from the first record on."""
     stage = started()
     stage.produce()
@@ -221,7 +221,7 @@ def test_a_repeated_end_waits_for_the_markers() -> None:
 
 
 @pytest.mark.parametrize(("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)])
-def test_a_transaction_of_which_nothing_is_known_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
+def test_a_transaction_without_partitions_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
     """The batch that a client gave up may still be in flight: the abort fences it."""
     stage = started()
     for _ in range(2):  # Empty, then complete.
@@ -271,7 +271,7 @@ def test_when_the_epochs_are_used_up_there_is_another_producer_id() -> None:
     assert (stage.producer_id, stage.epoch) == (new, 1)
 
 
-def test_the_next_coordinator_goes_on_with_the_other_producer_id() -> None:
+def test_the_next_coordinator_continues_with_the_new_producer_id() -> None:
     """It is in PREPARE_*, as the client has its response."""
     stage = started(partitions=1)
     stage.exhaust()
@@ -286,7 +286,7 @@ def test_the_next_coordinator_goes_on_with_the_other_producer_id() -> None:
     assert (stage.state.producer_id, stage.state.producer_epoch) == (producer_id, 0)
 
 
-def test_a_timed_out_producer_may_abort_and_go_on() -> None:
+def test_a_timed_out_producer_may_abort_and_continue() -> None:
     """The coordinator has raised its epoch by one, as its own end would have done."""
     stage = started(**{"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"})
     stage.produce()
@@ -309,7 +309,7 @@ def test_a_second_producer_fences_the_first() -> None:
     assert stage.produce() is NONE
 
 
-def test_who_has_not_heard_the_answer_is_told_it_again() -> None:
+def test_a_repeated_request_gets_the_same_response() -> None:
     stage = started()
     stage.produce()
     old = stage.producer_id, stage.epoch

@@ -35,7 +35,7 @@ def test_every_version_commits_and_the_marker_makes_it_count(version: int) -> No
     assert (requests.get(), requests.get(stable=True)) == (Found(7, metadata="note"),) * 2
 
 
-def test_an_abort_leaves_what_was_committed_before() -> None:
+def test_an_abort_keeps_earlier_commits() -> None:
     requests = running()
     requests.commit(3)
     producer = Producer(requests.cluster, transactional_id="t")

@@ -97,7 +97,7 @@ def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
     )
 
 
-def test_a_fenced_producer_is_told_so() -> None:
+def test_a_fenced_producer_gets_an_error() -> None:
     cluster = running()
     old = Producer(cluster, transactional_id="t")
     old.begin_transaction()
@@ -144,7 +144,7 @@ def test_a_coordinator_that_is_away_is_asked_again() -> None:
     assert producer.send({TP: [RecordData(value=b"x")]}) == {TP: 0}
 
 
-def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_that_arrives_first_invalidates_the_verification(monkeypatch: pytest.MonkeyPatch) -> None:
     """The coordinator verifies the transaction, then ends it; the marker arrives before the response."""
     cluster = running()
     producer = Producer(cluster, transactional_id="t")

@@ -134,7 +134,7 @@ def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack
         (4, 200, True),
     ],
 )
-def test_a_tombstone_in_doubt_silences_what_may_lie_below_it(offset: int, sent_at: int, counts: bool) -> None:
+def test_an_unconfirmed_tombstone_suppresses_findings_below_it(offset: int, sent_at: int, counts: bool) -> None:
     tombstone = Keyed(offset, "gone", -1, True, sent_at, sent_at, sure=False)
     row = Keyed(5, "v", 0, False, 100, 100, sure=True)
     found = _last_that_counts(facts_of(), ("a", T0), look(300, (5, "v")), sorted([tombstone, row]), [])
@@ -200,7 +200,7 @@ def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D45")
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_what_mirrors_wrote_down_is_lost_with_its_topic(is_stopped: bool) -> None:
+def test_mirror_states_are_lost_with_their_topic(is_stopped: bool) -> None:
     """Restarted brokers find neither the last mirrored epochs nor the lineages."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = [OFTEN, Step(100, "create_mirror", there), Step(200, "add", there)]

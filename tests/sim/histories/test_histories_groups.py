@@ -38,7 +38,7 @@ def test_static_members_are_restarted_without_a_new_generation() -> None:
     assert any(len(some) > 1 for some in ids.values()), rows
 
 
-def test_offsets_and_groups_are_deleted_while_nobody_is_in_them() -> None:
+def test_offsets_and_groups_are_deleted_while_groups_are_empty() -> None:
     plan = group_plans.members_come_and_go()
     (client,) = [one for one in plan.clients if one.kind == "members"]
     deleting = replace(client, options={**client.options, "deletes": True})

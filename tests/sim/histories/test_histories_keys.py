@@ -89,7 +89,7 @@ def test_clocks_that_are_ahead_may_remove_tombstones_before_a_mirror_has_them(ah
     assert not any(row.is_tombstone for row in outcome.account.final["a", TP].rows), "they are gone"
 
 
-def test_logs_that_were_cleaned_apart_agree_in_what_survives() -> None:
+def test_independently_cleaned_logs_agree_in_remaining_records() -> None:
     cleaned = [row for row in LOG if row.offset in (2, 5)]
     assert parted(LOG, cleaned, 0, 6) is None
     assert parted(LOG, [replace(row, crc=99) for row in LOG], 0, 6) is None, "batches are written anew"
@@ -112,7 +112,7 @@ def test_a_replica_that_was_away_may_have_missed_a_tombstone_but_no_record() -> 
     assert parted(replica, leader, 0, 6, may_lack_tombstones=(["y"], ())) is None, "it may lead by now"
 
 
-def test_a_replica_that_missed_a_marker_may_have_what_was_aborted() -> None:
+def test_a_replica_that_missed_a_marker_may_have_aborted_records() -> None:
     """The other one has read the marker, and its cleaner has removed the record and then the marker."""
     leader = [replace(row, producer_id=7) if row.offset == 1 else row for row in (LOG[1], LOG[2], LOG[5])]
     other = [LOG[2], LOG[5]]
@@ -137,7 +137,7 @@ def test_tombstones_are_missed_by_a_replica_that_is_outside_the_isr_for_longer_t
     assert keys_missed_by_replica(plan, account, ("a", TP), 1, 10 * SECOND) == expected
 
 
-def test_a_replica_may_lack_markers_of_what_was_not_committed() -> None:
+def test_a_replica_may_lack_markers_of_uncommitted_records() -> None:
     plan, account = replace(keys_and_tombstones(), steps=()), Account()
     plan = replace(plan, clusters=(ClusterPlan("a", 3, 3, {"log.cleaner.delete.retention.ms": "3000"}),))
     for asked, answered in (("commit", True), ("commit", False), ("abort", True), ("", False)):

@@ -38,7 +38,7 @@ def test_every_question_is_answered_and_every_code_has_a_row(about: str) -> None
     assert sum(times for row, times in outcome.coverage.items() if row.startswith("answered.")) > 50
 
 
-def test_what_is_asked_as_a_node_or_wanted_by_mistake_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_requests_and_those_of_nodes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """All decisions of the controller are in its metadata log: with such requests it is as long as without."""
     counts: list[list[str]] = []
     look = Scene.end_span
@@ -59,7 +59,7 @@ def test_what_is_asked_as_a_node_or_wanted_by_mistake_changes_nothing(monkeypatc
     assert counts[0] == without
 
 
-def test_a_client_asks_only_what_its_option_names() -> None:
+def test_a_client_sends_only_requests_of_its_option() -> None:
     outcome = quiet(ClientPlan("q", "asks", "a", (), 60, {"about": "orders"}))
     assert outcome.coverage["answered.UpdateFeatures"] > 0
     assert "answered.JoinGroup" not in outcome.coverage and "answered.BrokerHeartbeat" not in {
@@ -72,7 +72,7 @@ def test_a_client_asks_only_what_its_option_names() -> None:
 
 
 @pytest.mark.parametrize("acks", [0, 1])
-def test_what_no_replica_had_to_have_is_not_promised(acks: int) -> None:
+def test_records_written_without_acks_all_are_not_guaranteed(acks: int) -> None:
     outcome = quiet(ClientPlan("p", "plain", "a", ("t",), 200, {"acks": acks}), READS)
     assert outcome.exit is Exit.CLEAN
     assert outcome.account.acks == [] and len(outcome.account.reads) > 10

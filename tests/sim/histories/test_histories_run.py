@@ -108,7 +108,7 @@ def test_a_quiet_failover_and_failback_comes_to_rest(there_and_back: Outcome) ->
     assert account.replicas == [] and len({topic_id for _, _, topic_id in account.topic_ids}) == 1
 
 
-def test_what_was_acknowledged_after_the_failover_is_in_both_logs_and_read(there_and_back: Outcome) -> None:
+def test_records_acknowledged_after_the_failover_are_in_both_logs(there_and_back: Outcome) -> None:
     account = there_and_back.account
     wanted = {ack.value: ack.offset for ack in account.acks if ack.cluster == "b"}
     assert len(wanted) > 5
@@ -190,7 +190,7 @@ def test_an_unclean_election_is_seen_as_one() -> None:
     assert outcome.account.unsettled == []
 
 
-def test_what_never_comes_to_rest_is_told_with_its_reason() -> None:
+def test_a_history_that_never_converges_is_reported_with_the_reason() -> None:
     steps = (*BEGIN, (700, "remove", {**AB, "topics": "t"}))
     hurried = replace(plan(*steps), converge_ms=0)
     assert play(plan(*steps)).account.unsettled == []

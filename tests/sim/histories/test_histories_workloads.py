@@ -30,7 +30,7 @@ def rows(outcome: Outcome) -> tuple[LogRow, ...]:
     return outcome.account.final["a", TP].rows
 
 
-def test_whatever_was_committed_is_read_once_and_nothing_else() -> None:
+def test_committed_records_are_read_once_and_no_others() -> None:
     for kind in ("plain", "idempotent", "short", "overlapping", "long", "abandoned", "fenced"):
         outcome = quiet(kind)
         read = [r.value for r in outcome.account.reads]

@@ -80,7 +80,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("told", CHANGES)
-def test_what_is_described_wrong_is_found(outcome: Outcome, told: str) -> None:
+def test_wrong_descriptions_are_found(outcome: Outcome, told: str) -> None:
     last = outcome.account.described[-1]
     changed = replace(last, **CHANGES[told])
     if changed.source_offset > last.source_offset:

@@ -53,7 +53,7 @@ def test_the_directory_of_the_metadata_does_not_fail() -> None:
 DELETION: dict[str, Value] = {"cluster": "a", **T, "offset": 4}
 
 
-def test_what_an_operator_deletes_goes_at_the_source_and_at_the_mirror() -> None:
+def test_records_deleted_by_an_operator_go_at_source_and_mirror() -> None:
     refused: dict[str, Value] = {"cluster": "b", **T, "offset": -1}
     outcome = run_history(plan((4_000, "delete_records", refused), (5_000, "delete_records", DELETION)))
     assert outcome.anomalies == []
@@ -62,7 +62,7 @@ def test_what_an_operator_deletes_goes_at_the_source_and_at_the_mirror() -> None
     assert {row.decision: row.records for row in outcome.accepted if row.tp == TP} == {"DeleteRecords": 4}
 
 
-def test_an_order_entitles_nobody_to_delete_more_than_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_request_permits_no_further_deletions(monkeypatch: pytest.MonkeyPatch) -> None:
     before = LeaderAppends.raise_log_start
 
     def too_far(self: Any, partition: Any, offset: int) -> Any:
@@ -105,14 +105,14 @@ def kept(ahead_ms: int) -> Plan:
     return replace(found, clusters=clusters)
 
 
-def test_a_clock_two_hours_ahead_deletes_what_is_kept_for_one() -> None:
+def test_a_clock_two_hours_ahead_deletes_records_kept_for_one() -> None:
     outcome = run_history(kept(7_200_000))
     assert outcome.anomalies == []
     assert outcome.account.final["a", TP].log_start_offset > 5
     assert "retention" in {row.decision for row in outcome.accepted}
 
 
-def test_a_clock_that_is_nearly_right_entitles_nobody_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nearly_right_clock_permits_no_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmirror.cluster.replication.log_retention.to_ms", lambda now: now // 1_000 + 7_200_000)
     outcome = run_history(kept(60_000))
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
@@ -150,7 +150,7 @@ def site_without_power(flush_every: str) -> Plan:
     )
 
 
-def test_a_site_that_flushes_what_it_acknowledges_loses_nothing_with_its_power() -> None:
+def test_a_site_that_flushes_acknowledged_records_survives_a_power_loss() -> None:
     outcome = run_history(site_without_power("1"))
     assert outcome.account.crash == "" and outcome.anomalies == []
     assert sum(text.endswith("loses power") for _, text in outcome.story) == 9

@@ -37,7 +37,7 @@ def test_marks_name_the_replica_that_answered() -> None:
     assert sorted(in_own_rack) == [False, False, True]
 
 
-def test_a_slow_consumer_gets_one_batch_at_once_and_catches_up_when_nobody_writes_any_more() -> None:
+def test_a_slow_consumer_catches_up_once_writing_stops() -> None:
     slow = client("c1", "read_committed", pause_ms=1_000, bytes_max=1, names_epochs=False, rack="r1")
     plan = in_racks((), [client("p0", "idempotent", pause_ms=150), slow])
     outcome = run_history(plan)

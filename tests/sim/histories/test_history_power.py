@@ -33,7 +33,7 @@ def outcome() -> Outcome:
     return run_history(unflushed())
 
 
-def test_what_a_site_had_not_flushed_may_go_with_its_power(outcome: Outcome) -> None:
+def test_unflushed_records_of_a_site_may_be_lost_with_its_power(outcome: Outcome) -> None:
     assert outcome.anomalies == [] and not outcome.account.crash
     lost = {row.decision for row in outcome.accepted if row.cluster == "a"}
     assert lost == {"site power lost"}
