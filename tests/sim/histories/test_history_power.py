@@ -49,12 +49,12 @@ def found(outcome: Outcome, change: Callable[[PowerLoss], PowerLoss]) -> set[str
     return {anomaly.checker for anomaly in judge(account, outcome.plan)[0]}
 
 
-def test_what_was_flushed_may_not_go(outcome: Outcome) -> None:
+def test_flushed_records_must_not_be_lost(outcome: Outcome) -> None:
     assert found(outcome, lambda loss: loss) == set()
     assert "acked-lost" in found(outcome, lambda loss: replace(loss, kept=loss.ends))
 
 
-def test_a_loss_of_power_excuses_what_its_heir_lacked_alone(outcome: Outcome) -> None:
+def test_a_power_loss_excuses_only_records_missing_in_the_next_leader(outcome: Outcome) -> None:
     assert "acked-lost" in found(outcome, lambda loss: replace(loss, heir=None))
 
     def all_there(loss: PowerLoss) -> PowerLoss:
@@ -65,7 +65,7 @@ def test_a_loss_of_power_excuses_what_its_heir_lacked_alone(outcome: Outcome) ->
     assert "acked-lost" in found(outcome, lambda loss: replace(loss, at=loss.at + 10**9))
 
 
-def test_a_disk_that_loses_what_was_flushed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_loses_flushed_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut_power(self: MemoryDisk, rng: Rng) -> int:
         for tp in [tp for tp in self.partitions() if tp.topic == TP.topic]:
             for base_offset in self.open(tp).segments():
@@ -80,7 +80,7 @@ def test_a_disk_that_loses_what_was_flushed_is_found(monkeypatch: pytest.MonkeyP
     assert not outcome.account.crash and "acked-lost" in {anomaly.checker for anomaly in outcome.anomalies}
 
 
-def test_a_mirror_that_keeps_what_its_source_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_that_keeps_records_lost_by_its_source_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def waits(self: MirrorFetchers, now: Any, fetcher: Any, mp: Any, data: Any) -> None:
         self._loop.pause(now, fetcher, mp)
 

@@ -46,7 +46,7 @@ def test_every_node_ends_in_order_and_all_is_as_before() -> None:
     assert not any("does not end in order" in text for _, text in outcome.story)
 
 
-def test_what_the_last_writes_bring_about_is_not_judged_with_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_effects_of_the_last_writes_are_judged_separately(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other checkers would compare it with logs from before the restart (full 10253)."""
     write, numbers = Restart._write, list[int]()
 
@@ -61,7 +61,7 @@ def test_what_the_last_writes_bring_about_is_not_judged_with_the_rest(monkeypatc
     assert numbers and len(account.states) <= numbers[0] and account.refused_again == [("a", "kept")]
 
 
-def test_a_state_that_is_not_read_again_is_found_whatever_the_topic_owes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_is_not_read_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A topic whose mirror is ambiguous has no expected state; its state is read nevertheless (full 700503)."""
     end = Restart._end
 
@@ -159,7 +159,7 @@ CHANGES: tuple[Callable[[Account], Account], ...] = (
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_a_restart_changes_is_found(killed: Outcome, change: Callable[[Account], Account]) -> None:
+def test_changes_by_a_restart_are_found(killed: Outcome, change: Callable[[Account], Account]) -> None:
     anomalies, _ = judge(change(killed.account), killed.plan)
     assert {anomaly.checker for anomaly in anomalies} == {"changed-by-restart"}
 

@@ -97,7 +97,7 @@ def test_histories_that_reach_rows_of_coverage(name: str) -> None:
     run_fixed(plan=COVERING[name])
 
 
-def test_what_these_histories_reach() -> None:
+def test_these_histories_reach_every_row_of_coverage() -> None:
     """Every row of coverage is reached, except for marked ones; this needs the tests before."""
     assert FAILED == [], "what is reached is not known: these histories failed"
     fixed = len(seeded()) + len(ONCE_FAILED) + len(COVERING)

@@ -96,7 +96,7 @@ def test_a_topic_that_leaves_the_mirror_does_not_look_at_the_others(stage: Stage
     assert {look.partition("-")[0] for look in stage.looks} == {"t7"}
 
 
-def test_a_new_leader_at_the_source_looks_at_what_it_leads(stage: Stage) -> None:
+def test_only_partitions_of_a_new_source_leader_are_checked(stage: Stage) -> None:
     mirror_all(stage)
     stage.source.bump(5, TopicPartition("t3", 0))
     stage.simulation.run_for(span_s=5)

@@ -488,7 +488,7 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
     assert not found_without_faults(fault.profile, fault.seed) & set(fault.checkers)
 
 
-def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
+def test_every_fault_is_planted_and_described() -> None:
     modules = (
         plants,
         planted_descriptions,

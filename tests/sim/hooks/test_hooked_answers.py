@@ -14,7 +14,7 @@ __all__ = ["stage"]
 
 
 @pytest.mark.parametrize("refused", [False, True])
-def test_an_answer_is_late_and_what_the_broker_did_is_not(stage: Stage, refused: bool) -> None:
+def test_a_delayed_response_does_not_delay_the_brokers_action(stage: Stage, refused: bool) -> None:
     """A hook's own response waits too."""
     stage.hooks.on(ProduceRequest, times=1).delay(300, applied=True)
     held = stage.hooks.on(ProduceRequest, times=1).hold(applied=True)

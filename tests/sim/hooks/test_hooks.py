@@ -190,7 +190,7 @@ def test_the_first_of_two_hooks_decides_about_a_row_and_the_second_about_the_res
     assert rest.count == 1, "nothing was left for it of the second request"
 
 
-def test_apply_then_answers_with_an_error_what_was_done(stage: Stage) -> None:
+def test_apply_then_returns_an_error_for_a_done_request(stage: Stage) -> None:
     stage.hooks.on(ProduceRequest, topic="orders", partition=3, times=1).apply_then(ErrorCode.REQUEST_TIMED_OUT)
     assert codes(stage.wire.ask(produce([3, 4]), 9)) == {3: ErrorCode.REQUEST_TIMED_OUT, 4: 0}
     assert (stage.end(3), stage.end(4)) == (1, 1)
@@ -275,7 +275,7 @@ def test_records_that_an_error_has_displaced_come_with_the_next_fetch(stage: Sta
     assert [bool(row.records) for topic in again.responses for row in topic.partitions] == [True]
 
 
-def test_the_error_of_a_session_stands_at_the_top(stage: Stage) -> None:
+def test_a_session_error_is_at_the_top_of_the_response(stage: Stage) -> None:
     stage.hooks.on(FetchRequest).answer(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     answer = stage.wire.ask(fetch(3), 12)
     assert isinstance(answer, FetchResponse) and answer.error_code == 70 and not answer.responses
@@ -284,7 +284,7 @@ def test_the_error_of_a_session_stands_at_the_top(stage: Stage) -> None:
 # -- time and order ---------------------------------------------------------------------------
 
 
-def test_what_comes_behind_a_held_request_waits_and_other_links_do_not(stage: Stage) -> None:
+def test_requests_behind_a_held_one_wait_and_other_links_do_not(stage: Stage) -> None:
     held = stage.hooks.on(ProduceRequest).hold()
     wire = stage.wire
     first, second = wire.send(produce(), 9), wire.send(ApiVersionsRequest(), 3)
@@ -401,7 +401,7 @@ def test_an_error_for_a_produce_without_acks_closes_its_link(stage: Stage, appli
     assert (stage.end(3), stage.end(4)) == (int(applied), 1)
 
 
-def test_what_follows_a_produce_without_acks_is_served(stage: Stage) -> None:
+def test_requests_after_a_produce_without_acks_are_served(stage: Stage) -> None:
     stage.hooks.on(ProduceRequest, times=1).delay(50)
     stage.wire.send(produce(acks=0), 9)
     number = stage.wire.send(ApiVersionsRequest(), 3)
@@ -412,7 +412,7 @@ def test_what_follows_a_produce_without_acks_is_served(stage: Stage) -> None:
 # -- selection of requests --------------------------------------------------------------------
 
 
-def test_replication_goes_on_unless_nodes_are_meant() -> None:
+def test_replication_continues_unless_nodes_are_selected() -> None:
     hooks = Hooks()
     with Simulation(3) as simulation, Cluster(simulation, "a", interpose=hooks) as a:
         a.create_topic("orders")
@@ -439,7 +439,7 @@ def test_apis_of_nodes_are_taken_without_saying_so() -> None:
         assert len(seen) == count, "the hook ended with its block"
 
 
-def test_watch_tells_what_was_asked(stage: Stage) -> None:
+def test_watch_reports_the_requests(stage: Stage) -> None:
     seen: list[ReceivedRequest] = []
     stage.hooks.on(ProduceRequest, node=1, topic="orders", partition=3).watch(seen.append)
     stage.hooks.on(ProduceRequest, node=2).watch(seen.append)
@@ -551,12 +551,12 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
         ({"node": "1"}, "node must be an integer"),
     ],
 )
-def test_what_no_request_can_be_is_refused(arguments: dict[str, Any], text: str) -> None:
+def test_impossible_criteria_of_a_hook_are_refused(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(UsageError, match=text):
         Hooks().on(**arguments)
 
 
-def test_what_no_hook_can_do_is_refused() -> None:
+def test_impossible_actions_of_a_hook_are_refused() -> None:
     hooks = Hooks()
     with pytest.raises(UsageError, match="NONE is no error"):
         hooks.on().answer(ErrorCode.NONE)

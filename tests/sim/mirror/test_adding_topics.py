@@ -68,7 +68,7 @@ def test_a_partition_that_is_not_stopped_yet_is_a_request_that_is_refused() -> N
 
 
 @pytest.mark.decision("D26")
-def test_topics_of_the_cluster_itself_and_what_no_topic_is_called_are_in_no_mirror() -> None:
+def test_internal_topics_and_invalid_names_are_in_no_mirror() -> None:
     p = begun()
     names = [*SYSTEM_TOPICS, "or/ders"]
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=name) for name in names])
@@ -86,7 +86,7 @@ def test_a_paused_topic_is_in_its_mirror_still() -> None:
 
 
 @pytest.mark.decision("D26")
-def test_a_client_does_not_create_what_a_mirror_is_to_create() -> None:
+def test_a_client_cannot_create_a_topic_that_a_mirror_will_create() -> None:
     """With a new id it would be another topic, and the mirror FAILED."""
     p = pair(logs=WrittenLogs(LOGS), b_configs={"auto.create.topics.enable": "true"})
     p.there.create()

@@ -139,7 +139,7 @@ def test_two_mirrors_of_the_source_may_have_copies_of_two_topics() -> None:
     assert_copied(p.there, again)
 
 
-def test_a_failback_within_the_chain_copies_what_is_new() -> None:
+def test_a_failback_within_the_chain_copies_new_records() -> None:
     p, c, onward = chain()
     p.fail_over()
     onward.remove_topics([TOPIC])

@@ -120,7 +120,7 @@ def test_a_log_of_another_topic_that_begins_later_replaces_nothing() -> None:
 
 
 @pytest.mark.decision("D65")
-def test_what_another_topic_does_not_know_is_no_reason_to_cut_in_preparing() -> None:
+def test_missing_state_of_another_topic_is_no_reason_to_truncate() -> None:
     p = hooked()
     p.begin()
     p.fail_over()
@@ -135,7 +135,7 @@ def test_what_another_topic_does_not_know_is_no_reason_to_cut_in_preparing() -> 
 
 
 @pytest.mark.decision("D65")
-def test_a_description_that_tells_the_id_needs_no_other_proof() -> None:
+def test_a_description_with_the_id_needs_no_other_proof() -> None:
     p = hooked()
     p.begin()
     p.fail_over()
@@ -170,7 +170,7 @@ def test_a_lineage_of_another_topic_cuts_nothing() -> None:
 
 
 @pytest.mark.decision("D65")
-def test_a_source_whose_leader_tells_no_ids_waits_and_can_be_failed_over() -> None:
+def test_a_source_that_returns_no_topic_ids_waits_and_can_fail_over() -> None:
     p = hooked("2.8")
     p.begin()
     p.hooks.on(MetadataRequest, client_id=SYNC).answer(ErrorCode.LEADER_NOT_AVAILABLE)
@@ -184,7 +184,7 @@ def test_a_source_whose_leader_tells_no_ids_waits_and_can_be_failed_over() -> No
 
 
 @pytest.mark.decision("D65")
-def test_no_records_are_fetched_twice_while_their_topic_is_to_be_confirmed() -> None:
+def test_no_records_are_fetched_twice_while_their_topic_is_unconfirmed() -> None:
     p = hooked("2.8")
     p.begin()
     held = p.hooks.on(MetadataRequest, client_id=SYNC).hold()

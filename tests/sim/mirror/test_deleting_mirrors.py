@@ -149,7 +149,7 @@ def test_the_name_can_be_given_to_a_mirror_of_another_cluster() -> None:
 
 
 @pytest.mark.decision("D51")
-def test_a_failback_after_the_deletion_copies_everything_anew() -> None:
+def test_a_failback_after_the_deletion_copies_from_scratch() -> None:
     p = failed_over()
     p.b.write("b0")
     p.there.delete()
@@ -161,7 +161,7 @@ def test_a_failback_after_the_deletion_copies_everything_anew() -> None:
 
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D51")
-def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> None:
+def test_a_new_coordinator_removes_leftovers_of_its_predecessor() -> None:
     p = failed_over()
     key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
     shard = p.b.component(1).context.coordinator.shard_of(key)
@@ -281,7 +281,7 @@ def assert_same_logs(cluster: StagedCluster) -> None:
 
 @pytest.mark.decision("D45")
 @pytest.mark.decision("D51")
-def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
+def test_the_writers_of_a_log_are_known_after_deleting_its_mirror() -> None:
     """Cluster c has records of a under the epochs that b's records have at a by now."""
     p = both_in_one_epoch()
     c = p.third()

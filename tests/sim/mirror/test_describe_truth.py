@@ -196,7 +196,7 @@ def test_of_two_answers_that_of_the_later_leader_epoch_is_kept(answers: tuple[tu
     assert (rows[TP].state, rows[TP].leader_epoch) == (MirrorState.STOPPED, 7)
 
 
-def test_brokers_that_tell_no_leader_epoch_are_described_as_before() -> None:
+def test_of_rows_without_leader_epochs_the_last_one_counts() -> None:
     rows: dict[TopicPartition, MirrorRow] = {}
     for state in ("MIRRORING", "STOPPED"):
         keep_newest(rows, detail(-1, state))

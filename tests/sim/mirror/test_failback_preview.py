@@ -107,7 +107,7 @@ def check_the_way_back(story: Story, source: Cluster, destination: Cluster) -> i
 
 
 @pytest.mark.parametrize("elections", [0, 1])
-def test_records_that_were_never_mirrored_are_told(elections: int) -> None:
+def test_unmirrored_records_are_reported(elections: int) -> None:
     story = Story(1)
     story.write(story.a, 3)
     there = story.mirror(story.a, story.b)
@@ -124,7 +124,7 @@ def test_records_that_were_never_mirrored_are_told(elections: int) -> None:
     assert check_the_way_back(story, story.b, story.a) == 2
 
 
-def test_nothing_is_told_where_nothing_goes() -> None:
+def test_nothing_is_reported_if_nothing_is_removed() -> None:
     story = Story(2)
     story.write(story.a, 3)
     there = story.mirror(story.a, story.b)
@@ -142,7 +142,7 @@ STEP = st.sampled_from(["write a", "write b", "elect a", "elect b"])
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 16), before=st.lists(STEP, max_size=4), apart=st.lists(STEP, min_size=1, max_size=5))
-def test_what_is_told_is_what_goes(seed: int, before: list[str], apart: list[str]) -> None:
+def test_reported_records_equal_the_removed_ones(seed: int, before: list[str], apart: list[str]) -> None:
     story = Story(seed)
     clusters = {"a": story.a, "b": story.b}
     story.write(story.a, 1)

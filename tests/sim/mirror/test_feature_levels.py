@@ -140,7 +140,7 @@ def test_a_ring_over_a_source_that_begins_to_mirror_is_seen() -> None:
     p.hold(2 * REFRESH_S, lambda: [value for _, value in values(c.log())] == ["c0", "c1"], "nothing is cut")
 
 
-def test_a_ring_of_four_of_which_two_begin_to_mirror_is_seen() -> None:
+def test_a_ring_with_two_newly_mirroring_clusters_is_detected() -> None:
     """Earlier data, from a cluster that could not return more, is requested again."""
     p, _ = two(0)
     c, d = p.third(brokers=1), p.third("d", brokers=1)
@@ -190,7 +190,7 @@ def test_leaders_that_serve_no_describe_mirrors_are_asked_at_each_refresh_and_ot
     assert (len(asked), len(described)) == (0, 1)
 
 
-def test_nothing_is_fetched_until_an_upgraded_source_has_told_its_lineage() -> None:
+def test_nothing_is_fetched_before_an_upgraded_source_returns_its_lineage() -> None:
     p, hooks = two(0, plain(0, 0, "r0"))
     p.begin()
     hooks.on(DescribeMirrorsRequest).drop()
@@ -232,7 +232,7 @@ def test_a_paused_mirror_is_resumed_from_a_source_whose_level_fell() -> None:
     assert_equal(p.there)
 
 
-def test_clients_go_on_at_a_cluster_whose_level_falls() -> None:
+def test_clients_continue_at_a_cluster_whose_level_falls() -> None:
     p, _ = two(1, plain(0, 0, "r0"))
     consumer, producer = Consumer(p.a, TOPIC), Producer(p.a, transactional_id="q")
 

@@ -46,7 +46,7 @@ OVERLAPPING = [
 
 
 @pytest.mark.decision("D29")
-def test_a_stop_with_steadily_overlapping_transactions_keeps_what_is_decided() -> None:
+def test_a_stop_with_overlapping_transactions_keeps_decided_records() -> None:
     p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
     p.begin()
     assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
@@ -83,7 +83,7 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
 
 @pytest.mark.decision("D43")
 @pytest.mark.parametrize("cut", [False, True], ids=["decided", "cut on the whole ISR"])
-def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None:
+def test_the_next_leader_of_a_stop_knows_the_reopened_transactions(cut: bool) -> None:
     """The outcome of the truncated marker is persisted before the leader truncates, or it would die with the leader."""
     p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
     p.begin()
@@ -423,7 +423,7 @@ def test_failover_needs_nothing_but_the_destination() -> None:
 
 
 @pytest.mark.decision("D22")
-def test_lag_counts_what_a_failover_would_lose() -> None:
+def test_lag_counts_records_that_a_failover_would_lose() -> None:
     p = pair()
     p.a.place_topic()
     p.a.write("before")
@@ -437,7 +437,7 @@ def test_lag_counts_what_a_failover_would_lose() -> None:
 
 
 @pytest.mark.decision("D16")
-def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
+def test_a_wrong_source_address_waits_until_it_is_corrected() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
     c = p.third("c", logs=WrittenLogs({"else": [plain(0, 0, "c0")]}))
     p.there.create({"bootstrap.servers": c.bootstrap_servers})
@@ -483,7 +483,7 @@ def forget(p: Pair) -> None:
 
 
 @pytest.mark.decision("D31")
-def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
+def test_adding_again_in_the_same_direction_copies_only_new_records() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(n, 0, f"r{n}") for n in range(10)]}))
     p.begin()
     p.fail_over()
@@ -496,7 +496,7 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
 
 
 @pytest.mark.decision("D39")
-def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> None:
+def test_a_second_failback_keeps_the_records_of_the_first() -> None:
     """B settled an epoch before A mirrored B's own records; A's statement is the newer one."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "from a")]}))
     p.begin()
@@ -514,7 +514,7 @@ def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> No
 
 
 @pytest.mark.decision("D40")
-def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
+def test_pending_truncations_follow_a_topic_into_another_mirror() -> None:
     p = with_a_foreign_log(20)
     victim = mirrored_without_one(p)
     p.fail_over()

@@ -57,7 +57,7 @@ def written(cluster: StagedCluster) -> list[str]:
     return [value for _, value in values(cluster.log())]
 
 
-def test_a_mirror_that_asks_after_its_source_was_fed_anew() -> None:
+def test_a_mirror_follows_a_source_that_was_overwritten_in_the_meantime() -> None:
     p, c, other = mirrored_by_a_third()
     p.simulation.line(p.a, c).take_down()
     for number in range(6):
@@ -146,7 +146,7 @@ def test_a_leader_that_dies_while_it_takes_over_the_lineage() -> None:
     assert_equal(other)
 
 
-def test_a_source_that_cannot_tell_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_waits_for_a_source_that_cannot_return_its_lineage_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     p = pair(logs=WrittenLogs(LOGS))
     asked: list[str] = []
     learn = Inquiry.learn_lineage

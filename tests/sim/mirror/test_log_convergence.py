@@ -67,7 +67,7 @@ def test_second_phase_cuts_inside_the_last_mirrored_epoch() -> None:
 
 
 @pytest.mark.kip("1279", "Log Convergence, two phases")
-def test_both_phases_cut_what_two_elections_left_behind() -> None:
+def test_both_phases_truncate_the_leftovers_of_two_elections() -> None:
     p = pair(3, logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
     p.a.write("r1")
     p.begin()
@@ -115,7 +115,7 @@ def test_failover_and_failback_again_and_again_lose_nothing_that_was_mirrored() 
 
 
 @pytest.mark.decision("D10")
-def test_the_last_mirrored_epoch_survives_a_restart_of_everybody() -> None:
+def test_the_last_mirrored_epoch_survives_a_restart_of_all_nodes() -> None:
     p = pair(logs=WrittenLogs({"orders": [plain(0, 4, "r0")]}))
     p.begin()
     p.a.write("r1")

@@ -47,7 +47,7 @@ def values(p: Pair) -> dict[str, str]:
     ("key", "value"),
     [("ssl.truststore.location", "/t.jks"), ("sasl.jaas.config", "x y;"), ("security.protocol", "PLAINTEXT")],
 )
-def test_a_config_of_the_connection_connects_anew_and_nothing_is_lost(key: str, value: str) -> None:
+def test_a_changed_connection_config_reconnects_without_loss(key: str, value: str) -> None:
     p = begun()
     before = links(p)
     assert before
@@ -72,7 +72,7 @@ def test_other_configs_take_effect_on_the_connection_that_there_is(key: str, val
     assert timeouts == {7000 if key == "request.timeout.ms" else 30_000}
 
 
-def test_what_is_altered_to_none_is_the_default_again() -> None:
+def test_a_deleted_config_has_its_default_again() -> None:
     p = begun()
     p.there.alter({"mirror.groups.include": "a.*"})
     assert values(p)["mirror.groups.include"] == "a.*"
@@ -102,7 +102,7 @@ def test_a_value_that_is_no_good_alters_nothing(key: str, value: str | None, wor
 
 
 @pytest.mark.decision("D16")
-def test_the_old_request_replaces_all_configs_but_what_is_remembered() -> None:
+def test_the_old_request_replaces_all_configs_except_stored_state() -> None:
     p = begun()
     p.there.alter({"mirror.groups.include": "a.*"})
     remembered = values(p)[SOURCE_CLUSTER_ID]

@@ -166,7 +166,7 @@ def test_of_the_next_leader_of_the_source_a_partition_asks_for_the_least_again()
 
 
 @pytest.mark.decision("D70")
-def test_a_large_answer_that_comes_after_the_stop_is_dropped_and_a_failback_cuts_what_was_not_copied() -> None:
+def test_a_large_response_after_the_stop_is_dropped() -> None:
     p = behind(brokers=3)
     run_until_copied(p, 50)
     p.fail_over()

@@ -34,7 +34,7 @@ def fetch_as_follower(cluster: StagedCluster, *, current: int | None = None) -> 
 
 
 @pytest.mark.decision("D13")
-def test_followers_of_a_mirrored_log_are_told_its_last_epoch() -> None:
+def test_followers_of_a_mirrored_log_get_its_last_epoch() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     assert p.b.log().latest_epoch == 4 < p.b.await_leader().leader_epoch
@@ -55,7 +55,7 @@ def test_after_failover_followers_validate_against_the_leader_epoch_again() -> N
 
 
 @pytest.mark.decision("D13")
-def test_the_current_leader_epoch_fences_all_the_same() -> None:
+def test_the_current_leader_epoch_still_fences_followers() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     before = p.b.await_leader().leader_epoch

@@ -47,7 +47,7 @@ def described(p: Pair) -> DescribeMirrorsResponse:
 
 @pytest.mark.kip("1279", "Mirror Configuration")
 @pytest.mark.decision("D38")
-def test_a_source_without_sasl_is_told_of_and_nothing_shows_a_secret() -> None:
+def test_a_source_without_sasl_is_reported_without_secrets() -> None:
     p = begun()
     lines: list[str] = []
     p.simulation.world.trace.listeners.append(lambda now, who, what: lines.append(what))

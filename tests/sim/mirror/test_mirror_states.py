@@ -58,7 +58,7 @@ def brought_up(partitions: int, monkeypatch: pytest.MonkeyPatch) -> Costs:
     return costs
 
 
-def test_what_states_cost_follows_events_and_not_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_of_states_grows_with_events_not_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = brought_up(6, monkeypatch), brought_up(180, monkeypatch)
     assert many.rows > 20 * few.rows
     assert many.requests <= 3 * few.requests
@@ -103,7 +103,7 @@ def test_each_partition_of_an_unknown_topic_has_its_answer() -> None:
     assert [(row.partition_index, row.error_code) for row in reply.topics[0].partitions] == [(0, unknown), (1, unknown)]
 
 
-def test_nobody_is_told_of_a_state_that_an_election_takes_back() -> None:
+def test_a_state_lost_by_an_election_is_never_returned() -> None:
     """The coordinator has the write only in its own log; a truncation because of it would be wrong."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"request.timeout.ms": "2000"})
     p.begin()

@@ -94,7 +94,7 @@ def test_a_replica_that_was_away_meanwhile_has_the_same_start() -> None:
 
 @pytest.mark.decision("D56")
 @pytest.mark.parametrize("a_writes", [1, 9])
-def test_a_log_that_both_retentions_emptied_goes_on_where_its_source_ended(a_writes: int) -> None:
+def test_a_log_emptied_by_both_retentions_continues_at_its_sources_end(a_writes: int) -> None:
     p = failed_over(6, a_writes=a_writes)
     delete_everything(p, p.a)
     delete_everything(p, p.b)
@@ -106,7 +106,7 @@ def test_a_log_that_both_retentions_emptied_goes_on_where_its_source_ended(a_wri
 
 
 @pytest.mark.decision("D56")
-def test_what_lies_below_the_source_start_leaves_no_transaction_open() -> None:
+def test_records_below_the_source_start_leave_no_transaction_open() -> None:
     """The logs diverge at B's start: of A's transaction the truncation removes the marker, the log start the rest.
 
     A replica that was down truncates only when its leader has records again.
@@ -139,7 +139,7 @@ def test_what_lies_below_the_source_start_leaves_no_transaction_open() -> None:
 @pytest.mark.decision("D45")
 @pytest.mark.decision("D56")
 @pytest.mark.parametrize("b_writes", [1, 9], ids=["the source ends below our start", "the source ends above it"])
-def test_a_mirror_of_a_source_that_was_written_anew_below_our_log_start(b_writes: int) -> None:
+def test_a_mirror_follows_a_source_overwritten_below_its_log_start(b_writes: int) -> None:
     """C has A's records of an epoch that B used as well, and then, like A, nothing; A mirrors B in the meantime."""
     p, c, other = mirrored_by_a_third()
     delete_everything(p, p.a)

@@ -104,7 +104,7 @@ def test_every_release_is_mirrored(release: str) -> None:
 
 
 @pytest.mark.decision("D12")
-def test_what_a_source_lost_is_found_out_by_asking_where_epochs_end() -> None:
+def test_records_lost_by_an_old_source_are_found_by_its_epoch_ends() -> None:
     p = old_pair(a_configs=UNCLEAN)
     asked: list[int] = []
     p.hooks.on(OffsetForLeaderEpochRequest).watch(lambda seen: asked.append(seen.version))
@@ -218,7 +218,7 @@ def test_a_source_that_was_upgraded_has_the_same_topic_under_an_id_of_its_own(re
 
 
 @pytest.mark.decision("D53")
-def test_a_failback_to_a_source_that_was_upgraded_copies_all_once_and_then_what_is_new() -> None:
+def test_a_failback_to_an_upgraded_source_copies_everything_once() -> None:
     """No id shows whether the topic there is the one that was copied before topics had ids."""
     p = old_pair()
     p.begin()
@@ -283,7 +283,7 @@ def test_a_topic_whose_leader_epoch_goes_back_is_not_followed(restarted: bool) -
 
 
 @pytest.mark.decision("D53")
-def test_what_was_mirrored_before_is_no_proof_without_an_id() -> None:
+def test_earlier_mirroring_is_no_proof_without_an_id() -> None:
     """Both topics have epoch 0, and equally many records: only an id could distinguish them."""
     p = old_pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1", "r2")]}))
     p.begin()

@@ -72,7 +72,7 @@ def test_a_partition_that_grew_after_the_failover_is_added_again() -> None:
     assert values(a) == [b"b0", b"b1", b"b2"]
 
 
-def test_what_was_written_here_since_our_own_stop_is_not_cut() -> None:
+def test_records_written_here_since_our_stop_are_not_truncated() -> None:
     a, _, _, back = grown_after_the_failover()
     a.produce("t", 1, [b"only here"])
     back.add_topics(["t"])
@@ -80,7 +80,7 @@ def test_what_was_written_here_since_our_own_stop_is_not_cut() -> None:
 
 
 @pytest.mark.parametrize("deleted", [0, 4], ids=["from 0 on", "from behind our end on"])
-def test_what_we_mirrored_is_not_cut_for_a_topic_that_was_deleted_and_created_again_there(deleted: int) -> None:
+def test_mirrored_records_are_not_truncated_for_a_recreated_topic(deleted: int) -> None:
     """It has its former id, since a mirror created it, which stopped before it had any records."""
     a, b, there, back = grown_after_the_failover()
     line = a.simulation.line(a, b)
@@ -102,7 +102,7 @@ def test_what_we_mirrored_is_not_cut_for_a_topic_that_was_deleted_and_created_ag
     assert values(a) == [b"b0", b"b1"]
 
 
-def test_a_source_that_does_not_tell_where_its_epochs_end_is_asked_again() -> None:
+def test_a_missing_response_about_epoch_ends_is_requested_again() -> None:
     hooks = Hooks()
     a, _, _, back = grown_after_the_failover(hooks)
     rule = hooks.on(OffsetForLeaderEpochRequest, from_nodes=True).answer(ErrorCode.UNKNOWN_SERVER_ERROR)

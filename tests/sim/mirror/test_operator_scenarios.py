@@ -146,7 +146,7 @@ def test_partitions_that_the_source_gets_during_a_failover_take_writes_or_are_no
     assert mirrored(b, a).difference() is None
 
 
-def test_what_the_source_deletes_during_a_pause_is_skipped_and_the_offsets_stay() -> None:
+def test_records_deleted_at_the_source_during_a_pause_are_skipped() -> None:
     simulation, a, b = clusters(5)
     a.create_topic("t")
     a.produce("t", 0, [b"old"] * 10)
@@ -168,7 +168,7 @@ def test_what_the_source_deletes_during_a_pause_is_skipped_and_the_offsets_stay(
     assert b.produce("t", 0, [b"here"]) == 21
 
 
-def test_a_topic_that_was_created_anew_is_mirrored_once_the_old_one_is_deleted_here() -> None:
+def test_a_recreated_topic_is_mirrored_once_the_old_one_is_deleted_here() -> None:
     simulation, a, b = clusters(6)
     a.create_topic("t")
     a.produce("t", 0, [b"old"])

@@ -119,7 +119,7 @@ def test_a_write_that_waits_for_the_isr_while_its_leader_is_cut_is_not_acknowled
     assert a.read(TP)[1].value == b"b0", "the offset of the write belongs to another record"
 
 
-def test_a_consumer_that_stays_over_failover_and_failback_reads_what_took_the_place_of_the_cut() -> None:
+def test_a_consumer_across_failover_and_failback_reads_the_replacing_records() -> None:
     a, b = two_clusters()
     a.produce("t", 0, [b"m"])
     mirror = mirrored(a, b)
@@ -190,7 +190,7 @@ def test_a_transaction_that_names_a_mirrored_topic_ends(records: int) -> None:
 
 
 @pytest.mark.decision("D11")
-def test_a_failback_that_waits_for_the_isr_goes_on_when_min_insync_replicas_is_lowered() -> None:
+def test_a_waiting_failback_continues_when_min_insync_replicas_is_lowered() -> None:
     a, b = two_clusters(configs={"min.insync.replicas": "3"})
     a.produce("t", 0, [b"m"])
     failed_over([b"lost"], [b"b"], a, b)
@@ -232,7 +232,7 @@ def test_a_mirror_whose_source_is_its_own_cluster_cuts_nothing() -> None:
     loop.delete()
 
 
-def test_what_is_asked_by_time_after_a_cut_is_answered_as_at_the_source() -> None:
+def test_lookups_by_time_after_a_truncation_equal_the_sources() -> None:
     a, b = two_clusters(configs={"internal.segment.bytes": "400", "index.interval.bytes": "0"})
     began = a.simulation.now_ms
 
@@ -317,7 +317,7 @@ def test_a_mirror_says_which_topic_cannot_be_created_and_why() -> None:
 
 
 @pytest.mark.decision("D16")
-def test_a_failback_from_a_topic_that_was_made_anew_cuts_nothing() -> None:
+def test_a_failback_from_a_recreated_topic_truncates_nothing() -> None:
     a, b = two_clusters()
     a.produce("t", 0, [b"m"])
     failed_over([b"only here"], [], a, b)

@@ -85,7 +85,7 @@ def test_a_topic_that_is_paused_before_it_exists_here_is_created_when_it_is_resu
 @pytest.mark.decision("D9")
 @pytest.mark.decision("D50")
 @pytest.mark.parametrize("pausing", [True, False])
-def test_a_leader_that_takes_over_goes_on_pausing_and_stays_paused(pausing: bool) -> None:
+def test_a_new_leader_continues_pausing_and_stays_paused(pausing: bool) -> None:
     p = begun()
     p.b.settle()
     if pausing:
@@ -105,7 +105,7 @@ def test_a_leader_that_takes_over_goes_on_pausing_and_stays_paused(pausing: bool
 
 
 @pytest.mark.decision("D50")
-def test_what_is_resumed_before_it_is_paused_passes_through_paused_and_loses_nothing() -> None:
+def test_a_resume_before_the_pause_passes_through_paused() -> None:
     p = begun()
     states: list[str] = []
     p.simulation.world.after_event.append(lambda now: states.append(p.b.state()))
@@ -121,7 +121,7 @@ def test_what_is_resumed_before_it_is_paused_passes_through_paused_and_loses_not
 @pytest.mark.decision("D6")
 @pytest.mark.decision("D50")
 @pytest.mark.parametrize("state", ["PAUSING", "PAUSED"])
-def test_a_paused_topic_is_removed_and_has_what_it_had_when_it_was_paused(state: str) -> None:
+def test_a_paused_topic_is_removed_with_its_records_at_the_pause(state: str) -> None:
     p = begun()
     p.there.begin_pause([TOPIC])
     p.run_until(lambda: p.b.state() == state, state)
@@ -169,7 +169,7 @@ def ask(p: Pair, what: str, topic: str = TOPIC, topic_id: Uuid = Uuid.ZERO, mirr
 
 @pytest.mark.decision("D2")
 @pytest.mark.decision("D50")
-def test_what_is_wanted_already_or_cannot_be_wanted_any_more_has_an_error_of_its_own() -> None:
+def test_repeated_and_impossible_requests_to_pause_have_their_own_errors() -> None:
     p = begun()
     p.b.place_topic("other")
     answers = {

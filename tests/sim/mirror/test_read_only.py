@@ -72,7 +72,7 @@ def test_produce_is_refused_while_preparing_and_stopping() -> None:
 
 
 @pytest.mark.decision("D7")
-def test_produce_is_refused_with_the_paused_suffix_and_mirroring_goes_on_without_loss_after_it() -> None:
+def test_a_paused_suffix_refuses_produce_until_mirroring_continues() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     set_mirror_name(p.b, "m.paused")

@@ -43,7 +43,7 @@ def test_the_sample_arrives_as_it_was_written() -> None:
 
 
 @pytest.mark.decision("D12")
-def test_the_sample_has_what_makes_it_worth_mirroring() -> None:
+def test_the_sample_has_gaps_log_starts_and_all_codecs() -> None:
     gaps = starts = 0
     codecs: dict[int, None] = {}
     for files in SAMPLE.partitions.values():

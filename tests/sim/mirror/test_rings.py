@@ -123,7 +123,7 @@ def test_of_links_that_close_a_ring_at_once_none_is_cut_for() -> None:
 
 @pytest.mark.decision("D58")
 @pytest.mark.parametrize("closes", [True, False], ids=["ring", "chain"])
-def test_what_a_source_knew_before_is_no_reason_to_cut(closes: bool) -> None:
+def test_earlier_responses_of_a_source_are_no_reason_to_truncate(closes: bool) -> None:
     """While c cannot reach b, b may have begun to mirror a."""
     p, c = of_three(LOGS)
     c_from_b = link(p.b, c)
@@ -179,7 +179,7 @@ def test_a_mirror_that_has_never_reached_its_source_holds_up_no_mirror_of_its_lo
 
 
 @pytest.mark.decision("D58")
-def test_a_mirror_that_finds_another_cluster_is_a_link_all_the_same() -> None:
+def test_a_mirror_that_finds_another_cluster_is_still_a_link() -> None:
     """It continues when its own source is back (D16)."""
     p, c = of_three()
     mirrored(link(p.a, p.b))
@@ -194,7 +194,7 @@ def test_a_mirror_that_finds_another_cluster_is_a_link_all_the_same() -> None:
 
 
 @pytest.mark.decision("D58")
-def test_a_ring_that_is_closed_already_stands_still_until_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_ring_stops_until_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     p, c = of_three()
     to_b = link(p.a, p.b)
     mirrored(to_b)

@@ -215,7 +215,7 @@ def test_a_source_that_answers_for_half_of_the_partitions(listen: Listen) -> Non
 
 
 @pytest.mark.decision("D45")
-def test_a_source_that_tells_half_of_the_lineages(listen: Listen) -> None:
+def test_a_mirror_waits_for_lineages_missing_in_a_response(listen: Listen) -> None:
     """It supports lineages, so that a missing one does not mean a log that its own cluster wrote."""
     p = failed_over(4)
     ear, missing = listen(p.b), names(4)[2:]
@@ -235,7 +235,7 @@ def test_a_source_that_tells_half_of_the_lineages(listen: Listen) -> None:
 
 
 @pytest.mark.decision("D45")
-def test_a_lineage_that_names_a_cluster_that_is_not_told_is_none(listen: Listen) -> None:
+def test_a_mirror_waits_for_a_lineage_with_an_unnamed_cluster(listen: Listen) -> None:
     p = failed_over(1)
     ear, is_told = listen(p.b), [False]
 

@@ -36,7 +36,7 @@ def test_topics_are_created_over_a_line_that_takes_longer_than_a_hanging_broker_
 
 
 @pytest.mark.decision("D60")
-def test_what_changes_at_the_source_is_followed_when_the_line_becomes_slow() -> None:
+def test_changes_at_the_source_are_followed_over_a_slow_line() -> None:
     simulation, a, b, mirror = clusters()
     mirror.add_topics(["t"])
     mirror.catch_up()
@@ -48,7 +48,7 @@ def test_what_changes_at_the_source_is_followed_when_the_line_becomes_slow() -> 
 
 @pytest.mark.decision("D38")
 @pytest.mark.decision("D60")
-def test_a_mirror_says_that_no_broker_of_the_source_proves_what_it_says() -> None:
+def test_a_mirror_reports_that_no_source_broker_is_up_to_date() -> None:
     simulation, a, _, mirror = clusters()
     a.kill(CONTROLLER_ID)
     simulation.run_for(span_s=1)

@@ -294,7 +294,7 @@ def test_a_source_without_the_mirror_apis_is_mirrored_from_scratch() -> None:
 
 
 @pytest.mark.decision("D12")
-def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
+def test_a_raised_log_start_survives_a_restart_of_all_nodes() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, *"abcde"), plain(5, 0, *"fghij"), plain(10, 0, "k")]}))
     p.begin()
     for partition in p.a.replicas(TP).values():

@@ -87,9 +87,7 @@ def test_a_broker_that_hangs_costs_its_own_partitions_only() -> None:
         (DescribeMirrorsRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
     ],
 )
-def test_a_right_that_is_missing_is_the_reason_and_mirroring_goes_on_when_it_comes(
-    request_class: type, error: ErrorCode
-) -> None:
+def test_mirroring_waits_for_a_missing_right_with_a_reason(request_class: type, error: ErrorCode) -> None:
     simulation = Simulation(0)
     hooks = Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL, interpose=hooks)

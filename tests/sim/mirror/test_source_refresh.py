@@ -109,7 +109,7 @@ def test_a_failover_asks_the_source_nothing(asked: list[Message]) -> None:
     assert_equal(p.back, NAMES)
 
 
-def test_what_a_broker_knew_of_leaders_is_forgotten_with_the_removal() -> None:
+def test_source_leaders_are_forgotten_when_a_topic_is_removed() -> None:
     """Its leader would get a request for a lineage when the topic is added again, and may be gone by then."""
     p = mirroring()
     source = p.b.component(1).context.sources["m"]
@@ -173,7 +173,7 @@ def test_a_creation_that_got_no_answer_is_asked_for_again(asked: list[Message]) 
     assert_equal(p.there, NAMES)
 
 
-def test_a_default_of_the_brokers_is_looked_at_by_those_who_wait_for_it() -> None:
+def test_a_changed_broker_default_ends_the_wait_for_it() -> None:
     """PREPARING waits for min.insync.replicas; nothing of the source changes when that is lowered."""
     logs = WrittenLogs({NAMES[0]: [plain(0, 0, "r0")]})
     ours = WrittenLogs({NAMES[0]: [plain(0, 0, "b0")]})
@@ -191,7 +191,7 @@ def test_a_default_of_the_brokers_is_looked_at_by_those_who_wait_for_it() -> Non
     p.run_until(lambda: p.b.state(tp(0)) == "MIRRORING", "the default to count")
 
 
-def test_a_source_that_stays_away_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_source_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     p = mirroring()
     p.a.kill(1)
     p.run_until(lambda: all("does not answer" in p.b.reason(tp(n)) for n in range(COUNT)), "the loss to be noticed")

@@ -124,7 +124,7 @@ def test_a_topic_is_created_under_the_id_that_it_has_now() -> None:
     p.hold(4 * INTERVAL_S, lambda: p.b.state() == "MIRRORING", "the former id of a stale broker fails nothing")
 
 
-def test_a_config_does_not_move_back_to_what_a_stale_broker_knows() -> None:
+def test_a_config_does_not_return_to_a_stale_brokers_value() -> None:
     p = pair()
     p.a.place_topic(replicas=((1, 2),))
     p.a.alter(TOPIC, {"retention.ms": "1000000"})
@@ -171,7 +171,7 @@ def test_offsets_of_a_deposed_coordinator_are_not_committed() -> None:
         p.simulation.run_for(span_s=INTERVAL_S)
 
 
-def test_without_a_controller_nothing_is_created_and_what_is_there_is_mirrored() -> None:
+def test_without_a_controller_existing_topics_are_mirrored_and_none_is_created() -> None:
     p = pair()
     told_of = told(p)
     p.a.place_topic()
@@ -211,7 +211,7 @@ def test_brokers_that_cannot_prove_it_have_to_agree(release: str) -> None:
     p.run_until(lambda: p.b.state() == "STOPPED", "all of them lack it", within_s=5 * INTERVAL_S)
 
 
-def test_who_may_not_ask_for_the_quorum_believes_what_all_brokers_say() -> None:
+def test_without_rights_for_the_quorum_all_brokers_must_agree() -> None:
     simulation, hooks = Simulation(0), Hooks()
     asked = hooks.on(DescribeQuorumRequest).answer(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     a = StagedCluster(simulation, "a", configs=SMALL, interpose=hooks)

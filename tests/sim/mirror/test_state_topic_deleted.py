@@ -57,7 +57,7 @@ def values(cluster: Cluster) -> list[bytes | None]:
 
 @pytest.mark.decision("D6")
 @pytest.mark.parametrize("brokers", [1, 3])
-def test_a_stopped_topic_keeps_what_was_written_to_it_and_is_written_to_again(brokers: int) -> None:
+def test_a_stopped_topic_keeps_its_records_and_stays_writable(brokers: int) -> None:
     _, b, mirror = mirrored(brokers)
     mirror.fail_over()
     b.produce("t", 0, [b"b0"])
@@ -96,7 +96,7 @@ def test_a_failback_from_a_topic_whose_state_was_lost_waits_and_says_why() -> No
 
 
 @pytest.mark.decision("D32")
-def test_a_mirrored_topic_is_copied_anew_and_a_failover_before_that_keeps_what_it_has() -> None:
+def test_a_mirrored_topic_is_copied_from_scratch_after_its_state_is_deleted() -> None:
     a, b, mirror = mirrored()
     line = a.simulation.line(a, b)
     line.take_down()
@@ -148,7 +148,7 @@ def test_a_mirror_is_deleted_after_its_states_were_lost() -> None:
 
 
 @pytest.mark.decision("D68")
-def test_a_mirrored_topic_goes_on_where_it_was_while_its_leader_stays() -> None:
+def test_a_mirrored_topic_continues_while_its_leader_stays() -> None:
     a, b, mirror = mirrored()
     lose_states(b, restart=False)
     mirror.pause(["t"])
@@ -196,7 +196,7 @@ def test_a_topic_of_a_mirror_is_created_though_the_states_are_lost_before_that()
 
 
 @pytest.mark.decision("D17")
-def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
+def test_the_metadata_sync_continues_although_no_leader_needs_a_state() -> None:
     a, b, mirror = mirrored()
     lose_states(b, restart=False)
     a.create_topic("u")
@@ -206,7 +206,7 @@ def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
 
 
 @pytest.mark.decision("D68")
-def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from_then_on() -> None:
+def test_a_topic_that_stops_without_its_state_records_its_next_writers() -> None:
     """Cluster c mirrors a, then b, then a again: records of b in between are not taken for records of a."""
     a, b, mirror = mirrored()
     c = Cluster(a.simulation, "c", brokers=1, configs=CONFIGS)
@@ -272,7 +272,7 @@ def test_a_stop_resets_producers_whenever_the_states_are_lost_meanwhile(tenths_m
 
 @pytest.mark.decision("D68")
 @pytest.mark.parametrize("tenths_ms", range(0, 60, 10))
-def test_a_mirrored_topic_goes_on_though_its_leader_epoch_is_raised_as_its_state_is_lost(tenths_ms: int) -> None:
+def test_a_raised_leader_epoch_during_the_loss_of_states_copies_nothing_again(tenths_ms: int) -> None:
     p = stage.pair(brokers=1)
     p.a.place_topic(replicas=[[1]])
     p.a.write("m0")

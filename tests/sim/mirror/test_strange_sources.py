@@ -63,7 +63,7 @@ def survives(p: Pair, span_s: float = 20) -> None:
     assert all(p.b.runs(b) and p.b.image.brokers.is_alive(b) for b in p.b.broker_ids)
 
 
-def test_an_error_code_that_nobody_knows_is_an_unknown_error() -> None:
+def test_an_undefined_error_code_is_an_unknown_error() -> None:
     assert code_of(999) is ErrorCode.UNKNOWN_SERVER_ERROR
     assert code_of(6) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     p = mirroring()
@@ -81,7 +81,7 @@ def test_a_divergence_at_a_negative_offset_cuts_nothing() -> None:
     assert p.b.await_leader().log.log_end_offset == end
 
 
-def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
+def test_requested_offsets_missing_in_the_response_change_nothing() -> None:
     p = mirroring()
     end = p.b.await_leader().log.log_end_offset
     answer_fetches(p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
@@ -131,7 +131,7 @@ def test_a_source_without_topic_ids_is_mirrored_under_an_id_of_our_own() -> None
     assert p.b.image.topics[TOPIC].topic_id not in (Uuid.ZERO, p.a.image.topics[TOPIC].topic_id)
 
 
-def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
+def test_a_new_leader_epoch_continues_from_the_persisted_state() -> None:
     p = mirroring()
     led = p.b.await_leader()
     mirror = p.b.component(led.broker_id)

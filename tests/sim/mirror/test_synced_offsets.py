@@ -44,7 +44,7 @@ def let_go(p: Pair, hook: Held) -> None:
     p.simulation.run_for(span_s=2)
 
 
-def test_a_late_commit_of_a_sync_does_not_undo_what_is_committed_after_the_failover() -> None:
+def test_a_late_commit_of_a_sync_does_not_undo_commits_after_the_failover() -> None:
     p, _, here, hook = held()
     p.fail_over()
     assert here.commit(9) is ErrorCode.NONE
@@ -53,7 +53,7 @@ def test_a_late_commit_of_a_sync_does_not_undo_what_is_committed_after_the_failo
     assert errors(p) == dict.fromkeys(SyncKind, 0), "that is no error"
 
 
-def test_a_late_commit_of_a_sync_does_not_undo_what_is_committed_while_the_topic_is_paused() -> None:
+def test_a_late_commit_of_a_sync_does_not_undo_commits_during_a_pause() -> None:
     p, _, here, hook = held()
     p.there.pause([TP.topic])
     p.run_until(lambda: p.b.state() == "PAUSED", "the pause")
@@ -63,7 +63,7 @@ def test_a_late_commit_of_a_sync_does_not_undo_what_is_committed_while_the_topic
 
 
 @pytest.mark.parametrize("in_transaction", [False, True])
-def test_a_verdict_on_a_sync_does_not_hold_for_what_is_committed_after_it(in_transaction: bool) -> None:
+def test_a_verdict_on_a_sync_does_not_apply_to_later_commits(in_transaction: bool) -> None:
     """The group's coordinator gets the removal, and the state that it requested, after all is over."""
     simulation, hooks = Simulation(0), Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL)
@@ -125,7 +125,7 @@ def test_a_leader_epoch_that_a_partition_has_not_come_to_is_left_out_of_the_offs
     assert here.get() == Found(5, 7)
 
 
-def test_an_offset_is_clamped_to_what_a_stop_keeps_though_more_is_mirrored() -> None:
+def test_an_offset_is_clamped_to_the_end_that_a_stop_keeps() -> None:
     """A stop truncates at the first transaction whose end was not mirrored, and new records begin there."""
     p, there, here = with_groups(mirror={"mirror.groups.clamp": "true"})
     ended, open_still = Producer(p.a, transactional_id="ended"), Producer(p.a, transactional_id="open")

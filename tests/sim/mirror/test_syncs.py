@@ -149,7 +149,7 @@ def test_answers_that_came_long_ago_are_forgotten() -> None:
     assert [known.find(digest) for digest in (b"1", b"2", b"3")] == [answer, None, answer]
 
 
-def test_the_filters_are_read_anew_in_each_cycle() -> None:
+def test_the_filters_are_read_in_each_cycle() -> None:
     p = pair()
     p.a.create_topic(TOPIC, configs={"retention.ms": "86400000"})
     p.begin()
@@ -161,7 +161,7 @@ def test_the_filters_are_read_anew_in_each_cycle() -> None:
     assert configs_here(p) == {"retention.ms": "86400000", "min.insync.replicas": "1"}
 
 
-def test_what_this_cluster_cannot_have_is_named_and_the_rest_is_copied() -> None:
+def test_unknown_configs_are_reported_and_the_rest_is_copied() -> None:
     p, hooks = hooked()
     told = problems(p)
     p.a.create_topic(TOPIC, configs={"retention.ms": "86400000"})
@@ -197,7 +197,7 @@ def with_configs_of_later(request: Message) -> DescribeConfigsResponse:
     )
 
 
-def test_a_topic_whose_configs_may_not_be_described_waits_and_holds_nobody() -> None:
+def test_a_topic_without_describe_configs_rights_waits_alone() -> None:
     p, hooks = hooked()
     told = problems(p)
     p.a.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
@@ -304,7 +304,7 @@ def test_a_topic_that_the_source_deletes_is_stopped() -> None:
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_that_is_created_anew_at_the_source_fails() -> None:
+def test_a_topic_recreated_at_the_source_fails() -> None:
     p = pair()
     p.a.place_topic()
     p.begin()
@@ -317,7 +317,7 @@ def test_a_topic_that_is_created_anew_at_the_source_fails() -> None:
 
 
 @pytest.mark.decision("D16")
-def test_nothing_is_synced_from_another_cluster_and_all_goes_on_by_itself() -> None:
+def test_nothing_is_synced_from_another_cluster_until_the_source_returns() -> None:
     p = pair()
     told = problems(p)
     p.a.place_topic()
@@ -394,7 +394,7 @@ def test_an_offset_above_the_local_end_is_committed_as_it_is_or_clamped(clamp: s
     assert here.get() == offset
 
 
-def test_offsets_are_clamped_from_when_on_the_mirror_is_told_to() -> None:
+def test_offsets_are_clamped_once_the_mirror_is_configured_so() -> None:
     p, there, here = with_groups()
     there.commit(10_000, epoch=0)
     cycle(p)
@@ -464,7 +464,7 @@ def test_offsets_for_topics_that_are_not_mirrored_stay_where_they_are() -> None:
     assert here.fetch() == {TP: Found(7)}
 
 
-def test_a_stopped_topic_keeps_what_is_committed_here() -> None:
+def test_a_stopped_topic_keeps_local_commits() -> None:
     p, there, here = with_groups()
     there.commit(7)
     cycle(p)
@@ -552,7 +552,7 @@ def test_groups_and_configs_of_every_release_are_copied(release: str) -> None:
     assert errors(p) == dict.fromkeys(SyncKind, 0)
 
 
-def test_a_new_coordinator_goes_on() -> None:
+def test_a_new_coordinator_continues_the_syncs() -> None:
     p, there, here = with_groups()
     there.commit(7)
     cycle(p)

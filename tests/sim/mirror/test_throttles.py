@@ -45,7 +45,7 @@ def loaded(*, fetchers: str = "1", rate: int, listed: str = "*") -> Pair:
 @pytest.mark.kip("1279", "Bandwidth Control")
 @pytest.mark.parametrize("fetchers", ["1", "4"])
 @pytest.mark.parametrize("rate", [50 * KIB, 150 * KIB])
-def test_a_throttled_replica_keeps_to_the_rate_and_others_go_on(rate: int, fetchers: str) -> None:
+def test_a_throttled_replica_keeps_the_rate_and_others_continue(rate: int, fetchers: str) -> None:
     p = loaded(rate=rate, fetchers=fetchers)
     began_s = p.simulation.now_ms / 1000
     before = p.b.log(HELD).log_end_offset * len(VALUE)

@@ -32,7 +32,7 @@ def listed(p: Pair) -> str:
 
 
 @pytest.mark.decision("D66")
-def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_topic() -> None:
+def test_unreadable_states_are_reported_until_their_topic_is_deleted() -> None:
     p = pair(5, b_configs=ONE_STATE)
     p.a.create_topic(TOPIC)
     p.begin()

@@ -60,7 +60,7 @@ def transact(cluster: Cluster, producer: Producer, value: bytes, *, commit: bool
     (producer.commit_transaction if commit else producer.abort_transaction)()
 
 
-def test_a_cluster_whose_nodes_are_killed_in_turn_keeps_what_it_acknowledged(tmp_path: Path) -> None:
+def test_nodes_killed_in_turn_keep_all_acknowledged_records(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
     sent: list[bytes] = []
     with Simulation(seed=11) as simulation, Cluster(simulation, "a", disks=folders) as a:
@@ -181,7 +181,7 @@ def test_a_topic_with_a_name_of_249_letters_can_be_set_aside(tmp_path: Path) -> 
         assert folder.leftovers() == []
 
 
-def test_what_needs_disks_in_memory_says_so(tmp_path: Path) -> None:
+def test_a_power_cut_and_files_need_disks_in_memory(tmp_path: Path) -> None:
     with Simulation(seed=15) as simulation, Cluster(simulation, "a", brokers=1, disks=Folders(tmp_path)) as a:
         with pytest.raises(UsageError, match="a power cut takes"):
             a.kill(1, power_cut=True)

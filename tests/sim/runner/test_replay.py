@@ -119,7 +119,7 @@ def test_a_disk_that_failed_fails_again() -> None:
     assert b"cannot flush orders-0: [Errno 5] Input/output error" in kept.data(f"{name} 1")
 
 
-def test_hooks_stand_around_a_journal() -> None:
+def test_a_journal_does_not_contain_the_effects_of_hooks() -> None:
     """It contains the node's inputs: not a hook's response, nor the arrival time of a held request."""
     kept, hooks = Kept(), Hooks()
 
@@ -164,7 +164,7 @@ def test_the_first_call_that_differs_is_named() -> None:
     assert "\n  recorded: " in text and "\n  replayed: " in text
 
 
-def test_what_a_node_takes_from_elsewhere_than_its_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_of_a_node_other_than_events_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here its random numbers: they come from a source that continues from one run to the next."""
     numbers = iter(range(1 << 40, 1 << 60, 12345))
     monkeypatch.setattr(Rng, "next64", lambda self: next(numbers))
@@ -211,7 +211,7 @@ def test_entries_out_of_place_are_an_error() -> None:
             replay(beginning() + b"".join(order))
 
 
-def test_a_journal_that_cannot_be_written_ends_and_the_node_goes_on() -> None:
+def test_a_node_continues_without_a_journal_that_cannot_be_written() -> None:
     left = [3]
 
     def write(data: bytes) -> None:
