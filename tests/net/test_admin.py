@@ -32,19 +32,19 @@ def ask(
     return asyncio.run(asked())
 
 
-def test_a_request_that_no_node_here_serves_is_sent_to_those_who_do() -> None:
+def test_a_request_that_no_node_supports_is_an_error() -> None:
     with pytest.raises(KafkaError, match="does not support the request DescribeAcls") as refused:
         ask(DescribeAclsRequest())
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_a_broker_that_nobody_told_of_is_not_available() -> None:
+def test_an_unknown_broker_is_not_available() -> None:
     with pytest.raises(KafkaError, match="has no broker 7") as refused:
         ask(MetadataRequest(), broker_id=7)
     assert refused.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 
 
-def test_what_goes_wrong_within_the_client_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_inside_the_client_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(admin: AsyncAdmin) -> None:
         def learn(*arguments: object) -> None:
             raise ZeroDivisionError("a bug")

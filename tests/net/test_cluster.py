@@ -58,7 +58,7 @@ def test_both_clusters_have_the_same_words() -> None:
 
 
 @pytest.mark.parametrize("brokers", [1, 3])
-def test_what_is_written_is_read_and_stays(brokers: int) -> None:
+def test_written_records_can_be_read_and_persist(brokers: int) -> None:
     with cluster(brokers, topics={"orders": 2}) as served:
         assert served.topics() == ["orders"]
         assert served.partitions() == [TopicPartition("orders", n) for n in range(2)]
@@ -101,7 +101,7 @@ def test_a_broker_that_stops_hands_its_leaderships_over_first() -> None:
         assert [broker.node_id for broker in answer.brokers] == [2, 3]
 
 
-def test_the_advertised_host_is_what_clients_are_told() -> None:
+def test_clients_get_the_advertised_host() -> None:
     with cluster(1, host="127.0.0.1", advertised_host="localhost") as served:
         with Wire(f"127.0.0.1:{served.endpoint(1).port}") as wire:
             answer = wire.ask(MetadataRequest(topics=[]), 9)
@@ -116,7 +116,7 @@ def test_requests_on_one_link_are_answered_in_order() -> None:
         assert [int.from_bytes(wire.frame()[:4], "big") for _ in range(500)] == list(range(500))
 
 
-def test_an_api_versions_from_the_future_is_told_what_there_is_and_the_link_lives_on() -> None:
+def test_an_unknown_api_versions_version_keeps_the_link_open() -> None:
     with cluster(1) as served, Wire(served.bootstrap_servers) as wire:
         frame = bytearray(framed(ApiVersionsRequest(), 4, 7))
         frame[6:8] = (99).to_bytes(2, "big")
@@ -182,7 +182,7 @@ def test_no_thread_is_left_behind() -> None:
     assert set(threading.enumerate()) == before
 
 
-def test_what_a_user_gets_wrong_is_said() -> None:
+def test_user_errors_are_reported() -> None:
     served = cluster(1)
     with pytest.raises(UsageError, match="has no ports yet: use it in a `with` block, or call start"):
         _ = served.bootstrap_servers

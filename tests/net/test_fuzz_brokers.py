@@ -89,7 +89,7 @@ def test_another_error_code_is_found_once_with_its_versions() -> None:
     assert len(tally.versions[causes[0]]) > 1
 
 
-def test_rows_are_told_by_what_they_are_about() -> None:
+def test_row_differences_are_reported_with_their_subject() -> None:
     hooks = Hooks()
     hooks.on(OffsetCommitRequest).answer(ErrorCode.OFFSET_METADATA_TOO_LARGE)
     with other_broker(hooks) as cluster:
@@ -101,7 +101,7 @@ def test_rows_are_told_by_what_they_are_about() -> None:
         assert finding.told.split(": ")[0].split()[-1].lstrip("-").isdigit(), "a partition"
 
 
-def test_what_is_not_seen_again_is_no_finding() -> None:
+def test_an_unreproduced_difference_is_no_finding() -> None:
     hooks = Hooks()
     hook = hooks.on(HeartbeatRequest, nth=9, times=1).answer(ErrorCode.INVALID_GROUP_ID)
     with other_broker(hooks) as cluster:
@@ -111,7 +111,7 @@ def test_what_is_not_seen_again_is_no_finding() -> None:
     assert "unsteady" in {outcome for _, _, outcome in tally.outcomes}
 
 
-def test_a_link_that_is_closed_over_what_ours_answers_is_found() -> None:
+def test_a_link_closed_by_one_broker_only_is_found() -> None:
     hooks = Hooks()
     hooks.on(HeartbeatRequest).close()
     with other_broker(hooks) as cluster:
@@ -121,7 +121,7 @@ def test_a_link_that_is_closed_over_what_ours_answers_is_found() -> None:
     ]
 
 
-def test_a_difference_is_not_found_again_in_what_follows_from_it() -> None:
+def test_consequences_of_a_difference_are_not_found_again() -> None:
     """The other broker creates no more partitions, and gets requests about some that kmirror has created."""
     hooks = Hooks()
     hooks.on(CreatePartitionsRequest).answer(ErrorCode.POLICY_VIOLATION)
@@ -166,7 +166,7 @@ def test_only_a_broker_that_is_alone_and_fresh_is_compared() -> None:
         pieces("brokers", Wanted(), 10)
 
 
-def test_what_only_one_serves_is_left_out_and_told() -> None:
+def test_apis_of_one_side_only_are_reported_and_left_out() -> None:
     hooks = Hooks()
     hooks.cap(HeartbeatRequest, 2)
     with other_broker(hooks) as cluster:

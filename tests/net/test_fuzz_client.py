@@ -84,7 +84,7 @@ def in_ways() -> dict[Way, Entry]:
     return {way: Entry(18, 0, 1, data[way], way) for way in Way}
 
 
-def test_a_client_with_a_timeout_ends_in_whatever_way_its_answers_come(front: OwnCluster, door: Door) -> None:
+def test_a_client_with_a_timeout_ends_for_every_delivery_fault(front: OwnCluster, door: Door) -> None:
     sound = campaign(client("nothing"), front, door)
     sound.begin()
     assert {way for way, entry in in_ways().items() if sound.play([entry])} == set()
@@ -99,7 +99,7 @@ def test_a_client_that_waits_without_a_bound_is_found(way: Way, front: OwnCluste
     assert (fault.kind, fault.cause) == (Kind.SILENT, f"hangs after ApiVersionsResponse{way.about}")
 
 
-def test_an_exit_code_is_told_and_judged_if_that_is_wanted(front: OwnCluster, door: Door) -> None:
+def test_an_exit_code_is_reported_and_judged_on_request(front: OwnCluster, door: Door) -> None:
     lenient = campaign(client("gives_up"), front, door)
     for tally in lenient.run():
         if "exit code 1 LookupError in bad_client.py:gives_up" in tally.ends:
@@ -126,7 +126,7 @@ def test_a_finding_is_shrunk_and_seen_again_elsewhere(front: OwnCluster, door: D
         assert again.play([entry._replace(nth=7)]) is None
 
 
-def test_what_is_seen_once_is_no_finding(front: OwnCluster, door: Door, tmp_path: Path) -> None:
+def test_an_unreproduced_end_is_no_finding(front: OwnCluster, door: Door, tmp_path: Path) -> None:
     once = tmp_path / "once.py"
     once.write_text(
         "import os, pathlib, runpy, signal, sys\n"
@@ -153,7 +153,7 @@ def test_a_program_that_cannot_run_is_said(front: OwnCluster, door: Door) -> Non
         campaign(Client(("no-such-program",)), front, door).begin()
 
 
-def test_the_tally_says_what_a_client_did_next(front: OwnCluster, door: Door) -> None:
+def test_the_tally_counts_the_clients_next_actions(front: OwnCluster, door: Door) -> None:
     found = campaign(client("nothing"), front, door)
     *_, tally = found.run(frames=150)
     assert 150 <= tally.frames == tally.rows.total()
@@ -224,7 +224,7 @@ def test_sigterm_ends_the_program_too_and_comes_to_a_summary(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("is_behind", [False, True], ids=["own", "proxied"])
-def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> None:
+def test_a_port_serves_any_number_of_clients(is_behind: bool, front: OwnCluster) -> None:
     more = ("--bootstrap-server", front.bootstrap_servers) if is_behind else ()
     command = [sys.executable, "-m", "kmirror", "fuzz", "client", "--seed", "3", "-o", "json", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -241,7 +241,7 @@ def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> N
     assert "link " in err and " of seed 3: ApiVersionsResponse v0, number " in err
 
 
-def test_what_cannot_be_wanted_is_said(front: OwnCluster) -> None:
+def test_invalid_options_are_refused(front: OwnCluster) -> None:
     for words, told in (
         (("--listen", "x"), "--listen must be PORT or HOST:PORT"),
         (("--jobs", "2"), "does not support --jobs"),

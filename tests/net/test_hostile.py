@@ -124,7 +124,7 @@ def test_a_length_out_of_bounds_closes_the_connection(served: TcpCluster, prefix
     assert is_served(served)
 
 
-def test_half_frames_hold_what_came_of_them(served: TcpCluster) -> None:
+def test_half_frames_hold_only_their_received_bytes(served: TcpCluster) -> None:
     with ExitStack() as stack:
         half = [stack.enter_context(Wire(served.bootstrap_servers)) for _ in range(50)]
         tracemalloc.start()
@@ -160,7 +160,7 @@ def test_thousands_of_idle_connections_hold_little_and_others_are_served(served:
     served.until(lambda: not links_now(served), what="all connections to be gone")
 
 
-def test_who_does_not_read_is_not_read_and_gets_all_of_it_later(served: TcpCluster) -> None:
+def test_a_slow_client_is_not_read_from_and_gets_all_responses_later(served: TcpCluster) -> None:
     served.produce("orders", 0, [b"x" * CONTENT])
     with Wire(served.bootstrap_servers) as slow:
         asked = 60
@@ -179,7 +179,7 @@ def test_who_does_not_read_is_not_read_and_gets_all_of_it_later(served: TcpClust
     served.until(lambda: not links_now(served), what="the connection to be gone")
 
 
-def test_who_goes_away_with_answers_on_the_way_costs_nothing(served: TcpCluster) -> None:
+def test_a_client_that_leaves_with_responses_in_flight_harms_no_other(served: TcpCluster) -> None:
     served.produce("orders", 0, [b"x" * CONTENT])
     for _ in range(20):
         with Wire(served.bootstrap_servers) as rude:

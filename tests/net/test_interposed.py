@@ -69,7 +69,7 @@ def test_a_log_that_is_cut_while_it_is_read_is_read_again() -> None:
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_what_nodes_do_on_threads_and_sockets_they_do_again(on_disk: bool, tmp_path: Path) -> None:
+def test_journals_of_threads_and_sockets_replay_to_the_same_effects(on_disk: bool, tmp_path: Path) -> None:
     """Two lives of a cluster, and a broker that was killed: its second journal begins with the content of its disk."""
     files, hooks = JournalFiles(tmp_path / "journals"), Hooks()
     journals = Journals(files.open)

@@ -56,12 +56,12 @@ def test_a_scrape_gets_the_numbers_of_all_nodes(page: str) -> None:
     assert [s.value for s in found["kafka_controller_kafkacontroller_activecontrollercount"].samples] == [1]
 
 
-def test_who_asks_for_open_metrics_gets_it(page: str) -> None:
+def test_clients_that_accept_open_metrics_get_it(page: str) -> None:
     response, body = ask(page, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
     assert response.headers["Content-Type"] == OPEN_METRICS and body.endswith(b"# EOF\n")
 
 
-def test_what_else_is_asked_is_answered_as_by_any_web_server(page: str) -> None:
+def test_other_requests_get_ordinary_http_responses(page: str) -> None:
     assert ask(page, path="/nosuch")[0].status == 404
     response, body = ask(page, path="/")
     assert response.status == 200 and b'<a href="/metrics">' in body
@@ -80,7 +80,7 @@ def test_what_else_is_asked_is_answered_as_by_any_web_server(page: str) -> None:
         (b"GET /metrics HTTP/1.1\r\n\r\n" + b"x" * 300_000, b"200"),
     ],
 )
-def test_a_rude_peer_gets_its_answer_and_is_let_go(page: str, said: bytes, status: bytes) -> None:
+def test_a_bad_client_gets_its_response_and_is_disconnected(page: str, said: bytes, status: bytes) -> None:
     with connected(page) as peer:
         peer.sendall(said)
         peer.shutdown(socket.SHUT_WR)
@@ -103,7 +103,7 @@ def test_silent_peers_do_not_keep_others_out_for_good(page: str, monkeypatch: py
             peer.close()
 
 
-def test_a_port_that_is_taken_is_told(cluster: TcpCluster, page: str) -> None:
+def test_a_port_in_use_is_reported(cluster: TcpCluster, page: str) -> None:
     with pytest.raises(UsageError, match="serves its metrics already"):
         cluster.serve_metrics()
     with TcpCluster(brokers=1) as other, pytest.raises(UsageError, match=r"cannot listen at .* for metrics"):
@@ -126,7 +126,7 @@ def send_to(at: Endpoint, frame: bytes) -> None:
         assert link.recv(1 << 16)
 
 
-def test_a_broker_and_a_controller_of_one_process_have_one_meter_for_what_both_are_asked() -> None:
+def test_broker_and_controller_of_one_process_share_meters() -> None:
     """As in Kafka; Prometheus refuses a page with a duplicate series."""
     plan = NodePlan(node_id=7, listeners=(ANY,), controller_listener=ANY._replace(name="CONTROLLER"))
     frame = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=1, client_id="c")

@@ -68,7 +68,7 @@ def pair() -> Iterator[tuple[TcpCluster, TcpCluster]]:
         yield a, b
 
 
-def test_what_is_set_for_a_topic_decides_how_its_logs_are_compared(pair: tuple[TcpCluster, TcpCluster]) -> None:
+def test_the_cleanup_policy_of_topics_is_read_for_comparisons(pair: tuple[TcpCluster, TcpCluster]) -> None:
     async def policies(cluster: TcpCluster) -> list[str | None]:
         async with AsyncAdmin(cluster.bootstrap_servers) as admin:
             found = [await configs_of(admin, ResourceType.TOPIC, name, None) for name in ("keyed", "orders")]
@@ -136,7 +136,7 @@ def test_a_mirror_that_was_just_created_is_described_though_the_broker_is_behind
         assert mirror.describe() == []
 
 
-def test_what_it_waits_for_is_told(pair: tuple[TcpCluster, TcpCluster]) -> None:
+def test_a_timeout_names_the_partitions_it_waits_for(pair: tuple[TcpCluster, TcpCluster]) -> None:
     a, b = pair
     mirror = TcpMirror("dr", source=a, destination=b)
     mirror.create()
@@ -147,7 +147,7 @@ def test_what_it_waits_for_is_told(pair: tuple[TcpCluster, TcpCluster]) -> None:
     assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_a_cluster_without_mirroring_is_told_in_words() -> None:
+def test_a_cluster_without_mirroring_is_an_error_that_names_the_feature() -> None:
     with TcpCluster(brokers=1, mirror_version=0) as plain:
         for call in (
             lambda: TcpMirror.list(plain),
@@ -187,7 +187,7 @@ def test_a_script_does_not_block_a_loop() -> None:
         asyncio.run(within())
 
 
-def test_a_topic_that_the_source_lacks_is_told(pair: tuple[TcpCluster, TcpCluster]) -> None:
+def test_a_topic_missing_at_the_source_is_reported(pair: tuple[TcpCluster, TcpCluster]) -> None:
     a, b = pair
     mirror = TcpMirror("dr", source=a, destination=b)
     mirror.create()
@@ -294,7 +294,7 @@ def test_a_wait_asks_each_leader_once_for_all_its_partitions(monkeypatch: pytest
     assert asked == [20, 20], "the source, then the destination"
 
 
-def test_the_leader_epochs_of_a_log_are_told() -> None:
+def test_the_leader_epochs_of_a_log_are_returned() -> None:
     with TcpCluster(brokers=2, replication_factor=2, topics={"orders": 1}) as cluster:
         cluster.produce("orders", 0, [b"one", b"two"])
         leader = cluster.leader(TP)

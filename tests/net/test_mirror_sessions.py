@@ -14,7 +14,7 @@ from tests.net.wire import parse_endpoint
 STEPS = 30
 
 
-def test_two_clusters_do_only_what_the_model_allows() -> None:
+def test_two_clusters_agree_with_the_model() -> None:
     with cluster(name="a") as a, cluster(name="b") as b:
         endpoints = {"a1": parse_endpoint(a.bootstrap_servers), "b1": parse_endpoint(b.bootstrap_servers)}
         with closing(PortLink({name: (one.host, one.port) for name, one in endpoints.items()})) as link:

@@ -41,7 +41,7 @@ def versions(campaign: ClientCampaign) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("way", [way for way in Way if way is not Way.WHOLE])
-def test_ours_end_in_whatever_way_their_answers_come(
+def test_kmirrors_clients_end_for_every_delivery_fault(
     way: Way, campaign: ClientCampaign, versions: dict[str, int]
 ) -> None:
     data = NUMBERS.get(way, 0).to_bytes(4, "big", signed=True)

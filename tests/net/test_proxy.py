@@ -248,7 +248,7 @@ def test_a_slow_link(proxy: Proxy, client: Client, seen: list[Exchange]) -> None
     assert [row.latency_ms >= 50 for row in seen if row.api == "Produce" and row.latency_ms is not None] == [True]
 
 
-def test_a_throttled_client_is_told_so(proxy: Proxy, client: Client) -> None:
+def test_a_throttled_client_gets_its_throttle_time(proxy: Proxy, client: Client) -> None:
     proxy.on("Fetch").throttle(1234)
     assert client.fetch().throttle_time_ms == 1234
 
@@ -297,7 +297,7 @@ def test_requests_of_a_link_come_to_the_broker_in_order(served: TcpCluster, prox
     assert values(served) == [b"%d" % number for number in range(20)]
 
 
-def test_what_needs_no_answer_arrives_although_the_client_leaves(
+def test_requests_without_a_response_arrive_although_the_client_leaves(
     served: TcpCluster, proxy: Proxy, client: Client
 ) -> None:
     client.link.send(framed(client.request(b"a", acks=0), 9))
@@ -320,7 +320,7 @@ def test_a_broker_that_is_away_and_comes_back(served: TcpCluster, proxy: Proxy, 
 # -- reports, records, mutations ----------------------------------------------------------------
 
 
-def test_exchanges_are_told_and_counted(proxy: Proxy, client: Client, seen: list[Exchange]) -> None:
+def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, seen: list[Exchange]) -> None:
     proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", times=1)
     assert [client.produce(b"a") for _ in range(2)] == [ErrorCode.INVALID_RECORD, ErrorCode.NONE]
     proxy.on("Produce", times=1).close()

@@ -110,7 +110,7 @@ def test_a_table_for_people_and_a_signal_that_lets_go(served: TcpCluster, tmp_pa
     assert [line.split()[:4] for line in out.splitlines() if "wire" in line] == [["ApiVersions", "2", "wire", "1"]]
 
 
-def test_what_is_broken_is_told(served: TcpCluster) -> None:
+def test_mutations_are_reported(served: TcpCluster) -> None:
     with Command(served, "--mutate", "3", "--every", "1", "--no-summary") as made:
         with Wire(made.first.removeprefix("bootstrap.servers=").strip()) as wire:
             wire.socket.settimeout(1)
@@ -132,11 +132,11 @@ def test_what_is_broken_is_told(served: TcpCluster) -> None:
         (["--mutate", "-1"], 2, "Invalid value for '--mutate'"),
     ],
 )
-def test_what_cannot_be(served: TcpCluster, words: list[str], code: int, told: str) -> None:
+def test_invalid_options_are_refused(served: TcpCluster, words: list[str], code: int, told: str) -> None:
     done = run(served, *words)
     assert done.returncode == code and told in done.stderr
 
 
-def test_a_cluster_that_is_not_there_is_told_of() -> None:
+def test_an_unreachable_cluster_is_reported() -> None:
     with pytest.raises(KafkaError, match=r"cannot connect to 127\.0\.0\.1:1"):
         list(replay([], "127.0.0.1:1"))

@@ -136,7 +136,7 @@ def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], desc
 
 @given(st.lists(facts(), min_size=1, max_size=4))
 @pytest.mark.decision("D16")
-def test_only_what_two_cycles_miss_is_gone(cycles: list[list[TopicFacts]]) -> None:
+def test_only_topics_missing_in_two_cycles_are_gone(cycles: list[list[TopicFacts]]) -> None:
     counts: dict[str, int] = {}
     for cycle in cycles:
         counts = gone.missing(counts, cycle)

@@ -56,7 +56,7 @@ UNKNOWN = f"D{900}"
 @pytest.mark.parametrize(
     "text", ["({})", "see {}.", "D1-{}", "D1 to {}", '"{}"', "`{}`", "{}'s rule", "# {}: why", "D1, {}", "/{}/"]
 )
-def test_a_citation_of_what_is_not_written_down_is_reported_with_its_place(text: str) -> None:
+def test_unknown_decisions_are_reported_with_their_place(text: str) -> None:
     source = Source("kmirror/log/a.py", "x = 1\n" + text.format(UNKNOWN))
     (found,) = decisions.check_citations(["D1"], source)
     assert found == f"kmirror/log/a.py:2: docs/decisions has no {UNKNOWN}"
@@ -65,7 +65,7 @@ def test_a_citation_of_what_is_not_written_down_is_reported_with_its_place(text:
 @pytest.mark.parametrize(
     "text", ["0x{}", "U+{}", "#{}", "\\x3{}", "\\{}", "{}a", "A{}", "3{}", "_{}", "d900", "D", "{}_x", "D1", "D 900"]
 )
-def test_false_friends_and_what_is_written_down_stay_silent(text: str) -> None:
+def test_false_friends_and_known_decisions_are_not_reported(text: str) -> None:
     assert list(decisions.check_citations(["D1"], Source("docs/a.md", text.format(UNKNOWN)))) == []
 
 

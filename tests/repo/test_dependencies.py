@@ -58,7 +58,7 @@ def complaints(requirements: Sequence[str], reasons: Mapping[str, str], files: S
     return found + [f"{place}: {module} is not asked for" for module, place in seen.items() if module not in known]
 
 
-def test_what_kmirror_asks_for_is_what_it_imports(root: Path) -> None:
+def test_requirements_equal_the_imports(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     assert set(extras) == {*EXTRAS, "bench", "docs", "test"}, "a new extra belongs to one of these tests"
@@ -73,7 +73,7 @@ def test_the_peers_of_the_benchmarks_are_imported_there(root: Path) -> None:
     assert [text for text in found if text.endswith("imported nowhere")] == []
 
 
-def test_the_manual_is_built_by_what_its_extra_brings(root: Path) -> None:
+def test_the_manual_builds_with_its_extra(root: Path) -> None:
     extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert names(extras["docs"]) == ["zensical", "mkdocstrings-python"]
     assert '"-m", "zensical"' in (root / "manual/site.py").read_text("utf-8")
@@ -100,7 +100,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("requirements", "reasons", "text", "expected"), PLANTED)
-def test_what_is_amiss_is_told(
+def test_missing_and_unused_requirements_are_reported(
     requirements: list[str], reasons: dict[str, str], text: str, expected: list[str]
 ) -> None:
     assert complaints(requirements, reasons, [Source("kmirror/a.py", text)]) == expected

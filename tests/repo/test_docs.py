@@ -54,7 +54,7 @@ def has_examples(page: str) -> bool:
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if has_examples(page) and page not in SPARK_PAGES])
-def test_the_examples_of_a_page_run_and_print_what_it_shows(page: str, tmp_path: Path) -> None:
+def test_the_examples_of_a_page_run_with_the_shown_output(page: str, tmp_path: Path) -> None:
     assert run_page(ROOT / page, tmp_path) > 0
 
 
@@ -71,12 +71,12 @@ def test_examples_that_are_not_run_are_counted() -> None:
 
 
 @pytest.mark.parametrize("page", pages())
-def test_tables_are_what_the_code_says(page: str) -> None:
+def test_tables_equal_the_generated_ones(page: str) -> None:
     text = text_of(page)
     assert renewed(text) == text, "run `python -m manual`"
 
 
-def test_every_table_stands_on_a_page() -> None:
+def test_every_table_is_on_a_page() -> None:
     assert sorted(name for page in pages() for name in table_names(text_of(page))) == sorted(TABLES)
 
 
@@ -116,7 +116,7 @@ def test_the_options_of_kafka_log_are_all_there_with_their_words() -> None:
     assert defaults["splitBytes"] == str(SPLIT_BYTES)
 
 
-def test_no_table_of_the_manual_leaves_out_what_an_option_or_a_figure_is() -> None:
+def test_no_table_of_the_manual_lacks_a_description() -> None:
     page = text_of("docs/sweeps.md")
     rows = [*rows_of(page, "## Options"), *rows_of(page, "## Columns of the results")]
     assert [row[0] for row in rows if not row[-1]] == []
@@ -271,7 +271,7 @@ def test_commands_are_those_of_this_tree(tmp_path: Path) -> None:
         (["..."], [], True),
     ],
 )
-def test_what_dots_stand_for(expected: list[str], printed: list[str], same: bool) -> None:
+def test_dots_match_omitted_output(expected: list[str], printed: list[str], same: bool) -> None:
     assert matches(expected, printed) is same
 
 
@@ -314,7 +314,7 @@ def test_a_stale_table_and_one_without_a_name_are_noticed() -> None:
         renewed(page.replace("figures", "nonsense"))
 
 
-def test_a_block_tells_its_exit_code_and_why_it_is_not_run() -> None:
+def test_a_block_has_its_exit_code_and_a_reason_if_it_is_not_run() -> None:
     block = Block(1, "console", "exit code 4", "$ kmirror explore\n")
     assert (block.exit_code, block.reason_not_run) == (4, None)
     assert Block(1, "console", "not run: needs a cluster", "").reason_not_run == "needs a cluster"

@@ -96,7 +96,7 @@ def test_type_checkers_see_the_same_names() -> None:
     assert names_for_type_checkers(text) == PUBLIC - {"__version__"}
 
 
-def test_what_is_not_public_is_refused() -> None:
+def test_unknown_names_raise_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         kmirror.Nonsense  # noqa: B018  # tests the access
 

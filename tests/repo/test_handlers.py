@@ -47,7 +47,7 @@ def test_handlers_are_found() -> None:
 
 
 @pytest.mark.parametrize("path", HANDLERS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_a_handler_hands_on_is_guarded(path: Path) -> None:
+def test_callbacks_of_handlers_are_guarded(path: Path) -> None:
     assert list(unguarded(path.read_text())) == []
 
 

@@ -10,12 +10,12 @@ from manual import kafka_apis
 SERVED = {row.name: row for row in ROWS if "broker" in row.roles}
 
 
-def test_what_is_not_served_has_its_reason() -> None:
+def test_unserved_apis_have_a_reason() -> None:
     silent = {api.name for api in kafka_apis.ROWS if not api.why_not}
     assert silent - SERVED.keys() == set()
 
 
-def test_what_is_served_has_none() -> None:
+def test_served_apis_have_no_reason() -> None:
     assert [api.name for api in kafka_apis.ROWS if api.why_not and api.name in SERVED] == []
 
 

@@ -52,7 +52,7 @@ def test_every_module_of_the_reference_has_a_directive(root: Path) -> None:
 
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES)
-def test_every_public_name_says_what_it_is(module: str, root: Path) -> None:
+def test_every_public_name_is_documented(module: str, root: Path) -> None:
     source = (root / f"{module.replace('.', '/')}.py").read_text("utf-8")
     assert [name for name in undocumented(source) if name.partition(".")[0] not in AS_DOCUMENTED_THERE] == []
 

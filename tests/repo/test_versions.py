@@ -91,5 +91,5 @@ def test_a_version_that_is_spelled_is_found(text: str) -> None:
         "reply = Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])",
     ],
 )
-def test_what_is_negotiated_is_let_pass(text: str) -> None:
+def test_negotiated_versions_are_allowed(text: str) -> None:
     assert list(spelled_versions(Source("kmirror/sim/a.py", text))) == []

@@ -10,7 +10,7 @@ import kmirror
 SAMPLE = Path(kmirror.__file__).parent / "logdir" / "sample" / "codecs-0"
 
 
-def test_the_peer_reads_what_the_source_reads(spark: Any) -> None:
+def test_the_peer_reads_the_same_rows_as_the_source(spark: Any) -> None:
     from benchmarks.spark_tuples import KafkaLogTuples
 
     spark.dataSource.register(KafkaLogTuples)

@@ -33,7 +33,7 @@ def test_the_jvm_s_own_words_are_kept_away() -> None:
     ],
     ids=["master", "setting"],
 )
-def test_what_spark_refuses_is_one_line(words: tuple[str, ...], reason: str) -> None:
+def test_an_error_of_spark_is_one_line(words: tuple[str, ...], reason: str) -> None:
     done = spark_verify(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("kmirror: Spark: ")

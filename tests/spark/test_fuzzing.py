@@ -12,7 +12,7 @@ from kmirror.spark.fuzzing import fuzz
 FRAMES = 2_000
 
 
-def test_spark_finds_what_one_process_finds(spark: SparkSession) -> None:
+def test_a_campaign_on_spark_equals_one_process(spark: SparkSession) -> None:
     wanted = Wanted(seed=1, messages=("HeartbeatRequest", "FetchRequest"))
     parts = [piece._replace(frames=FRAMES) for piece in pieces("decoder", wanted, 2 * pieces_module.PIECE_FRAMES)]
     assert len(parts) == 2

@@ -23,7 +23,7 @@ from tests.unit.histories.fake import draw, run_history
 FAKE = "tests.unit.histories.fake:run_history"
 
 
-def test_every_seed_once_and_what_is_there_is_not_run_again(spark: Any, tmp_path: Path) -> None:
+def test_every_seed_is_run_only_once(spark: Any, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     report = run_histories(
         spark, range(6), "mixed", str(tmp_path), runner=FAKE, progress=lambda done, total: told.append((done, total))
@@ -39,7 +39,7 @@ def test_every_seed_once_and_what_is_there_is_not_run_again(spark: Any, tmp_path
     assert report.skipped == 0, "another profile is another history"
 
 
-def test_rows_are_what_one_process_tells_in_the_order_of_seeds(spark: Any, tmp_path: Path) -> None:
+def test_rows_equal_those_of_one_process_in_the_order_of_seeds(spark: Any, tmp_path: Path) -> None:
     run_histories(spark, range(4), "mixed", str(tmp_path), runner=FAKE)
     rows = read_histories(str(tmp_path), range(4), "mixed")
     alone = [execute_history(run_history, seed, "mixed") for seed in range(4)]
@@ -51,7 +51,7 @@ def test_rows_are_what_one_process_tells_in_the_order_of_seeds(spark: Any, tmp_p
     assert kept[0]["kmirror_version"] and kept[0]["wall_ms"] >= 0
 
 
-def test_what_the_runner_raises_is_kept_as_a_crash_and_stops_nothing(spark: Any, tmp_path: Path) -> None:
+def test_an_error_of_the_runner_is_stored_as_a_crash(spark: Any, tmp_path: Path) -> None:
     report = run_histories(spark, range(2), "full", str(tmp_path), runner="tests.unit.histories.fake:raise_odd")
     assert report.statuses == {"crash": 1, "safety": 1}
     rows = read_histories(str(tmp_path), range(2), "full")

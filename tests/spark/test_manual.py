@@ -12,6 +12,6 @@ from tests.repo.test_docs import SPARK_PAGES
 
 
 @pytest.mark.parametrize("page", SPARK_PAGES)
-def test_the_examples_of_a_page_run_and_print_what_it_shows(page: str, root: Path, spark: Any, tmp_path: Path) -> None:
+def test_the_examples_of_a_page_run_with_the_shown_output(page: str, root: Path, spark: Any, tmp_path: Path) -> None:
     """The session that the page requests is the one of these tests."""
     assert run_page(root / page, tmp_path) > 0

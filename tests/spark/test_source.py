@@ -30,7 +30,7 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
-def test_rows_are_what_a_real_consumer_got(spark: Any, isolation: str) -> None:
+def test_rows_equal_those_of_a_kafka_consumer(spark: Any, isolation: str) -> None:
     for (folder, recorded_isolation), wanted in consumed().items():
         if recorded_isolation == isolation:
             names = {name.rpartition("-")[0] for name in wanted}
@@ -51,7 +51,7 @@ def test_columns_are_named_and_typed_as_by_sparks_kafka_source(spark: Any) -> No
     }  # fmt: skip
 
 
-def test_filters_are_pushed_and_give_what_they_give_without(spark: Any) -> None:
+def test_filters_are_pushed_down_with_the_same_result(spark: Any) -> None:
     everything = load(spark, SAMPLE).cache()
     conditions = [
         "topic = 'codecs' AND partition = 2 AND offset BETWEEN 100 AND 120",

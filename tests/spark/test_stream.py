@@ -44,7 +44,7 @@ def test_each_record_once_over_restarts_rolls_and_new_partitions(spark: Any, tmp
     assert follow(spark, logs, work) == [*range(35), 100, 101, 102]
 
 
-def test_what_is_there_is_taken_in_pieces_of_the_size_asked_for(spark: Any, tmp_path: Path) -> None:
+def test_new_records_are_read_in_pieces_of_the_requested_size(spark: Any, tmp_path: Path) -> None:
     logs, work = tmp_path / "logs", tmp_path / "work"
     for name in ("t-0", "t-1"):
         (logs / name).mkdir(parents=True)

@@ -108,7 +108,7 @@ def test_how_much_is_where_is_counted_for_each_replica(spark: Any, copy: Path) -
     assert replica.bytes == sum(map(len, batches)) - sum(map(len, batches[4:6]))
 
 
-def test_common_leaves_out_what_only_one_side_has(spark: Any, copy: Path) -> None:
+def test_common_ignores_partitions_of_one_side_only(spark: Any, copy: Path) -> None:
     shutil.rmtree(copy / "codecs-2")
     found = verify(spark, str(SAMPLE), str(copy), topics=["codecs"], common=True)
     assert found.is_equal and [str(tp) for tp in found.only_source] == ["codecs-2"]
@@ -158,7 +158,7 @@ def test_nothing_compared_is_never_equal(spark: Any, tmp_path: Path) -> None:
         verify(spark, str(tmp_path / "x/broker-1/data"), str(tmp_path / "y/broker-1/data"))
 
 
-def test_where_two_values_part_is_told(spark: Any, copy: Path) -> None:
+def test_the_first_difference_of_two_values_is_reported(spark: Any, copy: Path) -> None:
     path = copy / SEGMENT
     batches = [bytes(batch.view) for batch in iter_batches(path.read_bytes())]
     number, batch = next(

@@ -35,7 +35,7 @@ def test_replicas_are_equal(topic: str) -> None:
         assert (code, summary["differences"]) == (0, 0)
 
 
-def test_what_an_unclean_election_lost_is_where_the_logs_part() -> None:
+def test_records_lost_by_an_unclean_election_are_the_first_difference() -> None:
     lost = EPOCHS / "before" / "broker-2" / "ule-0"
     kept = EPOCHS / "broker-3" / "data" / "ule-0"
     code, (difference, partition, summary) = diff(lost, kept)
@@ -69,7 +69,7 @@ def test_a_partition_that_one_side_lacks_is_a_difference() -> None:
     assert (code, rows[-1]["differences"], rows[-1]["only_left"], rows[-1]["only_right"]) == (0, 0, 1, 1)
 
 
-def test_the_sample_is_what_the_runs_have() -> None:
+def test_the_sample_equals_the_recorded_runs() -> None:
     for run in ("kraft-4.3", "legacy-2.1"):
         for folder in sorted((SAMPLE / "logs" / run / "data").glob("*-0")):
             code, (partition, *summary) = diff(folder, WHOLE / run / "data" / folder.name)

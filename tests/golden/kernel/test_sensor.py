@@ -22,7 +22,7 @@ START_MS = 1_700_000_000_000
 
 
 @pytest.mark.parametrize("run", RUNS, ids=range(len(RUNS)))
-def test_a_sensor_tells_what_kafkas_does(run: list[list[Any]]) -> None:
+def test_a_sensor_equals_kafkas(run: list[list[Any]]) -> None:
     sensor, values = Sensor(), []
     for ms, value, *wanted in run:
         now = (START_MS + ms) * MILLISECOND

@@ -45,7 +45,7 @@ def producers(log: PartitionLog) -> list[dict[str, int | None]]:
 
 @pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
 @every_folder
-def test_offsets_and_producers_are_what_the_broker_told(folder: Folder, recovery_point: int) -> None:
+def test_offsets_and_producers_equal_the_brokers_description(folder: Folder, recovery_point: int) -> None:
     log = folder.open(recovery_point=recovery_point)
     log.update_high_watermark(log.log_end_offset)
     told = folder.told
@@ -130,7 +130,7 @@ def is_rebuilt_otherwise(folder: Folder) -> bool:
 
 
 @every_folder
-def test_indexes_made_anew_from_the_segments_are_the_brokers(folder: Folder) -> None:
+def test_rebuilt_indexes_equal_the_brokers(folder: Folder) -> None:
     before = folder.files()
     log = folder.open(folder.store(only_segments=True), repair=True)
     log.close()
@@ -147,7 +147,7 @@ KRAFT = [folder for folder in sample() if folder.run == "kraft-4.3"]
 
 
 @pytest.mark.parametrize("folder", KRAFT, ids=map(name_of, KRAFT))
-def test_a_read_committed_reader_gets_what_a_real_consumer_got(folder: Folder) -> None:
+def test_read_committed_returns_the_records_of_kafkas_consumer(folder: Folder) -> None:
     log = folder.open(folder.store(only_segments=True))
     log.update_high_watermark(log.log_end_offset)
     assert consume(log, log.high_watermark, committed=False) == CONSUMED[folder.name]["all"]
@@ -180,7 +180,7 @@ ASKED = [folder for folder in FOLDERS if folder.told is not None and folder.tp.t
 
 @pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
 @pytest.mark.parametrize("folder", ASKED, ids=map(name_of, ASKED))
-def test_list_offsets_answers_what_the_broker_answered(folder: Folder, recovery_point: int) -> None:
+def test_list_offsets_equals_the_brokers_responses(folder: Folder, recovery_point: int) -> None:
     log = folder.open(recovery_point=recovery_point)
     log.update_high_watermark(log.log_end_offset)
     for entry in decode_checkpoint(folder.files().get(LEADER_EPOCH_CHECKPOINT, b"")):
@@ -203,7 +203,7 @@ GREW_ON = [folder for folder in FOLDERS if folder.told is not None and folder.tp
 
 
 @pytest.mark.parametrize("folder", GREW_ON, ids=map(name_of, GREW_ON))
-def test_the_brokers_own_topics_when_they_ended_where_the_broker_told(folder: Folder) -> None:
+def test_internal_topics_truncated_to_the_brokers_end_equal_its_description(folder: Folder) -> None:
     assert folder.told is not None
     told = folder.told
     log = folder.open()

@@ -29,7 +29,7 @@ def segments(log: PartitionLog) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["crashed-0", "crashed-1"])
-def test_what_recovery_leaves(name: str) -> None:
+def test_a_recovered_log_equals_the_brokers(name: str) -> None:
     before, after = folder(CRASH / "before" / name, "crash"), folder(CRASH / "data" / name, "crash")
     with pytest.raises(CorruptBatch) as caught:
         before.open()
@@ -95,7 +95,7 @@ def test_a_replica_that_had_records_of_an_unclean_election_ends_up_like_the_lead
     assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == real.files()[LEADER_EPOCH_CHECKPOINT]
 
 
-def test_the_cleaner_leaves_what_kafkas_left() -> None:
+def test_the_cleaner_leaves_the_same_segments_as_kafkas() -> None:
     """The broker was killed right after a run, so the segments from before it still exist."""
     path = CRASH / "before" / "crashed-compact-0"
     before = {int(file.name[:20]): file.read_bytes() for file in path.glob("*.log.deleted")}

@@ -53,7 +53,7 @@ def test_every_topic_of_a_folder_is_read(folder: Path) -> None:
 
 
 @pytest.mark.decision("D21")
-def test_offsets_are_those_that_the_broker_told() -> None:
+def test_offsets_equal_the_brokers_description() -> None:
     folder = recorded_runs() / "legacy-2.1"
     told = json.loads((folder / "offsets.json").read_text())
     found = read_log_dirs(folder / "data")

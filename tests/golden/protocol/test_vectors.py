@@ -92,7 +92,7 @@ def test_headers() -> None:
             )
 
 
-def test_records_as_they_stand_in_a_log() -> None:
+def test_records_are_framed_as_in_a_log() -> None:
     for row in rows("frames"):
         framed, kind = bytes.fromhex(row["framed"]), row["kind"]
         message = by_name(row["m"]).decode(bytes.fromhex(row["hex"]), row["v"])
@@ -125,7 +125,7 @@ def test_json_of_one_version_written_in_another() -> None:
             assert message.encode(row["to"]).hex() == row["hex"]
 
 
-def test_what_kafka_refuses_is_refused_with_byte_and_path() -> None:
+def test_bytes_refused_by_kafka_are_refused_with_position_and_field() -> None:
     for row in rows("errors"):
         if "error" not in row:
             continue
@@ -137,7 +137,7 @@ def test_what_kafka_refuses_is_refused_with_byte_and_path() -> None:
         assert caught.value.field
 
 
-def test_what_kafka_takes_is_taken_and_written_back_as_kafka_writes_it() -> None:
+def test_bytes_accepted_by_kafka_are_read_and_written_back_identically() -> None:
     for row in rows("errors"):
         if "accepted" not in row:
             continue

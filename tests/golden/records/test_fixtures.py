@@ -42,7 +42,7 @@ def sound_batches(path: Path) -> list[Batch]:
 
 
 @pytest.mark.parametrize("root", ROOTS)
-def test_records_are_what_the_consumer_got(root: Path) -> None:
+def test_records_equal_those_of_a_kafka_consumer(root: Path) -> None:
     compared = 0
     for partition in partitions(root):
         batches = batches_of(partition)

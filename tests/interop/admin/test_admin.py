@@ -146,7 +146,7 @@ def parting(said: Any, expected: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {said!r}, of Kafka {expected!r}"
 
 
-def test_the_simulated_broker_says_what_a_real_one_says(theirs: Outcomes) -> None:
+def test_the_simulated_broker_responds_like_kafka(theirs: Outcomes) -> None:
     with Cluster(Simulation(1), "a", brokers=1, configs=CONFIGS, mirror_version=0, eligible_version=0) as cluster:
         assert "\n".join(differences(talk(SimulatedPeer(cluster)), theirs)) == "\n".join(DIFFERENT)
 
@@ -159,14 +159,14 @@ def test_so_does_the_one_on_a_tcp_port(theirs: Outcomes) -> None:
         assert "\n".join(differences(talk(peer), theirs)) == "\n".join(DIFFERENT)
 
 
-def test_a_real_broker_tells_the_apis_of_the_manual(real: RealPeer) -> None:
+def test_kafka_advertises_the_apis_in_the_manual(real: RealPeer) -> None:
     answer = real.ask(ApiVersionsRequest(client_software_name="c", client_software_version="1"), 4)
     assert isinstance(answer, ApiVersionsResponse)
     told = [(by_key(row.api_key).name, row.min_version, row.max_version) for row in answer.api_keys]
     assert told == [(row.name, row.first, row.last) for row in kafka_apis.ROWS]
 
 
-def test_every_known_difference_is_told_in_the_manual() -> None:
+def test_every_known_difference_is_in_the_manual() -> None:
     pages = [Path(__file__).parents[3] / "docs" / name for name in ("apis.md", "reference/configs.md")]
     text = " ".join(page.read_text("utf-8") for page in pages)
     for words in ("BROKER_LOGGER", "CLIENT_METRICS"):

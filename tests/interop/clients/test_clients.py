@@ -17,7 +17,7 @@ from tests.interop.clients.families import FAMILIES, differences, unknown
 
 @pytest.mark.parametrize("brokers", SIZES)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_client_sees_what_it_sees_of_kafka(
+def test_a_client_has_the_same_results_as_with_kafka(
     family: str, brokers: int, see: Callable[[str, int], Seen], our_clusters: dict[int, TcpCluster]
 ) -> None:
     seen = see(family, brokers)

@@ -73,7 +73,7 @@ def test_a_lost_a_moved_a_doubled_and_a_strange_value_are_seen() -> None:
     assert faults_of(acked, [*whole, {0: b"d"}]) == ["b'd' was not acknowledged"]
 
 
-def test_what_was_acknowledged_outlives_brokers_that_are_killed_under_load() -> None:
+def test_acknowledged_records_survive_brokers_killed_under_load() -> None:
     chance = random.Random(SEED)
     with kmirror.testing.cluster(brokers=3, topics={TOPIC: PARTITIONS}, configs=CONFIGS) as cluster:
         load, reader = Load(cluster.bootstrap_servers, TOPIC, PARTITIONS), Reader(cluster.bootstrap_servers)

@@ -14,7 +14,7 @@ from tests.interop.clients.proxied import BROKERS, CHOSEN, Proxied
 
 @pytest.mark.parametrize("brokers", [BROKERS])
 @pytest.mark.parametrize("family", CHOSEN)
-def test_a_client_sees_through_the_proxy_what_it_sees_of_kafka(
+def test_a_client_has_the_same_results_through_the_proxy(
     family: str,
     brokers: int,
     see: Callable[[str, int], Seen],

@@ -104,7 +104,7 @@ def test_an_error_that_is_final_comes_to_the_application(proxied: Proxied, proxy
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_an_idempotent_producer_writes_once_what_was_cut_off(
+def test_an_idempotent_producer_writes_an_unanswered_batch_once(
     proxied: Proxied, proxy: Proxy, topic: str, applied: bool
 ) -> None:
     hook = proxy.on("Produce", topic=topic, nth=2, every=3, times=3).close(applied=applied)
@@ -113,7 +113,7 @@ def test_an_idempotent_producer_writes_once_what_was_cut_off(
     assert in_log(proxied, topic) == VALUES
 
 
-def test_without_idempotence_what_was_cut_off_stands_twice(proxied: Proxied, proxy: Proxy, topic: str) -> None:
+def test_without_idempotence_an_unanswered_batch_is_written_twice(proxied: Proxied, proxy: Proxy, topic: str) -> None:
     """So the broker did act: the story before is no coincidence."""
     proxy.on("Produce", topic=topic, nth=2, times=1).close(applied=True)
     assert produce(proxy.bootstrap_servers, topic, **{"enable.idempotence": False}) == [None] * 10
@@ -149,7 +149,7 @@ ORDERS: list[Callable[[Proxy, str], Hook]] = [
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=range(len(ORDERS)))
-def test_a_consumer_reads_everything_all_the_same(
+def test_a_consumer_still_reads_everything(
     proxied: Proxied, proxy: Proxy, topic: str, order: Callable[[Proxy, str], Hook]
 ) -> None:
     produce(proxied.direct, topic)

@@ -63,7 +63,7 @@ def causes_of(campaign: ClientCampaign, found: Finding) -> list[str]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[" ".join(line.split("/")[-1].split()[::3]) for line in PROGRAMS])
-def test_what_was_found_is_seen_again(program: str) -> None:
+def test_findings_are_reproduced(program: str) -> None:
     """Each program of docs/findings.md behaves with the stored responses as documented there."""
     cases = {name: found for name, found in FOUND.items() if found.story[0] == program}
     if not all(map(is_of_this_release, cases.values())):

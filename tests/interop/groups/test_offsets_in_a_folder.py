@@ -69,7 +69,7 @@ def found(talk: Talk, *, stable: bool = True) -> dict[tuple[str, int], tuple[int
 
 
 @pytest.mark.parametrize("first", ["kafka", "kmirror"])
-def test_what_is_pending_is_taken_over(first: str, judge: Judge, tmp_path: Path) -> None:
+def test_pending_offsets_are_settled_by_the_other_broker(first: str, judge: Judge, tmp_path: Path) -> None:
     folder, payments = tmp_path / "data", {("payments", 0): (7, 0)}
     open_now = {("orders", 0): (-1, 88), ("orders", 1): (-1, 88), **payments}
     settled = {("orders", 0): (10, 0), ("orders", 1): (10, 0), **payments}

@@ -101,21 +101,21 @@ def test_it_has_nothing_to_complain_of(run: Run) -> None:
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-def test_consumers_get_what_cat_prints(run: Run, isolation: str) -> None:
+def test_consumers_get_the_records_that_cat_prints(run: Run, isolation: str) -> None:
     records = run.records[isolation]
     for tp in run.before.partitions:
         assert records[str(tp)] == read_by_us(run.before.path, tp, isolation), tp
     assert sum(map(len, records.values())) > 3000
 
 
-def test_list_offsets_answers_what_kmirror_finds(run: Run, tmp_path: Path) -> None:
+def test_list_offsets_returns_the_same_as_kmirror(run: Run, tmp_path: Path) -> None:
     folder = copy_of(run.before, tmp_path)
     for tp in run.before.partitions:
         told = run.offsets[str(tp)]
         assert offsets_by_us(run.open(tp, folder), told) == told, tp
 
 
-def test_describe_producers_answers_what_kmirror_finds(run: Run, tmp_path: Path) -> None:
+def test_describe_producers_returns_the_same_as_kmirror(run: Run, tmp_path: Path) -> None:
     folder = copy_of(run.before, tmp_path)
     for tp in run.before.partitions:
         if run.is_clean or not tp.topic.startswith(FAILED_OVER):
@@ -143,7 +143,7 @@ def test_a_broker_that_trusts_our_files_leaves_them_as_they_are(trusted: Run, tm
         assert changed(files(trusted.before.path, tp), kept) == added, tp
 
 
-def test_what_a_broker_builds_anew_is_what_kmirror_builds(recovered: Run, tmp_path: Path) -> None:
+def test_files_rebuilt_by_kafka_equal_those_rebuilt_by_kmirror(recovered: Run, tmp_path: Path) -> None:
     folder = copy_of(recovered.before, tmp_path)
     for tp in recovered.before.partitions:
         log = recovered.open(tp, folder)
@@ -155,7 +155,7 @@ def test_what_a_broker_builds_anew_is_what_kmirror_builds(recovered: Run, tmp_pa
         assert found == [], tp
 
 
-def test_what_is_built_anew_is_what_was_there(recovered: Run, written: Written) -> None:
+def test_rebuilt_files_equal_the_original_ones(recovered: Run, written: Written) -> None:
     """If the log still has all its former records, and was never truncated."""
     for name in sorted(set(CASES) - CHANGED):
         tp = TopicPartition(name, 0)
@@ -164,13 +164,13 @@ def test_what_is_built_anew_is_what_was_there(recovered: Run, written: Written) 
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-def test_cat_prints_what_consumers_get_where_the_broker_went_on(written_to: Run, isolation: str) -> None:
+def test_cat_prints_the_records_of_consumers_after_kafka_wrote_more(written_to: Run, isolation: str) -> None:
     assert written_to.warnings == []
     for tp in written_to.after.partitions:
         assert read_by_us(written_to.after.path, tp, isolation) == written_to.records[isolation][str(tp)], tp
 
 
-def test_kmirror_verifies_and_opens_what_the_broker_went_on_with(written_to: Run, tmp_path: Path) -> None:
+def test_kmirror_verifies_and_opens_logs_continued_by_kafka(written_to: Run, tmp_path: Path) -> None:
     assert_sound(written_to.after.path, "--deep")
     folder = copy_of(written_to.after, tmp_path)
     for tp in written_to.after.partitions:

@@ -75,7 +75,7 @@ def crash(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFacto
     return Crash(live(judge, written.at(before), before.with_name("after")), damaged)
 
 
-def test_a_broker_repairs_what_kmirror_repairs(crash: Crash, tmp_path: Path) -> None:
+def test_kafka_and_kmirror_repair_a_folder_equally(crash: Crash, tmp_path: Path) -> None:
     crashed = crash.run
     shutil.copytree(crashed.before.path, tmp_path / "data")
     folder = LogFolder(tmp_path / "data")

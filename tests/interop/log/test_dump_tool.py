@@ -56,7 +56,7 @@ def test_the_metadata_log(judge: Judge, written: Written) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex", ".snapshot"])
-def test_what_stands_beside_the_logs(judge: Judge, written: Written, suffix: str) -> None:
+def test_other_files_are_dumped_as_by_kafka(judge: Judge, written: Written, suffix: str) -> None:
     paths = files(written, suffix)
     theirs, ours = both(judge, paths)
     assert ours == theirs

@@ -40,7 +40,7 @@ def properties(folders: list[Path]) -> dict[str, str]:
     return {**SMALL, "log.dirs": ",".join(map(str, folders)), "metadata.log.dir": str(folders[1])}
 
 
-def test_what_a_broker_of_kafka_left_in_two_directories_is_served_and_given_back(judge: Judge, tmp_path: Path) -> None:
+def test_two_directories_of_a_kafka_broker_are_served_and_returned(judge: Judge, tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     judge.start_formatted(tmp_path, CLUSTER_ID, **properties(folders))
     judge.ask("create", topic="orders", count=COUNT, configs={})

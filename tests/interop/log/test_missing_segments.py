@@ -82,7 +82,7 @@ def removals(left: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Remov
     return list(remove_each(left, tmp_path_factory.mktemp("work") / "copy"))
 
 
-def test_what_the_broker_left_has_no_fault(left: Path) -> None:
+def test_the_brokers_folder_has_no_faults(left: Path) -> None:
     faults, gaps = verdict(left)
     assert faults == set()
     assert {gap.folder.name for gap in gaps} <= {"compacted-0", "__transaction_state-0"}

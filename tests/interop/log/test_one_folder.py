@@ -133,7 +133,7 @@ def test_a_folder_is_formatted_in_the_bytes_of_kafka_s_own_tool(
     assert theirs is not None and (theirs.cluster_id, theirs.node_id) == (CLUSTER_ID, 1)
 
 
-def test_what_a_broker_of_kafka_left_is_served(left_by_kafka: Path, judge: Judge, tmp_path: Path) -> None:
+def test_a_folder_of_a_kafka_broker_is_served(left_by_kafka: Path, judge: Judge, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     shutil.copytree(left_by_kafka, folder)
     cluster = served(folder)

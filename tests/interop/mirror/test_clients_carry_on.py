@@ -168,7 +168,7 @@ def judge(
     assert {number for number, _ in attempts - set(ledger.committed.items())} <= {in_flight.transaction}
 
 
-def test_what_is_read_twice_passed_over_or_half_a_transaction_is_seen() -> None:
+def test_duplicates_skips_and_half_transactions_are_detected() -> None:
     there = {0: b"a", 1: b"b", 3: b"c", 4: b"d"}
     whole = [(0, b"a"), (1, b"b"), (2, b"lost"), (3, b"lost"), (3, b"c"), (4, b"d")]
     straight, end = sorted(there.items()), len(there) + 5
@@ -184,9 +184,7 @@ def test_what_is_read_twice_passed_over_or_half_a_transaction_is_seen() -> None:
 
 
 @pytest.mark.parametrize("release", ["2.1.1", "3.9.1", "4.3.1"])
-def test_clients_that_nobody_restarts_carry_on(
-    release: str, class_path_of: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_clients_continue_without_a_restart(release: str, class_path_of: Callable[[str], str], tmp_path: Path) -> None:
     class_path = class_path_of("4.3.1")  # For the command that describes the group.
     with ExitStack() as stack:
         kafka = stack.enter_context(RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=1))

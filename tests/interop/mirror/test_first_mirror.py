@@ -106,7 +106,7 @@ def play(shell: Shell, heading: str) -> None:
             assert code == int(reason.endswith(FAILS)), printed
 
 
-def test_a_newcomer_gets_what_the_page_says(tmp_path: Path, class_path_of: Callable[[str], str]) -> None:
+def test_the_commands_of_the_page_have_the_shown_output(tmp_path: Path, class_path_of: Callable[[str], str]) -> None:
     class_path = class_path_of("4.3.1")
     shell = Shell(tmp_path / "shell", class_path)
     ours, again = free_ports(2)

@@ -125,7 +125,7 @@ def test_the_console_consumer_prints_the_same(seen: Seen) -> None:
     assert ours == theirs and len(ours) > 500
 
 
-def test_describe_producers_tells_the_same(seen: Seen) -> None:
+def test_describe_producers_returns_the_same(seen: Seen) -> None:
     theirs, ours = seen.producers
     for partition, rows in theirs.items():
         assert sorted(ours[partition]) == sorted(rows), partition

@@ -84,9 +84,7 @@ def read(servers: str) -> Latest:
 
 @pytest.mark.decision("D46")
 @pytest.mark.decision("D64")
-def test_the_latest_value_of_every_key_is_what_a_consumer_reads(
-    class_path_of: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_a_consumer_reads_the_latest_value_of_every_key(class_path_of: Callable[[str], str], tmp_path: Path) -> None:
     writer = Writer(31)
     with (
         RealCluster("4.3.1", class_path_of("4.3.1"), tmp_path / "kafka", brokers=1) as kafka,

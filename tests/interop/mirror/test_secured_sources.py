@@ -215,7 +215,7 @@ REFUSED = {
 
 @pytest.mark.kip("1279", "Mirror Configuration")
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_is_the_reason_and_goes_on_once_altered(
+def test_mirroring_continues_once_a_refused_config_is_corrected(
     case: str, source: Source, destination: TcpCluster
 ) -> None:
     listener, others, words = REFUSED[case]

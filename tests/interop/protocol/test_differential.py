@@ -66,7 +66,7 @@ def test_a_reader_with_a_fault_is_found(kafka: KafkaReader) -> None:
     assert len(finding.frame) < 100
 
 
-def test_records_in_messages_are_compared_by_what_is_written(kafka: KafkaReader) -> None:
+def test_records_in_messages_are_compared_by_their_encoding(kafka: KafkaReader) -> None:
     produce = by_name("ProduceRequest")
     data = produce.from_json({"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [
         {"name": "t", "partitionData": [{"index": 0, "records": "AAEC"}]}]}, 9).encode(9)  # fmt: skip

@@ -127,7 +127,7 @@ def test_kafka_reads_our_json_and_we_read_its_bytes(ask: Answers) -> None:
         assert type(message).decode(bytes.fromhex(answer["hex"]), version) == message
 
 
-def test_what_one_refuses_the_other_refuses(ask: Answers) -> None:
+def test_kmirror_refuses_the_same_bytes_as_kafka(ask: Answers) -> None:
     draw = random.Random(3)
     questions = []
     for message, version in random_messages(3):

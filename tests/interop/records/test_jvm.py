@@ -228,7 +228,7 @@ def foreign(raw: bytes) -> list[tuple[Compression, bytes]]:
     return found
 
 
-def test_what_other_clients_pack_is_read_as_the_jvm_reads_it_or_refused(tmp_path: Path, kafka_class_path: str) -> None:
+def test_data_of_other_compressors_is_read_as_in_the_jvm_or_refused(tmp_path: Path, kafka_class_path: str) -> None:
     draw = random.Random(4)
     datas = []
     for magic in (0, 1, 2):

@@ -43,7 +43,7 @@ def historian(tmp_path: Path, log_class_path: str, monkeypatch: pytest.MonkeyPat
     jvm.close()
 
 
-def test_whatever_is_done_both_stay_the_same(historian: Historian) -> None:
+def test_both_logs_stay_equal_after_any_step(historian: Historian) -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(SEEDS):
         history = historian.draw(seed, STEPS)

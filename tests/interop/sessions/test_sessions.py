@@ -27,7 +27,7 @@ def server(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.mark.parametrize("name", [row.name for row in MACHINES if row.is_for_kafka])
-def test_a_real_broker_does_only_what_the_model_allows(name: str, server: str) -> None:
+def test_kafka_agrees_with_the_model(name: str, server: str) -> None:
     target, source = open_target("sessions", Wanted(seed=5, machines=(name,), bootstrap_server=server))
     with closing(target):
         campaign = Campaign(target, source, shrinks=False)

@@ -116,7 +116,7 @@ class Reader:
 
 @given(st.lists(STEPS, max_size=8))
 @example([[("assign", TPS[::-1])]])
-def test_the_brokers_know_the_positions_of_what_is_fetched_from_them(rounds: list[list[tuple[object, ...]]]) -> None:
+def test_brokers_know_the_positions_of_partitions_fetched_from_them(rounds: list[list[tuple[object, ...]]]) -> None:
     reader = Reader()
     reader.fetch()
     for steps in rounds:

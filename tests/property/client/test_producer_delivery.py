@@ -40,7 +40,7 @@ HISTORIES = st.lists(st.sampled_from(COMMON) | st.sampled_from(sorted(STEPS)), m
 
 @settings(max_examples=400)
 @given(steps=HISTORIES, epoch=st.sampled_from([0, EPOCH_MAX]), delivery_timeout_ms=st.sampled_from([400, 120_000]))
-def test_what_is_acknowledged_is_in_the_log_once_and_in_order(
+def test_acknowledged_batches_are_in_the_log_once_and_in_order(
     steps: list[str], epoch: int, delivery_timeout_ms: int
 ) -> None:
     site = Site(ProducerConfigs(delivery_timeout_ms=delivery_timeout_ms), epoch=epoch)

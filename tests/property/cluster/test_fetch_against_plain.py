@@ -421,7 +421,7 @@ class Stage:
 @pytest.mark.kip("227", "incremental fetch")
 @settings(max_examples=100)
 @given(ROUNDS)
-def test_a_fetch_that_looks_at_what_moved_answers_as_one_that_looks_at_all(
+def test_an_incremental_fetch_is_answered_like_a_full_one(
     rounds: list[tuple[tuple[str, int, object], list[tuple[str, dict[int, str], bool]]]],
 ) -> None:
     stage = Stage()

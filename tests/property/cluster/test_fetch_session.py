@@ -37,7 +37,7 @@ def over_the_wire(request: FetchRequest, version: int = 17) -> FetchRequest:
 
 @pytest.mark.kip("227", "incremental fetch")
 @given(st.lists(st.tuples(WANTED, st.booleans()), max_size=15))
-def test_the_leader_knows_what_the_fetcher_wants(rounds: list[tuple[dict[TopicPartition, int], bool]]) -> None:
+def test_the_leader_knows_the_fetchers_partitions(rounds: list[tuple[dict[TopicPartition, int], bool]]) -> None:
     """Each round the fetcher wants other partitions or offsets; sometimes the leader loses its sessions."""
     client, server = FetchSession(), FetchSessions(Rng(1), 10)
     names = {topic_id: topic for topic, topic_id in IDS.items()}
@@ -63,7 +63,7 @@ MARKS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.sa
 
 @pytest.mark.kip("227", "incremental fetch")
 @given(st.lists(MARKS, min_size=1, max_size=20))
-def test_what_is_left_out_of_an_answer_was_told_before(answers: list[tuple[int, int, int, int]]) -> None:
+def test_values_left_out_of_a_response_were_sent_before(answers: list[tuple[int, int, int, int]]) -> None:
     session = Session(1, epoch=1, topic_ids=True)
     session.name(("", Uuid.ZERO, 0), FetchPartition())
     cached, told = session.partitions["", Uuid.ZERO, 0], None

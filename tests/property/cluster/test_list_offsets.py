@@ -85,7 +85,7 @@ def plain(log: PartitionLog, timestamp: int, bound: int) -> tuple[int, int]:
     st.tuples(st.integers(0, 40), st.integers(0, 40)),
     st.sampled_from([(-1, IsolationLevel.READ_UNCOMMITTED), (-1, IsolationLevel.READ_COMMITTED), (2, 0)]),
 )
-def test_the_index_finds_what_a_walk_over_all_records_finds(
+def test_the_index_finds_the_same_as_a_scan_of_all_records(
     batches: list[tuple[list[int], str, int]],
     interval: int,
     segment: int,

@@ -159,7 +159,7 @@ def questions(cluster: Cluster) -> list[tuple[MetadataRequest, int]]:
 
 @settings(deadline=None)
 @given(STEPS, st.booleans())
-def test_what_was_kept_is_what_would_be_said_anew(steps: list[tuple[str, int, int]], has_acls: bool) -> None:
+def test_cached_responses_equal_fresh_ones(steps: list[tuple[str, int, int]], has_acls: bool) -> None:
     cluster = Cluster()
     records = cluster.start()
     asked = Told(records, has_acls=has_acls)
@@ -176,7 +176,7 @@ def test_what_was_kept_is_what_would_be_said_anew(steps: list[tuple[str, int, in
             assert told == fresh.answer(request, version, client)
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_has_a_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_answers, "BYTES_MAX", 2000)
     cluster = Cluster()
     asked = Told(cluster.start() + cluster.step("create", 0, 2))

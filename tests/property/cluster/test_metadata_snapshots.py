@@ -318,7 +318,7 @@ def secured(chunks: Sequence[bytes]) -> dict[object, Message]:
 
 
 @given(logs([kind for kind in KINDS if kind.removeprefix("Remove") in SECURED]))
-def test_what_an_image_does_not_hold_stays_as_it_was_written(log: list[tuple[VersionedMessage, ...]]) -> None:
+def test_records_outside_the_image_stay_as_written(log: list[tuple[VersionedMessage, ...]]) -> None:
     batches = encoded(log)
     assert secured([merged(batches).data]) == secured(batches)
 
@@ -339,7 +339,7 @@ def test_a_snapshot_is_framed_as_kafka_frames_it(log: list[tuple[VersionedMessag
 
 
 @given(logs(), st.data())
-def test_the_difference_of_two_images_is_what_the_records_between_have_changed(
+def test_the_difference_of_two_images_equals_the_records_between_them(
     log: list[tuple[VersionedMessage, ...]], data: st.DataObject
 ) -> None:
     batches = encoded(log)

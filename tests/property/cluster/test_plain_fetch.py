@@ -113,7 +113,7 @@ def test_a_plain_fetch_is_answered_as_any_other(
 
 
 @pytest.mark.parametrize("denied", [None, "another"])
-def test_what_is_plain_is_answered_as_such(denied: str | None) -> None:
+def test_plain_fetches_take_the_fast_path(denied: str | None) -> None:
     """Otherwise the property above would compare the general path with itself."""
     broker = filled(denied)
     rows = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(COUNT)]

@@ -335,7 +335,7 @@ HISTORIES: dict[str, list[tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("why", HISTORIES)
-def test_what_is_not_plain_is_done_and_answered_as_any_other(why: str) -> None:
+def test_other_requests_have_the_same_effects_on_both_paths(why: str) -> None:
     """Each of these differences alone: the property above finds most of them only occasionally."""
     has_acls = "ACL" in why
     quick, slow = Stage(True, has_acls), Stage(False, has_acls)
@@ -356,7 +356,7 @@ class NoRights:
 @pytest.mark.parametrize("has_acls", [False, True])
 @pytest.mark.parametrize("version", range(ProduceRequest.MIN_VERSION, ProduceRequest.MAX_VERSION + 1))
 @pytest.mark.parametrize("acks", [1, -1])
-def test_what_is_plain_is_answered_as_such(version: int, acks: int, has_acls: bool) -> None:
+def test_plain_requests_take_the_fast_path(version: int, acks: int, has_acls: bool) -> None:
     """Otherwise the property above would compare the general path with itself."""
     stage, asked = Stage(True, has_acls), list[object]()
     shapes = Shape(version, acks=acks), Shape(version, acks=acks, index=1)
@@ -385,7 +385,7 @@ def test_rights_are_asked_each_time() -> None:
     assert errors == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3
 
 
-def test_a_failure_is_answered_and_told() -> None:
+def test_a_bug_on_the_fast_path_is_answered_and_counted() -> None:
     """Like a failure in a handler."""
     stage = Stage(True)
     take(stage, run(ALL))
@@ -400,13 +400,13 @@ def test_a_failure_is_answered_and_told() -> None:
     assert len(take(stage, run(ALL, 1))) == 1
 
 
-def test_a_link_has_what_is_served_of_produce_for_its_life() -> None:
+def test_the_served_versions_of_produce_are_fixed_for_a_link() -> None:
     """The fast path ignores the served versions: they are the same with any feature."""
     key = key_of(ProduceRequest)
     assert versions_served("broker", mirror=True)[key] == versions_served("broker", mirror=False)[key]
 
 
-def test_what_is_kept_of_a_request_holds_none_of_its_bytes() -> None:
+def test_a_stored_request_does_not_keep_its_buffer() -> None:
     """Otherwise each link would keep the buffer of a large frame, which others could reuse."""
     stage = Stage(True)
     received = [bytearray(ALL.frame(batch(size=5_000, timestamp=stage.lone.now_ms), Uuid.ZERO, 1)) for _ in range(2)]

@@ -111,7 +111,7 @@ def test_they_agree_on_a_log_that_begins_inside_of_transactions(steps: list[Step
 
 
 @given(STEPS, st.data())
-def test_each_part_hides_what_the_whole_does(steps: list[Step], data: st.DataObject) -> None:
+def test_each_part_of_a_log_hides_the_same_records_as_the_whole(steps: list[Step], data: st.DataObject) -> None:
     log = open_log()
     follow(log, *written(steps))
     log.update_high_watermark(log.log_end_offset)

@@ -24,7 +24,7 @@ def row_of(batch: AnyBatch | None) -> tuple[int, int]:
 
 
 @given(ROWS, ROWS)
-def test_both_sides_can_be_told_from_the_steps(left: Rows, right: Rows) -> None:
+def test_both_sides_can_be_restored_from_the_steps(left: Rows, right: Rows) -> None:
     found: list[Step] = list(steps(opened(left), Place(opened(right))))
     assert [row_of(step.expected) for step in found if step.match is not Match.EXTRA] == left
     there = [step.expected if step.match is Match.EQUAL else step.found for step in found]
@@ -32,7 +32,7 @@ def test_both_sides_can_be_told_from_the_steps(left: Rows, right: Rows) -> None:
 
 
 @given(ROWS, ROWS)
-def test_a_comparison_ends_behind_what_both_begin_with(left: Rows, right: Rows) -> None:
+def test_a_comparison_ends_after_the_common_prefix(left: Rows, right: Rows) -> None:
     result = compare(opened(left), opened(right))
     common = next((n for n, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), None)
     assert result.batches == (min(len(left), len(right)) if common is None else common)

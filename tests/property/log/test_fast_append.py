@@ -118,7 +118,7 @@ RUNS = st.lists(
 
 
 @given(RUNS, st.booleans(), st.integers(0, 24))
-def test_what_is_not_staged_of_a_run_leaves_no_trace(
+def test_skipping_batches_of_a_run_does_not_change_the_state(
     run: list[tuple[str, int, int, int]], is_plain: bool, known: int
 ) -> None:
     quick, slow, taken = open_log(), open_log(), open_log()

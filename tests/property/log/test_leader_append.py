@@ -152,7 +152,7 @@ def test_a_plain_batch_is_neither_decoded_nor_scanned(
 
 
 @pytest.mark.parametrize("delta", [-1001, 1001])
-def test_a_timestamp_out_of_range_is_seen_wherever_it_stands(delta: int) -> None:
+def test_a_timestamp_out_of_range_is_detected_at_any_position(delta: int) -> None:
     """The client sets the header's maximum timestamp, and its base timestamp need not be the minimum."""
     log = open_log(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
     for place in (0, 1, 9, 50, 64, 99):
@@ -229,7 +229,7 @@ NOT_TAKEN_AT_ONCE: dict[str, tuple[dict[str, Any], bytes]] = {
 
 
 @pytest.mark.parametrize(("config", "data"), NOT_TAKEN_AT_ONCE.values(), ids=NOT_TAKEN_AT_ONCE)
-def test_what_is_not_plain_is_left_to_the_careful_way(config: dict[str, Any], data: bytes) -> None:
+def test_other_batches_are_left_to_the_careful_path(config: dict[str, Any], data: bytes) -> None:
     log = open_log(**config)
     first = build_batch(records(1), producer_id=7, producer_epoch=0, base_sequence=0)
     log.append_as_leader(first, leader_epoch=0, now_ms=NOW_MS)

@@ -86,7 +86,7 @@ def test_the_settled_offset_is_not_above_the_last_stable_offset() -> None:
 
 
 @pytest.mark.decision("D46")
-def test_a_log_that_begins_anew_knows_nothing_of_transactions_that_were_there() -> None:
+def test_a_log_restarted_from_scratch_forgets_its_transactions() -> None:
     log = with_one_that_began_before()
     log.truncate_fully_and_start_at(2)
     lead(log, idempotent(0, pid=1, txn=True))

@@ -112,7 +112,7 @@ def test_a_copy_in_other_batches_is_equal(rows: Rows, sizes: list[int], codec: C
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.integers(1, 64))
-def test_what_two_buffers_begin_with(one: bytes, other: bytes, together: int) -> None:
+def test_the_common_prefix_of_two_buffers_is_found(one: bytes, other: bytes, together: int) -> None:
     size = min(len(one), len(other))
     expected = next((at for at in range(size) if one[at] != other[at]), None)
     views = memoryview(one), memoryview(other)

@@ -51,7 +51,7 @@ class Source:
 
 
 @given(st.lists(ANSWERS, min_size=1, max_size=3), st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=12))
-def test_an_answer_that_came_before_says_what_it_says_when_it_is_read(
+def test_a_cached_response_equals_its_decoded_form(
     answers: list[list[DescribeConfigsResult]], order: list[tuple[int, bool]]
 ) -> None:
     source, known, came = Source(), KnownAnswers(), dict[int, None]()

@@ -219,7 +219,7 @@ def test_large_frames_that_break_at_their_end_cost_no_more(name: str, version: i
     assert peak(name, version, data) <= 4 * len(data) + CONSTANT
 
 
-def test_a_walk_refuses_what_reading_refuses() -> None:
+def test_skimming_refuses_the_same_as_decoding() -> None:
     for name, version, data in mutated(FRAMES // 5, 23):
         cls = by_name(name)
         try:

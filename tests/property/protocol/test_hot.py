@@ -67,7 +67,7 @@ def test_both_forms_are_equal(name: str, version: int, data: st.DataObject) -> N
 @pytest.mark.parametrize(("name", "version"), PAIRS)
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
-def test_what_the_hot_form_takes_is_what_the_careful_one_takes(name: str, version: int, data: st.DataObject) -> None:
+def test_the_hot_form_decodes_like_the_careful_one(name: str, version: int, data: st.DataObject) -> None:
     message = repeated(data.draw(messages(by_name(name), version)), 2)
     raw = bytearray(message.encode(version))
     for _ in range(data.draw(st.integers(1, 3))):

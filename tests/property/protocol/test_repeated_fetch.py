@@ -50,7 +50,7 @@ def test_a_patched_frame_is_the_encoded_one(data: st.DataObject, version: int, c
 
 
 @given(st.data(), VERSION, CLIENT)
-def test_a_recognised_frame_says_what_decoding_says(data: st.DataObject, version: int, client_id: str) -> None:
+def test_a_recognised_frame_equals_its_decoded_form(data: st.DataObject, version: int, client_id: str) -> None:
     request = data.draw(fetches(version))
     frame = encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id)
     head, body = decode_request(frame)
@@ -87,7 +87,7 @@ def test_a_frame_that_differs_elsewhere_is_not_taken_for_the_same(data: st.DataO
     assert last.again(frame[:-1]) is None
 
 
-def test_a_changed_version_or_client_id_is_encoded_anew() -> None:
+def test_a_changed_version_or_client_id_is_encoded_again() -> None:
     repeated = RepeatedFetch(FetchRequest(session_id=1, session_epoch=2))
     for version, client_id in ((12, "a"), (17, "a"), (17, "b"), (12, "a")):
         frame = repeated.frame(version, correlation_id=3, client_id=client_id)

@@ -51,7 +51,7 @@ def size_of(request: ProduceRequest) -> int:
 
 
 @given(st.data(), VERSION, CLIENT)
-def test_a_recognised_frame_says_what_decoding_says(data: st.DataObject, version: int, client_id: str | None) -> None:
+def test_a_recognised_frame_equals_its_decoded_form(data: st.DataObject, version: int, client_id: str | None) -> None:
     request = data.draw(produces(version))
     last = kept(encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id))
     assert last is not None
@@ -84,7 +84,7 @@ def test_a_frame_that_differs_elsewhere_is_not_taken_for_the_same(data: st.DataO
 
 
 @given(st.data(), VERSION, st.one_of(st.binary(max_size=12), st.integers(5, 9).map(lambda size: b"\x80" * size)))
-def test_any_bytes_in_the_place_of_the_records_are_told_by_decoding_alone(
+def test_records_replaced_by_any_bytes_are_decoded_or_not_recognised(
     data: st.DataObject, version: int, rest: bytes
 ) -> None:
     request = data.draw(produces(version))
@@ -101,7 +101,7 @@ def test_any_bytes_in_the_place_of_the_records_are_told_by_decoding_alone(
 
 
 @pytest.mark.parametrize("version", [8, 9, 13])
-def test_what_does_not_repeat_is_not_kept(version: int) -> None:
+def test_only_plain_requests_are_stored(version: int) -> None:
     def frame_of(*topics: TopicProduceData) -> bytes:
         return encode_request(ProduceRequest(None, -1, 5, list(topics)), version, correlation_id=1, client_id="me")
 
@@ -124,7 +124,7 @@ def test_what_does_not_repeat_is_not_kept(version: int) -> None:
 
 
 @given(VERSION, st.text(min_size=1, max_size=50), INT32, INT64, INT64, INT64)
-def test_an_acknowledgement_is_what_the_codec_writes(
+def test_an_acknowledgement_equals_the_codecs_encoding(
     version: int, name: str, index: int, base_offset: int, append_time: int, log_start: int
 ) -> None:
     row = PartitionProduceResponse(index, 0, base_offset, append_time, log_start)

@@ -27,7 +27,7 @@ LISTS = st.lists(records(), min_size=1, max_size=8)
 
 
 @given(records=LISTS, kept=batch_options())
-def test_a_batch_gives_back_what_was_put_in(records: list[RecordData], kept: dict[str, Any]) -> None:
+def test_records_of_a_batch_survive_a_round_trip(records: list[RecordData], kept: dict[str, Any]) -> None:
     batch = Batch(build_batch(records, **kept))
     batch.verify_crc()
     appended = kept["timestamp_type"] == 1

@@ -20,7 +20,7 @@ def add(builder: BatchBuilder, record: RecordData) -> bool:
 
 
 @given(records=LISTS, kept=batch_options())
-def test_a_builder_gives_what_build_batch_gives(records: list[RecordData], kept: dict[str, Any]) -> None:
+def test_a_builder_gives_the_same_bytes_as_build_batch(records: list[RecordData], kept: dict[str, Any]) -> None:
     builder = BatchBuilder(**kept)
     assert all(add(builder, record) for record in records)
     assert len(builder) == len(records)

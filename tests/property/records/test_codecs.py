@@ -27,7 +27,7 @@ DATA = st.one_of(
 
 @ANY
 @given(data=DATA)
-def test_what_is_packed_comes_out_again(codec: Compression, data: bytes) -> None:
+def test_compressed_data_is_restored(codec: Compression, data: bytes) -> None:
     packed = compress(codec, data)
     assert decompress(codec, packed) == data
     assert decompress(codec, memoryview(bytearray(packed))) == data

@@ -35,7 +35,7 @@ CODECS = st.sampled_from([codec for codec in Compression if codec is not Compres
     base=st.integers(0, 2**62),
     append_time=st.none() | TIMESTAMPS_MS,
 )
-def test_a_set_gives_back_what_was_put_in(
+def test_records_of_a_message_set_survive_a_round_trip(
     records: list[RecordData], magic: int, codec: Compression, base: int, append_time: int | None
 ) -> None:
     data = build_message_set(

@@ -50,7 +50,7 @@ def said(records: list[Record]) -> Outline:
 
 
 @given(payloads())
-def test_what_a_producer_builds_has_an_outline(drawn: tuple[bytes, int]) -> None:
+def test_batches_of_producers_have_an_outline(drawn: tuple[bytes, int]) -> None:
     data, count = drawn
     records = decoded(data, count)
     assert records is not None
@@ -59,7 +59,7 @@ def test_what_a_producer_builds_has_an_outline(drawn: tuple[bytes, int]) -> None
 
 
 @given(payloads(), st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=2), st.integers(-1, 1))
-def test_of_what_is_not_plain_there_is_none(
+def test_a_changed_batch_has_no_outline_or_a_correct_one(
     drawn: tuple[bytes, int], changes: list[tuple[int, int]], more: int
 ) -> None:
     data, count = bytearray(drawn[0]), max(1, drawn[1] + more)

@@ -57,7 +57,7 @@ def smallest(strategy: st.SearchStrategy[Any], condition: Any) -> Any:
 
 
 @given(any_message(release="4.3.1"))
-def test_a_release_speaks_what_its_brokers_offer(drawn: tuple[Message, int]) -> None:
+def test_messages_of_a_release_use_its_brokers_versions(drawn: tuple[Message, int]) -> None:
     message, version = drawn
     assert type(message).decode(message.encode(version), version) == message
     assert version in released_versions(type(message))
@@ -117,7 +117,7 @@ def test_batches_shrink() -> None:
 
 
 @given(SHAPES, st.data())
-def test_a_segment_goes_on_from_batch_to_batch(shape: dict[str, Any], data: st.DataObject) -> None:
+def test_a_segment_continues_from_batch_to_batch(shape: dict[str, Any], data: st.DataObject) -> None:
     drawn = data.draw(segments(**shape))
     end, epoch = shape["base_offset"], 0
     for one in iter_any_batches(drawn, check_crc=True):
