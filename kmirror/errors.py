@@ -22,7 +22,7 @@ bytes raise `ProtocolError`; invalid input from the caller raises `UsageError`; 
     |   +-- LogAppendError              a leader rejects an append
     |   |   +-- RecordsRefused          because of some records of a batch
     |   +-- OffsetOutOfRange            a requested offset is not in the log
-    +-- SaslFailure                     a broker's message violates the SASL mechanism
+    +-- SaslError                       a broker's message violates the SASL mechanism
     +-- SparkFailure                    Spark did not start, could not be reached, or did not finish
     +-- SimulationFailure               a simulated run broke an invariant or did not converge
         +-- NotEqual                    source and destination of the demo differ

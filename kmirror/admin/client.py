@@ -131,7 +131,7 @@ class AsyncAdmin:
                 return reply
             if self._cluster.knows_versions(endpoint) and not self._cluster.supports(endpoint, type(body)):
                 raise self._unanswered(ErrorCode.UNSUPPORTED_VERSION, body)
-            trouble = self._cluster.trouble(endpoint)
+            trouble = self._cluster.connection_error(endpoint)
             if trouble:
                 text = f"no secured connection to {endpoint}: {trouble}"
                 raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text)

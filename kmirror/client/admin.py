@@ -1,7 +1,7 @@
 """The admin client: sends a request to one broker after the other until one of them accepts or rejects it.
 
 It sends the requests that change topics and configs, and those of KIP-1279: every broker forwards them to the
-controller. After an error of `REPEATED` the request is sent again, as by Kafka's admin client.
+controller. After an error of `RETRIED_ERRORS` the request is sent again, as by Kafka's admin client.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-REPEATED = (
+RETRIED_ERRORS = (
     ErrorCode.NOT_CONTROLLER,
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -51,7 +51,7 @@ REPEATED = (
     ErrorCode.THROTTLING_QUOTA_EXCEEDED,
 )
 """Errors with which nothing was done, so that the request is repeated. All others are returned, even retriable ones."""
-ORDERS = (
+FORWARDED_REQUESTS = (
     AddTopicsToMirrorRequest,
     CreateMirrorRequest,
     CreatePartitionsRequest,
@@ -69,11 +69,11 @@ OnAnswer = Callable[[Instant, Message | ErrorCode], None]
 """Gets the response, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT if there is none."""
 
 
-def check_is_order(body: object) -> None:
-    """Raise UsageError unless `body` is one of `ORDERS`."""
-    if not isinstance(body, ORDERS):
-        known = ", ".join(kind.__name__ for kind in ORDERS)
-        raise UsageError(f"not a request that changes the cluster: {shown(body)}; there are {known}")
+def check_is_forwarded(body: object) -> None:
+    """Raise UsageError unless `body` is one of `FORWARDED_REQUESTS`."""
+    if not isinstance(body, FORWARDED_REQUESTS):
+        known = ", ".join(kind.__name__ for kind in FORWARDED_REQUESTS)
+        raise UsageError(f"not a request that changes the cluster: {shown(body)}; use one of {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class AdminConfigs:
 
 
 @dataclass(slots=True)
-class _Order:
+class _PendingRequest:
     body: Message
     until: Instant
     on_answer: OnAnswer
@@ -112,20 +112,20 @@ class Admin:
         self._backoff = Backoff(self._configs.retry_backoff_ms, self._configs.retry_backoff_max_ms)
         timeout_ms = self._configs.request_timeout_ms
         self.cluster = RemoteCluster(name, requester, servers, timeout_ms=timeout_ms, authenticator=authenticator)
-        self._orders: dict[int, _Order] = {}
+        self._pending: dict[int, _PendingRequest] = {}
         self._count = 0
 
     def ask(self, now: Instant, body: Message, on_answer: OnAnswer) -> None:
         """Send `body` until it is answered or `default.api.timeout.ms` is over; call `on_answer` once.
 
         `on_answer` gets UNSUPPORTED_VERSION if a broker does not serve the API: then no other broker is tried. Raises
-        UsageError for a request that is not one of `ORDERS`, or that does not encode.
+        UsageError for a request that is not one of `FORWARDED_REQUESTS`, or that does not encode.
         """
-        check_is_order(body)
+        check_is_forwarded(body)
         body.encode(body.MAX_VERSION)  # An error of the encoding is raised now, instead of a timeout at the end.
         self._count += 1
         until = now + self._configs.default_api_timeout_ms * MILLISECOND
-        self._orders[self._count] = _Order(body, until, on_answer)
+        self._pending[self._count] = _PendingRequest(body, until, on_answer)
         self._send(now, self._count)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
@@ -137,26 +137,26 @@ class Admin:
                 raise AssertionError(f"unknown timer: {key}")
 
     def _send(self, now: Instant, number: int) -> None:
-        order, endpoint = self._orders[number], self.cluster.any_broker()
+        pending, endpoint = self._pending[number], self.cluster.any_broker()
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if reply is not None and error_of(reply) not in REPEATED:
+            if reply is not None and error_of(reply) not in RETRIED_ERRORS:
                 self._end(later, number, reply)
                 return
-            if self.cluster.knows_versions(endpoint) and not self.cluster.supports(endpoint, type(order.body)):
+            if self.cluster.knows_versions(endpoint) and not self.cluster.supports(endpoint, type(pending.body)):
                 self._end(later, number, ErrorCode.UNSUPPORTED_VERSION)
                 return
-            again = later + self._backoff.pause_ms(order.attempts) * MILLISECOND
-            order.attempts += 1
-            if again >= order.until:
+            again = later + self._backoff.pause_ms(pending.attempts) * MILLISECOND
+            pending.attempts += 1
+            if again >= pending.until:
                 self._end(later, number, ErrorCode.REQUEST_TIMED_OUT if reply is None else reply)
             else:
                 self._outbox.set_timer((self.name, number), again)
 
-        self.cluster.send(now, endpoint, "orders", order.body, on_reply)
+        self.cluster.send(now, endpoint, "orders", pending.body, on_reply)
 
     def _end(self, now: Instant, number: int, reply: Message | ErrorCode) -> None:
-        self._orders.pop(number).on_answer(now, reply)
+        self._pending.pop(number).on_answer(now, reply)
 
 
 def error_of(reply: Message) -> ErrorCode:

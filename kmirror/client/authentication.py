@@ -18,7 +18,7 @@ from enum import Enum, auto
 
 from kmirror.client.backoff import Backoff
 from kmirror.client.client_counts import ClientCounts
-from kmirror.client.sasl import Mechanism, SaslFailure
+from kmirror.client.sasl import Mechanism, SaslError
 from kmirror.client.security import Security
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import Chunk, OutboundLink
@@ -64,31 +64,31 @@ class Cause(Enum):
     """The event that moves a link to the next state."""
 
     OPENED = auto()
-    TOLD_VERSIONS = auto()
-    TOOK_MECHANISM = auto()
+    VERSIONS_RECEIVED = auto()
+    MECHANISM_ACCEPTED = auto()
     CHALLENGED = auto()
     ACCEPTED = auto()
-    EXPIRES = auto()
+    SESSION_EXPIRES = auto()
     """The session is about to end when a request is sent."""
-    OVER = auto()
+    LINK_CLOSED = auto()
     """The link was closed, by either side."""
 
 
 TRANSITIONS: Mapping[State, Mapping[Cause, State]] = {
-    State.CLOSED: {Cause.OPENED: State.VERSIONS, Cause.ACCEPTED: State.READY, Cause.OVER: State.CLOSED},
-    State.VERSIONS: {Cause.TOLD_VERSIONS: State.HANDSHAKE, Cause.OVER: State.CLOSED},
-    State.HANDSHAKE: {Cause.TOOK_MECHANISM: State.EXCHANGE, Cause.OVER: State.CLOSED},
-    State.EXCHANGE: {Cause.CHALLENGED: State.EXCHANGE, Cause.ACCEPTED: State.READY, Cause.OVER: State.CLOSED},
-    State.READY: {Cause.EXPIRES: State.HANDSHAKE, Cause.OVER: State.CLOSED},
+    State.CLOSED: {Cause.OPENED: State.VERSIONS, Cause.ACCEPTED: State.READY, Cause.LINK_CLOSED: State.CLOSED},
+    State.VERSIONS: {Cause.VERSIONS_RECEIVED: State.HANDSHAKE, Cause.LINK_CLOSED: State.CLOSED},
+    State.HANDSHAKE: {Cause.MECHANISM_ACCEPTED: State.EXCHANGE, Cause.LINK_CLOSED: State.CLOSED},
+    State.EXCHANGE: {Cause.CHALLENGED: State.EXCHANGE, Cause.ACCEPTED: State.READY, Cause.LINK_CLOSED: State.CLOSED},
+    State.READY: {Cause.SESSION_EXPIRES: State.HANDSHAKE, Cause.LINK_CLOSED: State.CLOSED},
 }
 """Without SASL a link is accepted as soon as it is opened."""
 
 
 @dataclass(slots=True)
-class _Trouble:
+class _Failure:
     why: str
     failures: int = 1
-    not_before: Instant = 0
+    retry_at: Instant = 0
 
 
 @dataclass(slots=True)
@@ -99,37 +99,37 @@ class Authenticator:
     rng: Rng
     """Source of the nonces; a replayed journal draws the same."""
     timeout_ms: int
-    _troubles: dict[Endpoint, _Trouble] = field(default_factory=dict)
+    _failures: dict[Endpoint, _Failure] = field(default_factory=dict)
 
     def nonce(self) -> str:
         """Return a text that is unique to one exchange."""
         return base64.urlsafe_b64encode(self.rng.octets(NONCE_BYTES)).decode()
 
-    def why(self, peer: Endpoint) -> str:
+    def failure_reason(self, peer: Endpoint) -> str:
         """Return why a broker cannot be reached at present, empty if that is not known."""
-        trouble = self._troubles.get(peer)
-        return "" if trouble is None else trouble.why
+        failure = self._failures.get(peer)
+        return "" if failure is None else failure.why
 
-    def not_before(self, peer: Endpoint) -> Instant:
+    def retry_at(self, peer: Endpoint) -> Instant:
         """Return when a broker may be connected to again; 0 or a time in the past means now."""
-        trouble = self._troubles.get(peer)
-        return 0 if trouble is None else trouble.not_before
+        failure = self._failures.get(peer)
+        return 0 if failure is None else failure.retry_at
 
-    def failed(self, now: Instant, peer: Endpoint, why: str) -> None:
+    def record_failure(self, now: Instant, peer: Endpoint, why: str) -> None:
         """Record that a link to a broker could not be secured."""
-        trouble = self._troubles.setdefault(peer, _Trouble(why, failures=0))
-        trouble.why = why
-        if trouble.not_before <= now:  # Else it is one of several links that were opened together.
-            trouble.not_before = now + BACKOFF.pause_ms(trouble.failures) * MILLISECOND
-            trouble.failures += 1
+        failure = self._failures.setdefault(peer, _Failure(why, failures=0))
+        failure.why = why
+        if failure.retry_at <= now:  # Else it is one of several links that were opened together.
+            failure.retry_at = now + BACKOFF.pause_ms(failure.failures) * MILLISECOND
+            failure.failures += 1
 
-    def works(self, peer: Endpoint) -> None:
+    def record_success(self, peer: Endpoint) -> None:
         """Record that a broker has responded to a request on a secured link."""
-        if self._troubles:
-            self._troubles.pop(peer, None)
+        if self._failures:
+            self._failures.pop(peer, None)
 
 
-Ask = Callable[[Instant, OutboundLink, Message, int, Callable[[Instant, Message | None], None], int], None]
+SendAhead = Callable[[Instant, OutboundLink, Message, int, Callable[[Instant, Message | None], None], int], None]
 """(now, link, request, version, on_reply, timeout_ms); sends a request ahead of those that wait."""
 
 
@@ -140,29 +140,29 @@ class SecuredLink:
         self,
         link: OutboundLink,
         authenticator: Authenticator,
-        ask: Ask,
+        send_ahead: SendAhead,
         transmit: Callable[[OutboundLink, tuple[Chunk, ...]], None],
         open_tls: Callable[[OutboundLink, Authenticator], None],
-        hang_up: Callable[[Instant, OutboundLink], None],
+        close_link: Callable[[Instant, OutboundLink], None],
         counts: ClientCounts | None = None,
     ) -> None:
         self.link = link
         self.authenticator = authenticator
         self.state = State.CLOSED
-        self._ask = ask
+        self._send_ahead = send_ahead
         self._transmit = transmit
         self._open_tls = open_tls
-        self._hang_up = hang_up
+        self._close_link = close_link
         self._counts = counts
         self._waiting: list[tuple[Chunk, ...]] = []
-        self._turn = 0
+        self._generation = 0
         """Number of times the link was opened: a response may arrive after it was opened again."""
-        self._has_answered = False
-        self._is_again = False
+        self._has_responded = False
+        self._is_reauthentication = False
         """The broker has authenticated us on this connection, and we authenticate again."""
         self._authenticate_version = 0
-        self._began: Instant = 0
-        self._expires: Instant | None = None
+        self._started_at: Instant = 0
+        self._reauthenticate_at: Instant | None = None
         """When to authenticate again."""
 
     def _move(self, cause: Cause) -> None:
@@ -170,45 +170,45 @@ class SecuredLink:
 
     # -- requests -----------------------------------------------------------------------------
 
-    def put(self, now: Instant, chunks: tuple[Chunk, ...], timeout_us: Duration) -> Instant:
+    def send_encoded(self, now: Instant, chunks: tuple[Chunk, ...], timeout_us: Duration) -> Instant:
         """Send a request as soon as possible; return the time at which it ends if there is no response."""
         if self.state is State.CLOSED:
-            if now < self.authenticator.not_before(self.link.peer):
+            if now < self.authenticator.retry_at(self.link.peer):
                 return now  # It would be rejected again.
             self._open(now)
-        if self.state is State.READY and self._expires is not None and now >= self._expires:
-            self._move(Cause.EXPIRES)
-            self._is_again = True
-            self._shake_hands(now)
+        if self.state is State.READY and self._reauthenticate_at is not None and now >= self._reauthenticate_at:
+            self._move(Cause.SESSION_EXPIRES)
+            self._is_reauthentication = True
+            self._send_handshake(now)
         if self.state is State.READY:
             self._transmit(self.link, chunks)
         else:
             self._waiting.append(chunks)
         return now + timeout_us
 
-    def on_answer(self) -> None:
+    def on_response(self) -> None:
         """Record that the broker responded to a request."""
-        if self.state is State.READY and not self._has_answered:
-            self._has_answered = True
-            self.authenticator.works(self.link.peer)
+        if self.state is State.READY and not self._has_responded:
+            self._has_responded = True
+            self.authenticator.record_success(self.link.peer)
 
     def on_closed(self, now: Instant, why: str) -> None:
         """Record that the link was closed, and the cause if known."""
-        if self.state is not State.CLOSED and not self._has_answered:
+        if self.state is not State.CLOSED and not self._has_responded:
             if self.state is not State.READY:
                 at = f"the link was closed while we authenticated: {why or 'no reason given'}"
                 why = f"{at}; is that port configured for {self.authenticator.security.protocol}?"
             if why:
-                self.authenticator.failed(now, self.link.peer, why)
-        self._move(Cause.OVER)
+                self.authenticator.record_failure(now, self.link.peer, why)
+        self._move(Cause.LINK_CLOSED)
         self._waiting.clear()
 
     # -- steps --------------------------------------------------------------------------------
 
     def _open(self, now: Instant) -> None:
-        self._turn += 1
-        self._has_answered = self._is_again = False
-        self._expires = None
+        self._generation += 1
+        self._has_responded = self._is_reauthentication = False
+        self._reauthenticate_at = None
         security = self.authenticator.security
         if security.tls is not None:
             self._open_tls(self.link, self.authenticator)
@@ -219,93 +219,95 @@ class SecuredLink:
         self._send(now, ApiVersionsRequest(), 0, self._on_versions)
 
     def _send(self, now: Instant, request: Message, version: int, then: Callable[[Instant, Message], None]) -> None:
-        turn = self._turn
+        generation = self._generation
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if turn == self._turn and self.state not in (State.CLOSED, State.READY) and reply is not None:
+            if generation == self._generation and self.state not in (State.CLOSED, State.READY) and reply is not None:
                 then(later, reply)
 
-        self._ask(now, self.link, request, version, on_reply, self.authenticator.timeout_ms)
+        self._send_ahead(now, self.link, request, version, on_reply, self.authenticator.timeout_ms)
 
     def _on_versions(self, now: Instant, reply: Message) -> None:
-        assert isinstance(reply, ApiVersionsResponse), "read as one"
+        assert isinstance(reply, ApiVersionsResponse), "response to the request"
         served = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
         theirs = served.get(key_of(SaslAuthenticateRequest))
         ours = (SaslAuthenticateRequest.MIN_VERSION, SaslAuthenticateRequest.MAX_VERSION)
         version = None if theirs is None else negotiate(ours, theirs)
         if reply.error_code or version is None:
-            self._fail(now, "the broker serves no SaslAuthenticate: it is older than Kafka 1.0, or does not do SASL")
+            self._fail(
+                now, "the broker does not serve SaslAuthenticate: it is older than Kafka 1.0, or does not support SASL"
+            )
             return
         self._authenticate_version = version
-        self._move(Cause.TOLD_VERSIONS)
-        self._shake_hands(now)
+        self._move(Cause.VERSIONS_RECEIVED)
+        self._send_handshake(now)
 
-    def _shake_hands(self, now: Instant) -> None:
+    def _send_handshake(self, now: Instant) -> None:
         credentials = self.authenticator.security.credentials
         assert credentials is not None, "a link without SASL has no session"
-        self._began = now
+        self._started_at = now
         request = SaslHandshakeRequest(mechanism=credentials.mechanism)
         self._send(now, request, HANDSHAKE_VERSION, self._on_handshake)
 
     def _on_handshake(self, now: Instant, reply: Message) -> None:
-        assert isinstance(reply, SaslHandshakeResponse), "read as one"
+        assert isinstance(reply, SaslHandshakeResponse), "response to the request"
         credentials = self.authenticator.security.credentials
-        assert credentials is not None, "we shook hands"
+        assert credentials is not None, "the link uses SASL"
         if reply.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             taken = ", ".join(reply.mechanisms)[:TEXT_MAX]
-            self._refused(now, reply.error_code, f"it supports {taken}, but sasl.mechanism is {credentials.mechanism}")
+            self._on_error(now, reply.error_code, f"it supports {taken}, but sasl.mechanism is {credentials.mechanism}")
         elif reply.error_code == ErrorCode.ILLEGAL_SASL_STATE:
             protocol = self.authenticator.security.protocol
-            self._refused(
+            self._on_error(
                 now, reply.error_code, f"that port does not support SASL, but security.protocol is {protocol}"
             )
         elif reply.error_code:
-            self._refused(now, reply.error_code, "it rejected the handshake")
+            self._on_error(now, reply.error_code, "it rejected the handshake")
         else:
-            self._move(Cause.TOOK_MECHANISM)
+            self._move(Cause.MECHANISM_ACCEPTED)
             mechanism = credentials.begin(self.authenticator.nonce())
-            self._say(now, mechanism, mechanism.first())
+            self._send_token(now, mechanism, mechanism.first())
 
-    def _say(self, now: Instant, mechanism: Mechanism, message: bytes) -> None:
+    def _send_token(self, now: Instant, mechanism: Mechanism, message: bytes) -> None:
         def on_reply(later: Instant, reply: Message) -> None:
-            assert isinstance(reply, SaslAuthenticateResponse), "read as one"
+            assert isinstance(reply, SaslAuthenticateResponse), "response to the request"
             self._on_message(later, mechanism, reply)
 
         self._send(now, SaslAuthenticateRequest(auth_bytes=message), self._authenticate_version, on_reply)
 
     def _on_message(self, now: Instant, mechanism: Mechanism, reply: SaslAuthenticateResponse) -> None:
         if reply.error_code:
-            self._refused(now, reply.error_code, reply.error_message or "no reason given")
+            self._on_error(now, reply.error_code, reply.error_message or "no reason given")
             return
         try:
             answer = mechanism.respond(bytes(reply.auth_bytes))
-        except SaslFailure as error:
+        except SaslError as error:
             self._fail(now, str(error))
             return
         if answer is None:
             self._accept(now, reply.session_lifetime_ms)
         else:
             self._move(Cause.CHALLENGED)
-            self._say(now, mechanism, answer)
+            self._send_token(now, mechanism, answer)
 
     def _accept(self, now: Instant, lifetime_ms: int) -> None:
         self._move(Cause.ACCEPTED)
         if self._counts is not None:
-            self._counts.accepted(now, now - self._began, again=self._is_again)
+            self._counts.record_authentication(now, now - self._started_at, again=self._is_reauthentication)
         lifetime_us = lifetime_ms * REAUTHENTICATED_PERCENT // 100 * MILLISECOND
-        self._expires = self._began + lifetime_us if lifetime_ms > 0 else None
+        self._reauthenticate_at = self._started_at + lifetime_us if lifetime_ms > 0 else None
         waiting, self._waiting = self._waiting, []
         for chunks in waiting:
             self._transmit(self.link, chunks)
 
-    def _refused(self, now: Instant, error_code: int, text: str) -> None:
+    def _on_error(self, now: Instant, error_code: int, text: str) -> None:
         known = error_code in ErrorCode.__members__.values()
         name = ErrorCode(error_code).name if known else f"error {error_code}"
         self._fail(now, f"{name}: {''.join(char for char in text if char.isprintable())[:TEXT_MAX]}")
 
     def _fail(self, now: Instant, why: str) -> None:
         if self._counts is not None:
-            self._counts.was_refused(now, again=self._is_again)
-        self.authenticator.failed(now, self.link.peer, why)
-        self._move(Cause.OVER)
-        self._hang_up(now, self.link)
+            self._counts.record_failure(now, again=self._is_reauthentication)
+        self.authenticator.record_failure(now, self.link.peer, why)
+        self._move(Cause.LINK_CLOSED)
+        self._close_link(now, self.link)

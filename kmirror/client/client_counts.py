@@ -22,28 +22,28 @@ class ClientCounts:
     """Sizes of responses in bytes."""
     authenticated: Sensor = field(default_factory=Sensor)
     """Connections on which the broker authenticated us, by SASL."""
-    refused: Sensor = field(default_factory=Sensor)
+    failed_authentications: Sensor = field(default_factory=Sensor)
     """Connections on which it rejected us."""
     reauthenticated: Sensor = field(default_factory=Sensor)
     """Durations of reauthentications, in milliseconds."""
-    refused_again: Sensor = field(default_factory=Sensor)
+    failed_reauthentications: Sensor = field(default_factory=Sensor)
     """Reauthentications that were rejected."""
 
-    def sent(self, now: Instant, size: int) -> None:
+    def record_request(self, now: Instant, size: int) -> None:
         """Record a request of `size` bytes; as in Kafka the length prefix counts as well."""
         self.requests.record(now, PREFIX_BYTES + size)
 
-    def answered(self, now: Instant, size: int) -> None:
+    def record_response(self, now: Instant, size: int) -> None:
         """Record a response of `size` bytes."""
         self.responses.record(now, PREFIX_BYTES + size)
 
-    def accepted(self, now: Instant, took: Duration, *, again: bool) -> None:
+    def record_authentication(self, now: Instant, took: Duration, *, again: bool) -> None:
         """Record that we were authenticated, for the first time on a connection or again."""
         if again:
             self.reauthenticated.record(now, took // MILLISECOND)
         else:
             self.authenticated.record(now)
 
-    def was_refused(self, now: Instant, *, again: bool) -> None:
+    def record_failure(self, now: Instant, *, again: bool) -> None:
         """Record that we were rejected."""
-        (self.refused_again if again else self.refused).record(now)
+        (self.failed_reauthentications if again else self.failed_authentications).record(now)

@@ -81,7 +81,7 @@ class FetchedRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ReadError:
     """A topic or partition that cannot be read, with an error that is not retriable."""
 
     what: TopicPartition | str
@@ -94,7 +94,7 @@ class Round:
 
     fetched: dict[TopicPartition, FetchedRecords] = field(default_factory=dict)
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
-    refusals: list[Refusal] = field(default_factory=list)
+    errors: list[ReadError] = field(default_factory=list)
 
 
 OnRound = Callable[[Instant, Round], None]
@@ -120,9 +120,9 @@ class Consumer:
     # -- rounds -------------------------------------------------------------------------------
 
     def find(self, now: Instant, topics: Iterable[str], on_round: OnRound) -> None:
-        """Look the topics up, so that `partitions_of` knows them; `refusals` has those that do not exist."""
+        """Look the topics up, so that `partitions_of` knows them; `errors` has those that do not exist."""
         names = list(topics)
-        self._plan.doubt(names)
+        self._plan.mark_stale(names)
         found = Round()
         self._find_leaders(now, names, [], found, lambda later: on_round(later, found))
 
@@ -139,7 +139,7 @@ class Consumer:
         found = Round()
 
         def ask(later: Instant) -> None:
-            self._ask_offsets(later, wanted, spec, found, lambda last: on_round(last, found))
+            self._request_offsets(later, wanted, spec, found, lambda last: on_round(last, found))
 
         self._find_leaders(now, [tp.topic for tp in wanted], wanted, found, ask)
 
@@ -155,14 +155,14 @@ class Consumer:
         wait_ms = self.configs.fetch_max_wait_ms if max_wait_ms is None else max_wait_ms
 
         def begin(later: Instant) -> None:
-            self._ask_offsets(later, plan.lost(), self.configs.auto_offset_reset, found, fetch)
+            self._request_offsets(later, plan.without_position(), self.configs.auto_offset_reset, found, fetch)
 
         def fetch(later: Instant) -> None:
             for tp, offset in found.offsets.items():
                 self.positions.setdefault(tp, Position(offset))
             self._fetch(later, wait_ms, found, lambda last: on_round(last, found))
 
-        plan.is_settled = plan.is_settled or not self._must_look_up(plan.topics, plan.assigned)
+        plan.is_settled = plan.is_settled or not self._needs_lookup(plan.topics, plan.assigned)
         if plan.is_settled:
             begin(now)
         else:
@@ -178,21 +178,21 @@ class Consumer:
         found: Round,
         then: Callable[[Instant], None],
     ) -> None:
-        """Look topics up if their metadata is incomplete, and continue; `found.refusals` gets those that do not exist.
+        """Look topics up if their metadata is incomplete, and continue; `found.errors` gets those that do not exist.
 
         `partitions` are the partitions of the topics that will be requested; a topic may have grown since it was looked
         up.
         """
         names, wanted = list(dict.fromkeys(topics)), list(partitions)
-        if self._must_look_up(names, wanted):
+        if self._needs_lookup(names, wanted):
             self._look_up(now, names, wanted, found, then)
         else:
             then(now)
 
-    def _must_look_up(self, names: Iterable[str], wanted: Iterable[TopicPartition]) -> bool:
+    def _needs_lookup(self, names: Iterable[str], wanted: Iterable[TopicPartition]) -> bool:
         """Return whether a leader of the topics is unknown, or one of the partitions is."""
-        return bool(self._beyond(wanted)) or any(
-            name in self._plan.doubtful or not self._is_led(name) for name in names
+        return bool(self._nonexistent(wanted)) or any(
+            name in self._plan.stale_topics or not self._is_led(name) for name in names
         )
 
     def _look_up(
@@ -205,19 +205,19 @@ class Consumer:
     ) -> None:
         def go_on(later: Instant, answered: bool) -> None:
             for name in names:
-                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing else ErrorCode.NONE
-                error = self.cluster.refused.get(name, error)
-                if name in self.cluster.missing or (error and not error.retriable):
-                    found.refusals.append(Refusal(name, error))
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing_topics else ErrorCode.NONE
+                error = self.cluster.topic_errors.get(name, error)
+                if name in self.cluster.missing_topics or (error and not error.retriable):
+                    found.errors.append(ReadError(name, error))
             if answered:
-                beyond = self._beyond(wanted)
-                found.refusals += (Refusal(tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for tp in beyond)
+                beyond = self._nonexistent(wanted)
+                found.errors += (ReadError(tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for tp in beyond)
             then(later)
 
         self._after_refresh.append(go_on)
         self.cluster.refresh(now, names)
 
-    def _beyond(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    def _nonexistent(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Return the partitions whose topic is known and has no partition of that number."""
         topics = self.cluster.topics
         return [tp for tp in partitions if tp.topic in topics and not 0 <= tp.partition < topics[tp.topic].partitions]
@@ -229,7 +229,7 @@ class Consumer:
     def _on_refreshed(self, now: Instant, changes: Changes | None) -> None:
         answered = changes is not None
         if answered:
-            self._plan.doubtful.clear()
+            self._plan.stale_topics.clear()
         self._plan.look_at_all()
         waiting, self._after_refresh = self._after_refresh, []
         for then in waiting:
@@ -248,12 +248,12 @@ class Consumer:
         assert leader is not None, f"the leader of {tp} was found"
         return leader.epoch
 
-    def _doubt(self, partitions: Iterable[TopicPartition]) -> None:
-        self._plan.doubt(tp.topic for tp in partitions)
+    def _mark_stale(self, partitions: Iterable[TopicPartition]) -> None:
+        self._plan.mark_stale(tp.topic for tp in partitions)
 
     # -- offsets ------------------------------------------------------------------------------
 
-    def _ask_offsets(
+    def _request_offsets(
         self,
         now: Instant,
         partitions: Iterable[TopicPartition],
@@ -268,23 +268,23 @@ class Consumer:
 
             def on_reply(later: Instant, reply: Message | None, led: list[TopicPartition] = led) -> None:
                 if isinstance(reply, ListOffsetsResponse):
-                    self._learn_offsets(reply, found)
+                    self._on_offsets(reply, found)
                 else:
-                    self._doubt(led)
+                    self._mark_stale(led)
                 all_answered(later)
 
             self.cluster.send(now, endpoint, "offsets", request, on_reply)
 
-    def _learn_offsets(self, reply: ListOffsetsResponse, found: Round) -> None:
+    def _on_offsets(self, reply: ListOffsetsResponse, found: Round) -> None:
         for topic in reply.topics:
             for row in topic.partitions:
                 tp, error = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
                 if not error and row.offset >= 0:
                     found.offsets[tp] = row.offset
                 elif not error or error.retriable:
-                    self._doubt([tp])
+                    self._mark_stale([tp])
                 else:
-                    found.refusals.append(Refusal(tp, error))
+                    found.errors.append(ReadError(tp, error))
 
     # -- records ------------------------------------------------------------------------------
 
@@ -295,7 +295,7 @@ class Consumer:
         found: Round,
         then: Callable[[Instant], None],
     ) -> None:
-        endpoints = self._plan.arrange(now)
+        endpoints = self._plan.update_sessions(now)
         all_answered = _after(len(endpoints), now, then)
         for endpoint in endpoints:
             session = self._plan.sessions[endpoint]
@@ -312,12 +312,12 @@ class Consumer:
                 session = self._plan.sessions[endpoint]
                 if not isinstance(reply, FetchResponse) or reply.error_code:
                     session.reset()
-                    self._doubt(session.partitions())
+                    self._mark_stale(session.partitions())
                     for tp in session.partitions() if reply is None else ():
                         self._plan.return_to_leader(tp)
                 else:
                     session.accept(reply)
-                    self._take_all(later, reply, endpoint, found)
+                    self._handle_response(later, reply, endpoint, found)
                 all_answered(later)
 
             # A broker before 2.8 has no topic ids.
@@ -325,14 +325,14 @@ class Consumer:
             timeout_ms = self.configs.request_timeout_ms + max_wait_ms
             self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
 
-    def _take_all(self, now: Instant, reply: FetchResponse, endpoint: Endpoint, found: Round) -> None:
+    def _handle_response(self, now: Instant, reply: FetchResponse, endpoint: Endpoint, found: Round) -> None:
         session = self._plan.sessions[endpoint]
         failed: dict[TopicPartition, None] = {}
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
-                position = self._plan.asked(endpoint, tp)
+                position = self._plan.fetched_position(endpoint, tp)
                 if position is None or self.positions.get(tp) is not position:
                     session.reset()  # The position was moved meanwhile; a new session repeats the dropped response.
                     failed[tp] = None
@@ -341,14 +341,16 @@ class Consumer:
                     failed[tp] = None
                 elif data.preferred_read_replica >= 0:
                     self._plan.prefer(now, tp, data.preferred_read_replica)
-                taken = self._take(tp, position, data)
-                if isinstance(taken, Refusal):
-                    found.refusals.append(taken)
+                taken = self._handle_partition(tp, position, data)
+                if isinstance(taken, ReadError):
+                    found.errors.append(taken)
                 elif taken is not None:
                     found.fetched[tp] = taken
         self._replicas.on_answer(endpoint, failed)
 
-    def _take(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords | Refusal | None:
+    def _handle_partition(
+        self, tp: TopicPartition, position: Position, data: PartitionData
+    ) -> FetchedRecords | ReadError | None:
         """Return the records or the refusal in a broker's response; None if the next round must fetch again."""
         error = code_of(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -356,16 +358,16 @@ class Consumer:
                 del self.positions[tp]
             return None
         if error and not error.retriable:
-            return Refusal(tp, error)
+            return ReadError(tp, error)
         if error:
             if error is not ErrorCode.UNKNOWN_LEADER_EPOCH:  # The replica will learn the epoch soon.
                 self._plan.return_to_leader(tp)
             hint = data.current_leader
             if hint.leader_id >= 0:  # KIP-951
-                if self.cluster.learn_leader(tp, hint.leader_id, hint.leader_epoch):
+                if self.cluster.record_leader(tp, hint.leader_id, hint.leader_epoch):
                     self._plan.look_at_all()
             else:
-                self._doubt([tp])
+                self._mark_stale([tp])
             return None
         if data.diverging_epoch.epoch != NO_EPOCH:
             self.positions[tp] = Position(data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
@@ -373,7 +375,7 @@ class Consumer:
         try:
             return self._read(tp, position, data)
         except CorruptBatch:
-            return Refusal(tp, ErrorCode.CORRUPT_MESSAGE)
+            return ReadError(tp, ErrorCode.CORRUPT_MESSAGE)
 
     def _read(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords:
         after = position

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
-from kmirror.client.fetch_session import Wanted
+from kmirror.client.fetch_session import PartitionFetch
 from kmirror.client.remote_cluster import LeaderHint
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.spec.error_codes import ErrorCode
@@ -16,7 +16,7 @@ class Records(NamedTuple, Generic[P]):
     """The leader has records above the log end, or none; its offsets are in `data`."""
 
     state: P
-    asked: Wanted
+    asked: PartitionFetch
     data: PartitionData
 
 
@@ -24,23 +24,23 @@ class Diverged(NamedTuple, Generic[P]):
     """The leader ends our last epoch at another offset: the log must be cut."""
 
     state: P
-    asked: Wanted
+    asked: PartitionFetch
     data: PartitionData
 
 
-class Shorter(NamedTuple, Generic[P]):
+class LogEndsEarlier(NamedTuple, Generic[P]):
     """The leader's log ends at `offset`, before ours: the log must be cut."""
 
     state: P
-    asked: Wanted
+    asked: PartitionFetch
     offset: int
 
 
-class LaterStart(NamedTuple, Generic[P]):
+class LogStartsLater(NamedTuple, Generic[P]):
     """The leader's log begins at `offset`, after our end: the log must begin there."""
 
     state: P
-    asked: Wanted
+    asked: PartitionFetch
     offset: int
 
 
@@ -48,24 +48,24 @@ class UnknownEpoch(NamedTuple, Generic[P]):
     """Our log end is in the leader's range, so the leader does not know our last epoch."""
 
     state: P
-    asked: Wanted
+    asked: PartitionFetch
 
 
-class Refused(NamedTuple, Generic[P]):
+class PartitionError(NamedTuple, Generic[P]):
     """The leader returned an error; the partition is paused afterwards."""
 
     state: P
     error: ErrorCode
 
 
-class Moved(NamedTuple, Generic[P]):
+class LeaderMoved(NamedTuple, Generic[P]):
     """The broker is not the leader, or no longer, and names another one; the partition is paused."""
 
     state: P
     hint: LeaderHint
 
 
-class Named(NamedTuple, Generic[P]):
+class PartitionConfirmed(NamedTuple, Generic[P]):
     """A response names the partition, or fetches leave it out from now on.
 
     Up to `confirmed_at` of the fetcher, each response since the last one that named it confirmed that it had nothing
@@ -75,7 +75,7 @@ class Named(NamedTuple, Generic[P]):
     state: P
 
 
-class Unheard(NamedTuple):
+class ResponseMissed(NamedTuple):
     """A partition has missed a response of the session, which was dropped.
 
     It is no longer fetched here, or is fetched in another leader epoch; or it was removed and assigned again between
@@ -83,7 +83,7 @@ class Unheard(NamedTuple):
     """
 
 
-class Lost(NamedTuple):
+class FetchFailed(NamedTuple):
     """There was no usable response; the leader is asked again after a pause, unless the owner sets `is_dead`."""
 
 
@@ -94,13 +94,13 @@ class NoOffset(NamedTuple):
 FetchEvent = (
     Records[P]
     | Diverged[P]
-    | Shorter[P]
-    | LaterStart[P]
+    | LogEndsEarlier[P]
+    | LogStartsLater[P]
     | UnknownEpoch[P]
-    | Refused[P]
-    | Moved[P]
-    | Named[P]
-    | Unheard
-    | Lost
+    | PartitionError[P]
+    | LeaderMoved[P]
+    | PartitionConfirmed[P]
+    | ResponseMissed
+    | FetchFailed
     | NoOffset
 )

@@ -8,7 +8,7 @@ A leader whose response has a ThrottleTimeMs is asked again after that time (KIP
 for a quota of its own leaves the fetch until then; the others are still fetched.
 
 Before a fetch only partitions that may have changed are looked at: the loop knows those that are new, answered or
-paused, and the owner calls `changed` if it changed anything else on which `want` depends.
+paused, and the owner calls `changed` if it changed anything else on which `next_fetch` depends.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from kmirror.client.answers_without_news import AnswersWithoutNews
+from kmirror.client.empty_responses import EmptyResponseMatcher
 from kmirror.client.fetch_events import (
     Diverged,
     FetchEvent,
-    LaterStart,
-    Lost,
-    Moved,
-    Named,
+    FetchFailed,
+    LeaderMoved,
+    LogEndsEarlier,
+    LogStartsLater,
     NoOffset,
+    PartitionConfirmed,
+    PartitionError,
     Records,
-    Refused,
-    Shorter,
-    Unheard,
+    ResponseMissed,
     UnknownEpoch,
 )
-from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.fetch_session import FetchSession, PartitionFetch
 from kmirror.client.remote_cluster import LeaderHint, code_of
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -58,9 +58,9 @@ SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
 """The session is gone, not the leader: fetch again at once."""
-MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+LEADER_CHANGED_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 """With these errors a broker names the leader that it knows (KIP-951)."""
-QUIET_MAX_BYTES = 64
+EMPTY_RESPONSE_BYTES_MAX = 64
 """A response without news is not longer, in any version."""
 FETCH = "fetch"
 OFFSETS = "offsets"
@@ -89,7 +89,7 @@ class FetchState(Protocol):
 P = TypeVar("P", bound=FetchState)
 
 
-class Poll(NamedTuple):
+class EmptyFetch(NamedTuple):
     """A fetch that named no partition, how it was sent, and the values it depends on besides the session's epoch."""
 
     fetch: RepeatedFetch
@@ -140,10 +140,12 @@ class Fetcher(Generic[P]):
     """Bytes of records in their responses."""
     configs: Configs | None = None
     """The configs with which the positions were computed."""
-    poll: Poll | None = None
+    empty_fetch: EmptyFetch | None = None
     """The newest fetch that named no partition: it is usually repeated as it is."""
-    without_news: AnswersWithoutNews = field(default_factory=lambda: AnswersWithoutNews(QUIET_MAX_BYTES))
-    session_without_news: int = 0
+    empty_responses: EmptyResponseMatcher = field(
+        default_factory=lambda: EmptyResponseMatcher(EMPTY_RESPONSE_BYTES_MAX)
+    )
+    empty_session_id: int = 0
     """The id of the session of the newest response without news."""
 
     def mark(self, state: P) -> None:
@@ -160,7 +162,7 @@ class Fetcher(Generic[P]):
         return -1 if state is None else state.rank
 
 
-class Owner(Protocol[P]):
+class FetchOwner(Protocol[P]):
     """Decides which partitions are fetched, and applies the responses to the logs."""
 
     def identity(self, fetcher: Fetcher[P]) -> Hashable | None:
@@ -184,7 +186,7 @@ class Owner(Protocol[P]):
         `on_frame` and the result are those of `Requester.send`; without a result every fetch is encoded again.
         """
 
-    def want(self, now: Instant, state: P) -> Wanted | Instant | None:
+    def next_fetch(self, now: Instant, state: P) -> PartitionFetch | Instant | None:
         """Return the next fetch of a partition, a time until which a quota holds it, or None if neither is known yet.
 
         Called for each partition that has changed, before a fetch.
@@ -197,7 +199,7 @@ class Owner(Protocol[P]):
 class FetchLoop(Generic[P]):
     """All fetchers of one owner; their timers begin with `timer`."""
 
-    def __init__(self, owner: Owner[P], outbox: Outbox, configs: Callable[[], Configs], timer: TimerKey) -> None:
+    def __init__(self, owner: FetchOwner[P], outbox: Outbox, configs: Callable[[], Configs], timer: TimerKey) -> None:
         self._owner = owner
         self._outbox = outbox
         self._configs = configs
@@ -239,7 +241,7 @@ class FetchLoop(Generic[P]):
         found = self.find(tp)
         if found is not None:
             self.remove(tp)
-            self._owner.handle(now, found[0], Named(found[1]))
+            self._owner.handle(now, found[0], PartitionConfirmed(found[1]))
 
     def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
         """Return the fetcher of `tp` and its fetch state; None if it is not fetched."""
@@ -247,7 +249,7 @@ class FetchLoop(Generic[P]):
         return None if fetcher is None else (fetcher, fetcher.partitions[tp])
 
     def changed(self, tp: TopicPartition) -> None:
-        """Look at `tp` before the next fetch: something other than a response changed the result of `want`."""
+        """Look at `tp` before the next fetch: something other than a response changed the result of `next_fetch`."""
         fetcher = self._fetcher_of.get(tp)
         if fetcher is not None:
             fetcher.mark(fetcher.partitions[tp])
@@ -275,12 +277,12 @@ class FetchLoop(Generic[P]):
         ranks_before = self._look_at_changed(now, fetcher, configs)
         if session.is_idle:
             return
-        poll, is_poll = fetcher.poll, session.is_quiet
-        if is_poll and poll is not None and poll[2:] == (session.id, configs, identity):
+        empty_fetch, is_empty = fetcher.empty_fetch, session.has_no_changes
+        if is_empty and empty_fetch is not None and empty_fetch[2:] == (session.id, configs, identity):
             fetcher.in_flight = True
             fetcher.asked_at = now
-            poll.fetch.request.session_epoch = session.epoch
-            poll.sent.again(now, poll.fetch)
+            empty_fetch.fetch.request.session_epoch = session.epoch
+            empty_fetch.sent.resend(now, empty_fetch.fetch)
             return
         request = FetchRequest(
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
@@ -291,8 +293,8 @@ class FetchLoop(Generic[P]):
         named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
         session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
         sent = self._send(now, fetcher, request)
-        if is_poll and sent is not None:
-            fetcher.poll = Poll(RepeatedFetch(request), sent, session.id, configs, identity)
+        if is_empty and sent is not None:
+            fetcher.empty_fetch = EmptyFetch(RepeatedFetch(request), sent, session.id, configs, identity)
 
     def _send(self, now: Instant, fetcher: Fetcher[P], request: FetchRequest) -> Sent | None:
         fetcher.in_flight = True
@@ -304,13 +306,13 @@ class FetchLoop(Generic[P]):
                 self._on_reply(later, fetcher, reply)
 
         def on_frame(later: Instant, frame: Chunk) -> bool:
-            return self._is_quiet(later, fetcher, frame)
+            return self._repeat_if_empty(later, fetcher, frame)
 
         return self._owner.send(now, fetcher, FETCH, request, on_reply, on_frame=on_frame)
 
-    def _is_quiet(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
+    def _repeat_if_empty(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
         """Return whether a response equals the last one, which had no news; then the next fetch has been sent."""
-        if not fetcher.without_news.has(frame) or self._fetchers.get(fetcher.key) is not fetcher:
+        if not fetcher.empty_responses.matches(frame) or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False
         fetcher.answered_at = now
@@ -319,7 +321,7 @@ class FetchLoop(Generic[P]):
         if now >= requests.next_tick:
             requests.tick(now)
         requests.count += 1  # As `mark` does, without a call: idle clusters do nothing else.
-        fetcher.session.go_on(fetcher.session_without_news)
+        fetcher.session.advance_epoch(fetcher.empty_session_id)
         self._fetch(now, fetcher)
         return True
 
@@ -335,14 +337,14 @@ class FetchLoop(Generic[P]):
         if not fetcher.changed:
             return ranks_before
         for tp in sorted(fetcher.changed, key=fetcher.rank):
-            # If `want` raises for one partition, the next fetch still includes the others.
+            # If `next_fetch` raises for one partition, the next fetch still includes the others.
             if tp in fetcher.partitions and fetcher.is_renewed(fetcher.partitions[tp]):
-                self._owner.handle(now, fetcher, Unheard())
+                self._owner.handle(now, fetcher, ResponseMissed())
             ranks_before[tp] = fetcher.changed.pop(tp)
-            wanted = self._wanted(now, fetcher, tp)
+            wanted = self._next_fetch(now, fetcher, tp)
             if wanted is None and tp in fetcher.partitions:
-                self._owner.handle(now, fetcher, Named(fetcher.partitions[tp]))
-            fetcher.session.want(tp, wanted)
+                self._owner.handle(now, fetcher, PartitionConfirmed(fetcher.partitions[tp]))
+            fetcher.session.set_fetch(tp, wanted)
         return ranks_before
 
     def _end_pauses(self, now: Instant, fetcher: Fetcher[P]) -> None:
@@ -361,11 +363,11 @@ class FetchLoop(Generic[P]):
         fetcher.wakes_at = at
         self._outbox.set_timer((*self._timer, *fetcher.key), at)
 
-    def _wanted(self, now: Instant, fetcher: Fetcher[P], tp: TopicPartition) -> Wanted | None:
+    def _next_fetch(self, now: Instant, fetcher: Fetcher[P], tp: TopicPartition) -> PartitionFetch | None:
         state = fetcher.partitions.get(tp)
         if state is None or state.resolving or state.paused_until > now:
             return None
-        wanted = self._owner.want(now, state)
+        wanted = self._owner.next_fetch(now, state)
         if isinstance(wanted, int):
             self._look_at(fetcher, tp, wanted)
             return None
@@ -379,7 +381,7 @@ class FetchLoop(Generic[P]):
                 self._fetch(now, fetcher)
             else:
                 fetcher.is_dead = False
-                self._owner.handle(now, fetcher, Lost())
+                self._owner.handle(now, fetcher, FetchFailed())
                 if not fetcher.is_dead:
                     self._wake(fetcher, now + self._backoff())
             return
@@ -390,31 +392,33 @@ class FetchLoop(Generic[P]):
             fetcher.throttled_ms += reply.throttle_time_ms
         session.accept(reply)
         if reply.session_id and not reply.responses and not reply.throttle_time_ms:
-            fetcher.without_news.add_newest()
-            fetcher.session_without_news = reply.session_id
+            fetcher.empty_responses.record_newest()
+            fetcher.empty_session_id = reply.session_id
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
                 state, asked = fetcher.partitions.get(tp), session.wanted(tp)
                 if state is not None:
-                    self._owner.handle(now, fetcher, Named(state))
+                    self._owner.handle(now, fetcher, PartitionConfirmed(state))
                 if state is None or asked is None or fetcher.is_renewed(state) or not _is_of(asked, state):
-                    self._owner.handle(now, fetcher, Unheard())
+                    self._owner.handle(now, fetcher, ResponseMissed())
                 else:
                     fetcher.mark(state)
                     self._on_partition(now, fetcher, state, asked, data)
-                    if data.error_code in MOVED and data.current_leader.leader_id >= 0:
-                        self._owner.handle(now, fetcher, Moved(state, _hint_in(reply, data)))
+                    if data.error_code in LEADER_CHANGED_ERRORS and data.current_leader.leader_id >= 0:
+                        self._owner.handle(now, fetcher, LeaderMoved(state, _hint_in(reply, data)))
         if not reply.throttle_time_ms:  # A response that a quota withholds is empty, even if something has changed.
             fetcher.confirmed_at = asked_at
         self._fetch(now, fetcher)
 
-    def _on_partition(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, data: PartitionData) -> None:
+    def _on_partition(
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: PartitionFetch, data: PartitionData
+    ) -> None:
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._resolve_range(now, fetcher, state, asked, OffsetSpec.LATEST)
         elif data.error_code:
-            self.refused(now, fetcher, state, code_of(data.error_code))
+            self.report_error(now, fetcher, state, code_of(data.error_code))
         elif data.diverging_epoch.epoch != -1:
             self._owner.handle(now, fetcher, Diverged(state, asked, data))
         else:
@@ -424,9 +428,9 @@ class FetchLoop(Generic[P]):
 
     # -- pauses -------------------------------------------------------------------------------
 
-    def refused(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
+    def report_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
         """Report an error of a partition to the owner, and pause the partition."""
-        self._owner.handle(now, fetcher, Refused(state, error))
+        self._owner.handle(now, fetcher, PartitionError(state, error))
         self.pause(now, fetcher, state)
 
     def pause(self, now: Instant, fetcher: Fetcher[P], state: P) -> None:
@@ -446,7 +450,9 @@ class FetchLoop(Generic[P]):
 
     # -- out of range -------------------------------------------------------------------------
 
-    def _resolve_range(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, which: OffsetSpec) -> None:
+    def _resolve_range(
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: PartitionFetch, which: OffsetSpec
+    ) -> None:
         """Request the leader's log end (or start), and continue from there."""
         if self._owner.identity(fetcher) is None:
             return
@@ -473,19 +479,19 @@ class FetchLoop(Generic[P]):
         self._owner.send(now, fetcher, OFFSETS, request, on_reply)
 
     def _on_range(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, which: OffsetSpec, offset: int
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: PartitionFetch, which: OffsetSpec, offset: int
     ) -> None:
         if which is OffsetSpec.LATEST and offset < asked.fetch_offset:
-            self._owner.handle(now, fetcher, Shorter(state, asked, offset))
+            self._owner.handle(now, fetcher, LogEndsEarlier(state, asked, offset))
         elif which is OffsetSpec.LATEST:
             self._resolve_range(now, fetcher, state, asked, OffsetSpec.EARLIEST)
         elif offset > asked.fetch_offset:
-            self._owner.handle(now, fetcher, LaterStart(state, asked, offset))
+            self._owner.handle(now, fetcher, LogStartsLater(state, asked, offset))
         else:
             self._owner.handle(now, fetcher, UnknownEpoch(state, asked))
 
 
-def _is_of(asked: Wanted, state: FetchState) -> bool:
+def _is_of(asked: PartitionFetch, state: FetchState) -> bool:
     """Return whether a request was for the topic and the leader epoch in which the partition is fetched now."""
     return (asked.topic_id, asked.current_leader_epoch) == (state.source_topic_id, state.source_epoch)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, FetchSession, Wanted
+from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, FetchSession, PartitionFetch
 from kmirror.client.positions import Position, Positions
 from kmirror.client.read_replicas import ReadReplicas
 from kmirror.client.remote_cluster import RemoteCluster
@@ -28,12 +28,12 @@ class FetchPlan:
         self.assigned: Sequence[TopicPartition] = ()
         self.topics: Sequence[str] = ()
         """The topics of the assigned partitions."""
-        self.doubtful: dict[str, None] = {}
+        self.stale_topics: dict[str, None] = {}
         """Topics whose leaders must be looked up again; none of them is fetched until then."""
         self.is_settled = False
         """Whether every leader is known, and no assigned partition is beyond its topic's end."""
         self._rank: dict[TopicPartition, int] = {}
-        self._lost: dict[TopicPartition, None] = {}
+        self._without_position: dict[TopicPartition, None] = {}
         self._stale: dict[TopicPartition, None] = {}
         """Partitions to look at before the next fetch."""
         self._placed: dict[TopicPartition, tuple[Endpoint, Position]] = {}
@@ -49,12 +49,12 @@ class FetchPlan:
         self.assigned = wanted
         self.topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._rank = {tp: rank for rank, tp in enumerate(wanted)}
-        self._lost = {tp: None for tp in wanted if tp not in self.positions}
+        self._without_position = {tp: None for tp in wanted if tp not in self.positions}
         self.look_at_all()
 
-    def doubt(self, topics: Iterable[str]) -> None:
+    def mark_stale(self, topics: Iterable[str]) -> None:
         """Fetch none of these topics before their leaders are looked up again."""
-        self.doubtful.update(dict.fromkeys(topics))
+        self.stale_topics.update(dict.fromkeys(topics))
         self.look_at_all()
 
     def look_at_all(self) -> None:
@@ -66,14 +66,14 @@ class FetchPlan:
 
     def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
         """Return the endpoint of the leader of `tp`, or None if that is not known, or doubted."""
-        return None if tp.topic in self.doubtful else self._cluster.leader_endpoint(tp)
+        return None if tp.topic in self.stale_topics else self._cluster.leader_endpoint(tp)
 
     def prefer(self, now: Instant, tp: TopicPartition, broker_id: int) -> None:
         """Fetch `tp` from the replica that its leader prefers; look the topic up first if the broker is not known."""
         if self._replicas.prefer(now, tp, broker_id):
             self._stale[tp] = None
         else:
-            self.doubt([tp.topic])
+            self.mark_stale([tp.topic])
 
     def return_to_leader(self, tp: TopicPartition) -> bool:
         """Fetch `tp` from its leader; return whether it was fetched from another replica."""
@@ -82,12 +82,12 @@ class FetchPlan:
             self._stale[tp] = None
         return was_elsewhere
 
-    def lost(self) -> list[TopicPartition]:
+    def without_position(self) -> list[TopicPartition]:
         """Return the assigned partitions that have no position."""
         self._take_moved()
-        return sorted(self._lost, key=self._rank.__getitem__)
+        return sorted(self._without_position, key=self._rank.__getitem__)
 
-    def arrange(self, now: Instant) -> list[Endpoint]:
+    def update_sessions(self, now: Instant) -> list[Endpoint]:
         """Update the sessions with positions and replicas; return the endpoints to fetch from."""
         self._take_moved()
         for tp in self._replicas.expired(now):
@@ -108,9 +108,9 @@ class FetchPlan:
             if tp in self._rank:
                 self._stale[tp] = None
                 if tp in self.positions:
-                    self._lost.pop(tp, None)
+                    self._without_position.pop(tp, None)
                 else:
-                    self._lost[tp] = None
+                    self._without_position[tp] = None
 
     def _place(self, tp: TopicPartition) -> None:
         position = self.positions.get(tp) if tp in self._rank else None
@@ -119,26 +119,26 @@ class FetchPlan:
         self._replicas.forget(tp)
         before = self._placed.pop(tp, None)
         if before is not None and before[0] != endpoint:
-            self.sessions[before[0]].want(tp, None)
+            self.sessions[before[0]].set_fetch(tp, None)
         if (None if before is None else before[0]) != endpoint:
             self._endpoints = None
         if position is not None and endpoint is not None:
             self._placed[tp] = endpoint, position
             if endpoint == leader:
-                self._replicas.validate(tp, position, endpoint)
+                self._replicas.request_validation(tp, position, endpoint)
             if endpoint != leader or not self._may_diverge(endpoint):
                 position = Position(position.offset)  # A follower that is behind would respond with a divergence.
-            self.sessions.setdefault(endpoint, FetchSession()).want(tp, self._wanted(tp, position))
+            self.sessions.setdefault(endpoint, FetchSession()).set_fetch(tp, self._wanted(tp, position))
 
     def _may_diverge(self, endpoint: Endpoint) -> bool:
         """Return whether a broker accepts the epoch of a position; one before 2.7 does not (KIP-595)."""
         version = self._cluster.version(endpoint, FetchRequest)
         return version is None or version >= FETCH_WITH_DIVERGENCE
 
-    def _wanted(self, tp: TopicPartition, position: Position) -> Wanted:
+    def _wanted(self, tp: TopicPartition, position: Position) -> PartitionFetch:
         leader = self._cluster.leader(tp)
         assert leader is not None, f"the leader of {tp} was found"
-        return Wanted(
+        return PartitionFetch(
             topic_id=self._cluster.topics[tp.topic].topic_id,
             current_leader_epoch=leader.epoch,
             fetch_offset=position.offset,
@@ -153,7 +153,7 @@ class FetchPlan:
         changed = sorted(session.changed(), key=self._rank_of)
         session.fill(request, sorted(session.partitions(), key=self._rank_of) if session.is_new else changed, changed)
 
-    def asked(self, endpoint: Endpoint, tp: TopicPartition) -> Position | None:
+    def fetched_position(self, endpoint: Endpoint, tp: TopicPartition) -> Position | None:
         """Return the position in the fetch to the broker at `endpoint`, None if there was none."""
         placed = self._placed.get(tp)
         return None if placed is None or placed[0] != endpoint else placed[1]

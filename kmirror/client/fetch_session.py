@@ -1,6 +1,6 @@
 """The fetcher's half of an incremental fetch session (KIP-227), as Kafka's FetchSessionHandler.
 
-The fetcher calls `want` for each partition whose fetch may have changed, and for no other. So the cost of a fetch
+The fetcher calls `set_fetch` for each partition whose fetch may have changed, and for no other. So the cost of a fetch
 depends on the changes since the one before; only the first one of a session names everything.
 """
 
@@ -17,11 +17,11 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 FULL = 0
 FETCH_WITH_DIVERGENCE = 12
 """First version with LastFetchedEpoch in the request and DivergingEpoch in the response (KIP-595)."""
-UNTOLD = 0x7FFFFFFFFFFFFFFF
+NO_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
 """A consumer sends no high watermark."""
 
 
-class Wanted(NamedTuple):
+class PartitionFetch(NamedTuple):
     """The fetch of one partition; the fields are those of a fetch request."""
 
     topic_id: Uuid
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
     last_fetched_epoch: int
     partition_max_bytes: int
     log_start_offset: int = -1
-    high_watermark: int = UNTOLD
+    high_watermark: int = NO_HIGH_WATERMARK
     mirror_leader_epoch: int = -1
 
     def row(self, partition: int) -> FetchPartition:
@@ -56,8 +56,8 @@ class FetchSession:
         """The session's id at the leader, 0 if there is none."""
         self.epoch = FULL
         """The session epoch of the next request."""
-        self._wanted: dict[TopicPartition, Wanted] = {}
-        self._told: dict[TopicPartition, Wanted | None] = {}
+        self._wanted: dict[TopicPartition, PartitionFetch] = {}
+        self._last_sent: dict[TopicPartition, PartitionFetch | None] = {}
         """The last fetch that the leader knows of each partition that changed since; None if it does not know the
         partition."""
         self._names: dict[Uuid, str] = {}
@@ -72,12 +72,12 @@ class FetchSession:
     @property
     def is_idle(self) -> bool:
         """Whether no partition is wanted, and the leader has none to forget either."""
-        return not self._wanted and (self.is_new or not any(self._told.values()))
+        return not self._wanted and (self.is_new or not any(self._last_sent.values()))
 
     @property
-    def is_quiet(self) -> bool:
+    def has_no_changes(self) -> bool:
         """Whether the leader knows all changes, so that the next request names no partition."""
-        return self.epoch != FULL and not self._told
+        return self.epoch != FULL and not self._last_sent
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that are wanted."""
@@ -85,14 +85,14 @@ class FetchSession:
 
     def changed(self) -> list[TopicPartition]:
         """Return the partitions whose fetch may differ from the one that the leader knows."""
-        return list(self._told)
+        return list(self._last_sent)
 
     @property
     def names_topics(self) -> bool:
         """Whether a wanted topic has no id, so that requests must use topic names."""
         return Uuid.ZERO in self._counts
 
-    def wanted(self, tp: TopicPartition) -> Wanted | None:
+    def wanted(self, tp: TopicPartition) -> PartitionFetch | None:
         """Return the fetch of `tp`, or None if it is left out."""
         return self._wanted.get(tp)
 
@@ -100,12 +100,12 @@ class FetchSession:
         """Return the name of a wanted topic; empty if there is none with this id, or no id."""
         return "" if topic_id == Uuid.ZERO else self._names.get(topic_id, "")
 
-    def want(self, tp: TopicPartition, wanted: Wanted | None) -> None:
+    def set_fetch(self, tp: TopicPartition, wanted: PartitionFetch | None) -> None:
         """Set the fetch of `tp`; None leaves it out."""
         before = self._wanted.get(tp)
         if before == wanted:
             return
-        self._told.setdefault(tp, before)
+        self._last_sent.setdefault(tp, before)
         if before is not None:
             self._release(before.topic_id)
             if wanted is not None and wanted.topic_id != before.topic_id:
@@ -137,14 +137,14 @@ class FetchSession:
         request.session_id, request.session_epoch = self.id, self.epoch
         if self.epoch != FULL:
             request.forgotten_topics_data = [
-                ForgottenTopic(topic=tp.topic, topic_id=told.topic_id, partitions=[tp.partition])
+                ForgottenTopic(topic=tp.topic, topic_id=last.topic_id, partitions=[tp.partition])
                 for tp in forgotten
-                if (told := self._told.get(tp)) is not None and tp not in self._wanted
+                if (last := self._last_sent.get(tp)) is not None and tp not in self._wanted
             ]
         topics: dict[tuple[str, Uuid], FetchTopic] = {}
         for tp in partitions:
             wanted = self._wanted.get(tp)
-            if wanted is None or (self.epoch != FULL and self._told.get(tp, wanted) == wanted):
+            if wanted is None or (self.epoch != FULL and self._last_sent.get(tp, wanted) == wanted):
                 continue
             key = tp.topic, wanted.topic_id
             topic = topics.get(key)
@@ -152,7 +152,7 @@ class FetchSession:
                 topic = topics[key] = FetchTopic(topic=tp.topic, topic_id=wanted.topic_id)
             topic.partitions.append(wanted.row(tp.partition))
         request.topics = list(topics.values())
-        self._told.clear()
+        self._last_sent.clear()
 
     def accept(self, reply: FetchResponse) -> None:
         """Accept a response without an error: go to the next epoch, or start over if the leader keeps no session."""
@@ -160,9 +160,9 @@ class FetchSession:
             self.id = 0
             self.reset()
             return
-        self.go_on(reply.session_id)
+        self.advance_epoch(reply.session_id)
 
-    def go_on(self, session_id: int) -> None:
+    def advance_epoch(self, session_id: int) -> None:
         """Go to the next epoch, after a response in the session `session_id`."""
         self.id = session_id
         self.epoch = self.epoch % 0x7FFFFFFF + 1

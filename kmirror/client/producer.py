@@ -39,10 +39,10 @@ from kmirror.spec.wire_values import Acks
 EPOCH_MAX = 0x7FFF
 SEQUENCES = 1 << 31
 """The sequence number wraps around to 0."""
-TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+ACKNOWLEDGED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 LOST_SEQUENCE = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 """The leader expects another number; a batch with this error is not in its log."""
-PASSED = "a later batch of the partition was acknowledged"
+OVERTAKEN = "a later batch of the partition was acknowledged"
 """Error message of a batch that could still be written: Kafka's client writes it, and so changes the order."""
 
 
@@ -110,14 +110,14 @@ class _Partition:
     """Number of batches that the application has sent."""
     identity: _Identity = NO_IDENTITY
     next_sequence: int = 0
-    taken: int = -1
+    last_acknowledged: int = -1
     """The highest position of an acknowledged batch."""
     leader: Endpoint | None = None
     """The broker that has the batches in flight."""
-    restarts: bool = False
+    needs_restart: bool = False
     """Sequence numbers begin at 0 again, in a new epoch, once no batch can have been written under its old number."""
     paused_until: Instant = 0
-    doubtful: bool = False
+    is_leader_stale: bool = False
     """The leader must be looked up again before anything is sent."""
 
 
@@ -186,7 +186,7 @@ class Producer:
         if self.is_idempotent and self.transactions.producer_id < 0:
             raise UsageError("an idempotent producer needs an id before it sends")
         if self.configs.transactional_id is not None and self.transactions.state is not State.IN_TRANSACTION:
-            raise UsageError(f"no transaction takes a batch: the producer is {self.transactions.state.name}")
+            raise UsageError(f"no transaction is open: the producer is {self.transactions.state.name}")
         if self.is_idempotent and self.transactions.state is State.FATAL_ERROR:
             raise UsageError(
                 f"the producer has failed for good ({self.transactions.error.name}): create a new producer"
@@ -195,7 +195,7 @@ class Producer:
         partition = self._partitions.setdefault(tp, _Partition())
         partition.waiting.append(_Batch(tp, partition.sent, records, on_delivery, to_ms(now), until))
         partition.sent += 1
-        if self.configs.transactional_id is None or tp in self.transactions.added:
+        if self.configs.transactional_id is None or tp in self.transactions.added_partitions:
             self._send_all(now)
             return
 
@@ -295,7 +295,7 @@ class Producer:
                 continue  # The former leader must respond before the next one gets later batches.
             elif self._requests.get(endpoint, 0) < self.configs.max_in_flight_requests_per_connection:
                 partition.leader = endpoint
-                by_leader.setdefault(endpoint, []).append(self._take(partition))
+                by_leader.setdefault(endpoint, []).append(self._take_batch(partition))
         for endpoint, batches in by_leader.items():
             self._send(now, endpoint, batches)
         return bool(by_leader)
@@ -303,13 +303,17 @@ class Producer:
     def _may_send(self, now: Instant, tp: TopicPartition, partition: _Partition) -> bool:
         if not partition.waiting or partition.paused_until > now:
             return False
-        if self.configs.transactional_id is not None and tp not in self.transactions.added:
+        if self.configs.transactional_id is not None and tp not in self.transactions.added_partitions:
             return False
         if not partition.in_flight:
-            return not partition.restarts or self._next(partition).sequence >= 0 or partition.identity != self._identity
+            return (
+                not partition.needs_restart
+                or self._peek_batch(partition).sequence >= 0
+                or partition.identity != self._identity
+            )
         # A retry must be answered before anything else is sent, and so must all batches of one epoch before the next
         # begins. Without sequence numbers there is one batch in flight.
-        is_retry = partition.waiting[0].attempts > 0 or partition.restarts
+        is_retry = partition.waiting[0].attempts > 0 or partition.needs_restart
         return self.is_idempotent and not is_retry and partition.identity == self._identity
 
     @property
@@ -317,20 +321,20 @@ class Producer:
         """The producer id and epoch of batches that get their number now."""
         return _Identity(self.transactions.producer_id, self.transactions.epoch)
 
-    def _next(self, partition: _Partition) -> _Batch:
+    def _peek_batch(self, partition: _Partition) -> _Batch:
         """Return the waiting batch to send next: before a restart, first those that may have been written."""
-        if partition.restarts:
+        if partition.needs_restart:
             return next((batch for batch in partition.waiting if batch.sequence >= 0), partition.waiting[0])
         return partition.waiting[0]
 
-    def _take(self, partition: _Partition) -> _Batch:
+    def _take_batch(self, partition: _Partition) -> _Batch:
         """Return the next batch with its sequence number; it counts as in flight."""
-        batch = self._next(partition)
+        batch = self._peek_batch(partition)
         partition.waiting.remove(batch)
         if self.is_idempotent and batch.sequence < 0:
             if partition.identity != self._identity:
                 assert not partition.in_flight, f"{batch.tp}: batches of {partition.identity} are in flight"
-                partition.identity, partition.next_sequence, partition.restarts = self._identity, 0, False
+                partition.identity, partition.next_sequence, partition.needs_restart = self._identity, 0, False
             batch.identity, batch.sequence = partition.identity, partition.next_sequence
             partition.next_sequence = (batch.sequence + len(batch.records)) % SEQUENCES
         partition.in_flight.append(batch)
@@ -351,7 +355,7 @@ class Producer:
             topic_data=list(topics.values()),
         )
         version_max = None
-        if self.is_idempotent and not self.transactions.raises_epochs:
+        if self.is_idempotent and not self.transactions.bumps_epoch:
             version_max = TRANSACTIONS_V1_LAST[request.NAME]
         elif any(topic.topic_id == Uuid.ZERO for topic in topics.values()):
             version_max = NAMED_TOPICS_LAST[request.NAME]
@@ -368,7 +372,7 @@ class Producer:
             for batch in batches:
                 # Not all at once: the callback of one batch may send, and must find the others still in flight.
                 self._partitions[batch.tp].in_flight.remove(batch)
-                self._on_row(later, batch, rows.get(batch.tp))
+                self._on_result(later, batch, rows.get(batch.tp))
             self._send_all(later)
 
         self.cluster.send(now, endpoint, "produce", request, on_reply, version_max=version_max)
@@ -386,17 +390,17 @@ class Producer:
 
     # -- responses ----------------------------------------------------------------------------
 
-    def _on_row(self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None) -> None:
+    def _on_result(self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None) -> None:
         partition = self._partitions[batch.tp]
         error = ErrorCode.NETWORK_EXCEPTION if row is None else code_of(row.error_code)
-        if error in TAKEN and row is not None:
-            partition.taken = max(partition.taken, batch.position)
+        if error in ACKNOWLEDGED and row is not None:
+            partition.last_acknowledged = max(partition.last_acknowledged, batch.position)
             # Earlier batches that wait for a new number would now be written after this one.
-            passed = [other for other in partition.waiting if other.sequence < 0 and other.position < batch.position]
-            partition.waiting = [other for other in partition.waiting if other not in passed]
+            overtaken = [other for other in partition.waiting if other.sequence < 0 and other.position < batch.position]
+            partition.waiting = [other for other in partition.waiting if other not in overtaken]
             batch.on_delivery(now, Delivery(ErrorCode.NONE, row.base_offset))
-            for other in passed:
-                self._fail(now, other, Delivery(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message=PASSED))
+            for other in overtaken:
+                self._fail(now, other, Delivery(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message=OVERTAKEN))
             return
         if error in LOST_SEQUENCE and batch.sequence >= 0:
             self._on_lost_sequence(now, batch, row, error)
@@ -413,11 +417,11 @@ class Producer:
         partition = self._partitions[batch.tp]
         others = (*partition.in_flight, *partition.waiting)
         has_earlier = any(other.sequence >= 0 and other.position < batch.position for other in others)
-        if self.configs.transactional_id is None and (partition.restarts or not has_earlier):
+        if self.configs.transactional_id is None and (partition.needs_restart or not has_earlier):
             batch.sequence = -1
             self._restart(now, partition)
-            if batch.position < partition.taken:
-                self._fail(now, batch, Delivery(error, message=PASSED))
+            if batch.position < partition.last_acknowledged:
+                self._fail(now, batch, Delivery(error, message=OVERTAKEN))
             else:
                 self._retry(now, batch, row)
         elif has_earlier:
@@ -434,9 +438,9 @@ class Producer:
         partition.paused_until = now + self._backoff.pause_ms(batch.attempts) * MILLISECOND
         batch.attempts += 1
         if row is not None and row.current_leader.leader_id >= 0:  # KIP-951
-            self.cluster.learn_leader(batch.tp, row.current_leader.leader_id, row.current_leader.leader_epoch)
+            self.cluster.record_leader(batch.tp, row.current_leader.leader_id, row.current_leader.leader_epoch)
         else:
-            partition.doubtful = True
+            partition.is_leader_stale = True
             self._refresh(now)
 
     def _expire(self, now: Instant) -> None:
@@ -457,9 +461,9 @@ class Producer:
 
     def _restart(self, now: Instant, partition: _Partition) -> None:
         """Make the partition's sequence numbers begin at 0 again, in a new epoch."""
-        if partition.restarts:
+        if partition.needs_restart:
             return
-        partition.restarts = True
+        partition.needs_restart = True
         if partition.identity != self._identity:
             return  # Another partition has bumped the epoch already.
         if self.transactions.epoch < EPOCH_MAX:
@@ -475,14 +479,14 @@ class Producer:
         if error is ErrorCode.REQUEST_TIMED_OUT:
             self.transactions.init(now, self._on_new_id)
         elif error:
-            for tp in [tp for tp, partition in self._partitions.items() if partition.restarts]:
+            for tp in [tp for tp, partition in self._partitions.items() if partition.needs_restart]:
                 self._drop(now, tp, error)
         self._send_all(now)
 
     # -- leaders ------------------------------------------------------------------------------
 
     def _leader(self, tp: TopicPartition, partition: _Partition) -> Endpoint | None:
-        return None if partition.doubtful else self.cluster.leader_endpoint(tp)
+        return None if partition.is_leader_stale else self.cluster.leader_endpoint(tp)
 
     def _refresh(self, now: Instant) -> None:
         if now < self._refresh_at:
@@ -494,8 +498,8 @@ class Producer:
         answered = changes is not None
         self._refresh_failures = 0 if answered else self._refresh_failures + 1
         for tp, partition in list(self._partitions.items()):
-            partition.doubtful = partition.doubtful and not answered
-            error = self.cluster.refused.get(tp.topic, ErrorCode.NONE)
+            partition.is_leader_stale = partition.is_leader_stale and not answered
+            error = self.cluster.topic_errors.get(tp.topic, ErrorCode.NONE)
             if error and not error.retriable:
                 self._drop(now, tp, error)
         self._send_all(now)

@@ -76,7 +76,7 @@ class ReadReplicas:
         """Drop the pending validation of the position of `tp`."""
         self._unvalidated.pop(tp, None)
 
-    def validate(self, tp: TopicPartition, position: Position, endpoint: Endpoint) -> None:
+    def request_validation(self, tp: TopicPartition, position: Position, endpoint: Endpoint) -> None:
         """Have the leader at `endpoint` validate the position, unless it has done so."""
         leader = self._cluster.leader(tp)
         assert leader is not None, f"the leader of {tp} was found"

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.authentication import Authenticator
-from kmirror.client.refused_versions import refuses_version
+from kmirror.client.empty_responses import CORRELATION_ID_BYTES
 from kmirror.client.requester import OnFrame, OnReply, Requester
+from kmirror.client.unsupported_version import has_unsupported_version
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import Chunk, OutboundLink
@@ -30,8 +30,8 @@ from kmirror.protocol.registry import key_of, released_versions
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
-PATIENCE_MS = 3_000
-API_VERSIONS_ASKED = 0
+METADATA_TIMEOUT_MS = 3_000
+API_VERSIONS_VERSION = 0
 """Every broker since 0.10 serves version 0."""
 FEATURES_FROM = 3
 """First version of ApiVersions with the cluster's feature levels in the response; a second request fetches them."""
@@ -106,7 +106,7 @@ def code_of(code: int) -> ErrorCode:
     return ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def _spoken(request: type[Message]) -> Range:
+def _usable_versions(request: type[Message]) -> Range:
     """Return the versions in which a request is sent: those that are served here, or those that Kafka has."""
     row = BY_KEY.get(key_of(request))
     if row is not None:
@@ -147,37 +147,37 @@ class RemoteCluster:
         """Called for every response to a refresh; None if all are believed."""
         self._authenticator = authenticator
         """Secures the links; None if they are plain."""
-        self.problem = ""
+        self.config_error = ""
         """Configuration error that prevents all requests, or ""; set by a caller that therefore passed no servers."""
         self.features: Mapping[str, int] = {}
         """Level of each feature that is not 0, as far as a broker has returned it; only fetched if wanted."""
         self._features_epoch = -1
-        self._turn = 0
+        self._next_broker = 0
         self.cluster_id: str | None = None
         self.brokers: dict[int, Endpoint] = {}
         self.topics: dict[str, RemoteTopic] = {}
-        self.missing: dict[str, int] = {}
+        self.missing_topics: dict[str, int] = {}
         """Topics that the last refresh did not find, with the number of such refreshes in a row."""
-        self.refused: dict[str, ErrorCode] = {}
+        self.topic_errors: dict[str, ErrorCode] = {}
         """Topics for which the last refresh got another error, such as a missing authorisation."""
-        self.doubted: dict[str, str] = {}
+        self.distrusted_topics: dict[str, str] = {}
         """Topics for which the last response was not believed, with the reason: their metadata is older."""
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
-        self._learned_at: dict[Endpoint, int] = {}
+        self._versions_at: dict[Endpoint, int] = {}
         """Number of ended links to a broker when its versions were learned; after another end they are requested again.
         """
-        self._silent: dict[Endpoint, None] = {}
+        self._unresponsive: dict[Endpoint, None] = {}
         """Brokers whose most recent request got no response."""
         self._links: dict[OutboundLink, None] = {}
         """The links over which something was sent."""
-        self._patience_ms = PATIENCE_MS
+        self._metadata_timeout_ms = METADATA_TIMEOUT_MS
         """Time for a broker to return metadata, at most `timeout_ms`: if it hangs, another one is asked."""
-        self.took: Duration = 0
+        self.last_refresh_duration: Duration = 0
         """Duration of the last answered refresh."""
         self.refreshing = False
-        self._answered: tuple[list[str], bytes] | None = None
+        self._last_response: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its response without the correlation id, if an equal one need not be
         parsed."""
 
@@ -199,17 +199,19 @@ class RemoteCluster:
 
         def on_frame(later: Instant, frame: Chunk) -> bool:
             nonlocal said
-            self.took = later - now
+            self.last_refresh_duration = later - now
             said = bytes(frame[CORRELATION_ID_BYTES:])
-            if self._answered != (names, said):
+            if self._last_response != (names, said):
                 return False
             self._end_refresh(later, Changes())  # Most responses repeat the last one.
             return True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._answered = None
+            self._last_response = None
             if reply is None:
-                self._patience_ms = min(2 * self._patience_ms, max(self.timeout_ms, PATIENCE_MS))
+                self._metadata_timeout_ms = min(
+                    2 * self._metadata_timeout_ms, max(self.timeout_ms, METADATA_TIMEOUT_MS)
+                )
             if not isinstance(reply, MetadataResponse):
                 self._end_refresh(later, None)
             elif self._check is None:
@@ -217,13 +219,15 @@ class RemoteCluster:
             else:
                 self._check(later, request, reply, on_checked)
 
-        def on_checked(later: Instant, reply: MetadataResponse, doubted: Mapping[str, str]) -> None:
-            changes = self._learn(reply, names, doubted)
-            self._answered = None if doubted or self._lacks(reply, names, changes) else (names, said)
+        def on_checked(later: Instant, reply: MetadataResponse, distrusted: Mapping[str, str]) -> None:
+            changes = self._record_metadata(reply, names, distrusted)
+            self._last_response = None if distrusted or self._is_incomplete(reply, names, changes) else (names, said)
             self._end_refresh(later, changes)
 
-        patience_ms = min(self._patience_ms, self.timeout_ms)
-        self.send(now, self.any_broker(), "metadata", request, on_reply, timeout_ms=patience_ms, on_frame=on_frame)
+        metadata_timeout_ms = min(self._metadata_timeout_ms, self.timeout_ms)
+        self.send(
+            now, self.any_broker(), "metadata", request, on_reply, timeout_ms=metadata_timeout_ms, on_frame=on_frame
+        )
 
     def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
         self.refreshing = False
@@ -232,9 +236,9 @@ class RemoteCluster:
         if self._on_refreshed is not None:
             self._on_refreshed(now, changes)
 
-    def _lacks(self, reply: MetadataResponse, asked: list[str], changes: Changes) -> bool:
+    def _is_incomplete(self, reply: MetadataResponse, asked: list[str], changes: Changes) -> bool:
         """Return whether a response lacks something, so that it is news each time (see Changes)."""
-        unanswered = len(reply.topics) < len(asked) or any(name in self.missing for name in changes.topics)
+        unanswered = len(reply.topics) < len(asked) or any(name in self.missing_topics for name in changes.topics)
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
@@ -243,34 +247,34 @@ class RemoteCluster:
         A broker whose last request got no response is skipped, unless all are like that.
         """
         every = [*self.brokers.values(), *self.servers]
-        choices = [endpoint for endpoint in every if endpoint not in self._silent] or every
-        endpoint = choices[self._turn % len(choices)]
-        self._turn += 1
+        choices = [endpoint for endpoint in every if endpoint not in self._unresponsive] or every
+        endpoint = choices[self._next_broker % len(choices)]
+        self._next_broker += 1
         return endpoint
 
-    def in_turn(self, endpoints: Sequence[Endpoint]) -> list[Endpoint]:
+    def round_robin(self, endpoints: Sequence[Endpoint]) -> list[Endpoint]:
         """Return brokers in the order in which to ask them, each call with another one first; silent ones last."""
-        first = self._turn % max(1, len(endpoints))
-        self._turn += 1
-        return sorted([*endpoints[first:], *endpoints[:first]], key=lambda endpoint: endpoint in self._silent)
+        first = self._next_broker % max(1, len(endpoints))
+        self._next_broker += 1
+        return sorted([*endpoints[first:], *endpoints[:first]], key=lambda endpoint: endpoint in self._unresponsive)
 
-    def _learn(self, reply: MetadataResponse, asked: list[str], doubted: Mapping[str, str]) -> Changes:
+    def _record_metadata(self, reply: MetadataResponse, asked: list[str], distrusted: Mapping[str, str]) -> Changes:
         changes = Changes(cluster_id=reply.cluster_id != self.cluster_id, topics=dict.fromkeys(asked))
         self.cluster_id = reply.cluster_id
-        self._learn_brokers({row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}, changes)
+        self._record_brokers({row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}, changes)
         for topic in reply.topics:
             name = topic.name or ""
-            self.doubted.pop(name, None)
-            if name in doubted:
-                self.doubted[name] = doubted[name]
-            elif not self._learn_topic(topic, changes):
+            self.distrusted_topics.pop(name, None)
+            if name in distrusted:
+                self.distrusted_topics[name] = distrusted[name]
+            elif not self._record_topic(topic, changes):
                 changes.topics.pop(name, None)
         return changes
 
-    def _learn_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
+    def _record_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
         before, self.brokers = self.brokers, brokers
         known = (*brokers.values(), *self.servers)
-        self._silent = {endpoint: None for endpoint in self._silent if endpoint in known}
+        self._unresponsive = {endpoint: None for endpoint in self._unresponsive if endpoint in known}
         moved = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
         if moved:
             for name, leaders in self._leaders.items():
@@ -278,16 +282,16 @@ class RemoteCluster:
                     if leader.broker_id in moved:
                         changes.partitions[TopicPartition(name, partition)] = None
 
-    def _learn_topic(self, topic: MetadataResponseTopic, changes: Changes) -> bool:
+    def _record_topic(self, topic: MetadataResponseTopic, changes: Changes) -> bool:
         """Return whether the topic has changed."""
         name = topic.name or ""
-        times_missing, refused = self.missing.pop(name, 0), self.refused.pop(name, None)
+        times_missing, refused = self.missing_topics.pop(name, 0), self.topic_errors.pop(name, None)
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            self.missing[name] = times_missing + 1
+            self.missing_topics[name] = times_missing + 1
             return True
         if topic.error_code:
-            self.refused[name] = code_of(topic.error_code)
-            return times_missing > 0 or self.refused[name] is not refused
+            self.topic_errors[name] = code_of(topic.error_code)
+            return times_missing > 0 or self.topic_errors[name] is not refused
         before, rows = self.topics.get(name), topic.partitions
         # A broker that still gets requests of an old version returns no id; that is no change.
         topic_id = topic.topic_id if before is None or any(topic.topic_id) else before.topic_id
@@ -298,21 +302,21 @@ class RemoteCluster:
             self.topics[name] = RemoteTopic(topic_id, len(rows))
         for row in rows:
             tp = TopicPartition(name, row.partition_index)
-            if self.learn_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:
+            if self.record_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:
                 changes.partitions[tp] = None
         return is_other or times_missing > 0 or refused is not None
 
-    def learn_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> bool:
+    def record_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> bool:
         """Record the leader of `tp`, unless a higher leader epoch is known; return whether the leader is new."""
         leaders = self._leaders.setdefault(tp.topic, {})
         known = leaders.get(tp.partition)
         if known is not None and (epoch < known.epoch or (broker_id, epoch) == (known.broker_id, known.epoch)):
             return False
         leaders[tp.partition] = RemoteLeader(broker_id, epoch)
-        self._answered = None
+        self._last_response = None
         return True
 
-    def learn_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
+    def record_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
         """Record a leader that a broker named with an error (KIP-951); return whether that is news.
 
         It must have a later leader epoch than the known one, so that two brokers which name each other are not
@@ -323,17 +327,17 @@ class RemoteCluster:
             return False
         if hint.endpoint is not None:
             self.brokers.setdefault(hint.broker_id, hint.endpoint)
-        return hint.broker_id in self.brokers and self.learn_leader(tp, hint.broker_id, hint.epoch)
+        return hint.broker_id in self.brokers and self.record_leader(tp, hint.broker_id, hint.epoch)
 
     def forget(self, topic: str) -> None:
         """Forget a topic that is no longer refreshed: its id and its leaders may change unnoticed."""
-        for known in (self.topics, self.missing, self.refused, self.doubted, self._leaders):
+        for known in (self.topics, self.missing_topics, self.topic_errors, self.distrusted_topics, self._leaders):
             known.pop(topic, None)
-        self._answered = None
+        self._last_response = None
 
     def has(self, topic: str) -> bool:
         """Return whether the topic existed at the last refresh."""
-        return topic in self.topics and topic not in self.missing
+        return topic in self.topics and topic not in self.missing_topics
 
     def leader(self, tp: TopicPartition) -> RemoteLeader | None:
         """Return the last known leader of `tp`, or None."""
@@ -350,7 +354,7 @@ class RemoteCluster:
     def version(self, endpoint: Endpoint, request: type[Message]) -> int | None:
         """Return the newest version of a request that both sides have; None if there is none or it is not known."""
         theirs = self._versions.get(endpoint, {}).get(key_of(request))
-        return None if theirs is None else negotiate(_spoken(request), theirs)
+        return None if theirs is None else negotiate(_usable_versions(request), theirs)
 
     def supports(self, endpoint: Endpoint, request: type[Message]) -> bool:
         """Return whether a broker's versions are known and have this kind of request."""
@@ -360,35 +364,35 @@ class RemoteCluster:
         """Return whether a broker's versions have been requested and not been forgotten since."""
         return endpoint in self._versions
 
-    def learn_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
+    def record_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
         """Record the versions that a broker serves: API key to (first, last) version."""
         self._versions[endpoint] = versions
-        self._learned_at[endpoint] = self.closings(endpoint)
+        self._versions_at[endpoint] = self.closed_links(endpoint)
 
-    def closings(self, endpoint: Endpoint) -> int:
+    def closed_links(self, endpoint: Endpoint) -> int:
         """Return how many links to a broker have ended."""
-        return self._requester.closings.get(endpoint, 0)
+        return self._requester.closed_links.get(endpoint, 0)
 
     def forget_versions(self, endpoint: Endpoint) -> None:
         """Make the next request to a broker ask for its versions again."""
         self._versions.pop(endpoint, None)
 
-    def ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
+    def request_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
         """Request a broker's versions, known or not, and call `then`; without a response they are forgotten."""
         self._use(endpoint, purpose)
-        self._ask_versions(now, endpoint, purpose, self.timeout_ms, then)
+        self._request_versions(now, endpoint, purpose, self.timeout_ms, then)
 
-    def _ask_versions(
+    def _request_versions(
         self, now: Instant, endpoint: Endpoint, purpose: str, timeout_ms: int, then: Callable[[Instant], None]
     ) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._heard(endpoint, reply)
+            self._note_response(endpoint, reply)
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
-                self.learn_versions(endpoint, versions)
+                self.record_versions(endpoint, versions)
                 version = self.version(endpoint, ApiVersionsRequest)
                 if self._wants_features and version is not None and version >= FEATURES_FROM:
-                    self._ask_api_versions(later, endpoint, purpose, version, timeout_ms, on_features)
+                    self._send_api_versions(later, endpoint, purpose, version, timeout_ms, on_features)
                     return
             else:
                 self.forget_versions(endpoint)  # The earlier versions prove nothing now.
@@ -396,12 +400,12 @@ class RemoteCluster:
 
         def on_features(later: Instant, reply: Message | None) -> None:
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
-                self._learn_features(reply)
+                self._record_features(reply)
             then(later)
 
-        self._ask_api_versions(now, endpoint, purpose, API_VERSIONS_ASKED, timeout_ms, on_reply)
+        self._send_api_versions(now, endpoint, purpose, API_VERSIONS_VERSION, timeout_ms, on_reply)
 
-    def _ask_api_versions(
+    def _send_api_versions(
         self, now: Instant, endpoint: Endpoint, purpose: str, version: int, timeout_ms: int, on_reply: OnReply
     ) -> None:
         request = ApiVersionsRequest()
@@ -418,14 +422,14 @@ class RemoteCluster:
             client_id=self._client_id,
         )
 
-    def _heard(self, endpoint: Endpoint, reply: Message | None) -> None:
+    def _note_response(self, endpoint: Endpoint, reply: Message | None) -> None:
         """Record whether a broker responds; responses of a quiet session, which are not parsed, change nothing here."""
         if reply is None:
-            self._silent[endpoint] = None
+            self._unresponsive[endpoint] = None
         else:
-            self._silent.pop(endpoint, None)
+            self._unresponsive.pop(endpoint, None)
 
-    def _learn_features(self, reply: ApiVersionsResponse) -> None:
+    def _record_features(self, reply: ApiVersionsResponse) -> None:
         """Record the levels, unless newer ones are known."""
         if reply.finalized_features_epoch > self._features_epoch:
             self._features_epoch = reply.finalized_features_epoch
@@ -433,41 +437,43 @@ class RemoteCluster:
 
     # -- requests -----------------------------------------------------------------------------
 
-    def trouble(self, *endpoints: Endpoint) -> str:
+    def connection_error(self, *endpoints: Endpoint) -> str:
         """Return why links to these brokers, or any at all, cannot be secured, each reason once; empty if they can."""
         if self._authenticator is None:
-            return self.problem
+            return self.config_error
         asked = endpoints or dict.fromkeys((*self.servers, *self.brokers.values()))
-        return ", ".join(dict.fromkeys(why for endpoint in asked if (why := self._authenticator.why(endpoint))))
+        return ", ".join(
+            dict.fromkeys(why for endpoint in asked if (why := self._authenticator.failure_reason(endpoint)))
+        )
 
-    def suffix(self, *endpoints: Endpoint) -> str:
-        """Return `trouble` as the end of a sentence: after a colon, if there is any."""
-        trouble = self.trouble(*endpoints)
-        return trouble and f": {trouble}"
+    def connection_error_suffix(self, *endpoints: Endpoint) -> str:
+        """Return `connection_error` as the end of a sentence: after a colon, if there is any."""
+        connection_error = self.connection_error(*endpoints)
+        return connection_error and f": {connection_error}"
 
     @property
-    def is_silent(self) -> bool:
+    def is_unresponsive(self) -> bool:
         """Whether every known broker was asked, and none responded the last time."""
-        return bool(self.servers) and self._silent.keys() >= {*self.servers, *self.brokers.values()}
+        return bool(self.servers) and self._unresponsive.keys() >= {*self.servers, *self.brokers.values()}
 
     @property
     def awaits_first_answer(self) -> bool:
         """Whether nothing is known of the cluster yet, and no broker has left a request unanswered."""
-        return bool(self.servers) and self.cluster_id is None and not self._silent and not self.trouble()
+        return bool(self.servers) and self.cluster_id is None and not self._unresponsive and not self.connection_error()
 
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; requests under way on them end without a response."""
         self.is_closed = True
         links, self._links = self._links, {}
         for link in links:
-            self._requester.hang_up(now, link)
+            self._requester.close_link(now, link)
 
     def link(self, endpoint: Endpoint, purpose: str) -> OutboundLink:
         """Return the link to a broker of the cluster for one purpose."""
         return OutboundLink(endpoint, self.channel(purpose))
 
     @property
-    def does_sasl(self) -> bool:
+    def uses_sasl(self) -> bool:
         """Whether we authenticate by SASL."""
         return self._authenticator is not None and self._authenticator.security.credentials is not None
 
@@ -514,8 +520,10 @@ class RemoteCluster:
                 return
 
             def on_answer(then: Instant, reply: Message | None) -> None:
-                if refused is None and reply is not None and refuses_version(reply):
-                    self._ask_versions(then, endpoint, purpose, wait_ms, lambda at: put(at, newest(), version, reply))
+                if refused is None and reply is not None and has_unsupported_version(reply):
+                    self._request_versions(
+                        then, endpoint, purpose, wait_ms, lambda at: put(at, newest(), version, reply)
+                    )
                 else:
                     on_reply(then, reply)
 
@@ -524,9 +532,9 @@ class RemoteCluster:
             )
 
         self._use(endpoint, purpose, is_counted=is_counted)
-        version = newest() if self._learned_at.get(endpoint) == self.closings(endpoint) else None
+        version = newest() if self._versions_at.get(endpoint) == self.closed_links(endpoint) else None
         if version is None:
-            self._ask_versions(now, endpoint, purpose, wait_ms, lambda later: put(later, newest()))
+            self._request_versions(now, endpoint, purpose, wait_ms, lambda later: put(later, newest()))
         else:
             put(now, version)
 
@@ -548,7 +556,7 @@ class RemoteCluster:
             return None
         if version_max is not None:
             version = min(version, version_max)
-        least = max(version_min, _spoken(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
+        least = max(version_min, _usable_versions(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
         return None if version < least else version
 
     def _send(
@@ -566,7 +574,7 @@ class RemoteCluster:
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
             if reply is not None or not needs_controller:
-                self._heard(endpoint, reply)
+                self._note_response(endpoint, reply)
             if reply is None:
                 # The broker may come back as another release: request its versions again.
                 self.forget_versions(endpoint)
@@ -585,5 +593,5 @@ class RemoteCluster:
                 on_frame=on_frame,
             )
         except LocalProtocolError as error:  # Nothing was sent.
-            self._requester.outbox.note(f"cannot ask {endpoint}: {error}")
+            self._requester.outbox.note(f"cannot send to {endpoint}: {error}")
             on_reply(now, None)

@@ -27,7 +27,7 @@ OnReply = Callable[[Instant, Message | None], None]
 OnFrame = Callable[[Instant, Chunk], bool]
 """(now, the frame of a response); returns True if it needs no parsing."""
 TIMER = "request-timeout"
-TOO_LATE = "there was no answer in time"
+TIMED_OUT = "the request timed out"
 
 
 @value
@@ -52,12 +52,12 @@ class Sent:
     client_id: str
     timeout_us: Duration
 
-    def again(self, now: Instant, fetch: RepeatedFetch) -> None:
+    def resend(self, now: Instant, fetch: RepeatedFetch) -> None:
         """Send the fetch again, with a new session epoch at most; the same callbacks are called."""
         requester, pending = self.requester, self.pending
         correlation_id = requester.next_correlation_id()
         frame = fetch.frame(pending.version, correlation_id=correlation_id, client_id=self.client_id)
-        requester.put(now, correlation_id, pending, (frame,), self.timeout_us)
+        requester.send_encoded(now, correlation_id, pending, (frame,), self.timeout_us)
 
 
 class Requester:
@@ -71,24 +71,30 @@ class Requester:
         self._secured: dict[OutboundLink, SecuredLink] = {}
         self._counts: dict[OutboundLink, ClientCounts] = {}
         self.outbox = outbox
-        self.closings: dict[Endpoint, int] = {}
+        self.closed_links: dict[Endpoint, int] = {}
         """Number of ended links to a peer: it may be another release when it is back."""
 
     # -- secured links ------------------------------------------------------------------------
 
     def secure(self, link: OutboundLink, authenticator: Authenticator) -> None:
-        """Secure a link before all requests on it, from now until `hang_up`."""
+        """Secure a link before all requests on it, from now until `close_link`."""
         known = self._secured.get(link)
         if known is None or known.authenticator is not authenticator:
             self._secured[link] = SecuredLink(
-                link, authenticator, self._ask_first, self._transmit, self._open_tls, self._give_up, self.counts(link)
+                link,
+                authenticator,
+                self._send_ahead,
+                self._transmit,
+                self._open_tls,
+                self._close_link,
+                self.counts(link),
             )
 
-    def _ask_first(
+    def _send_ahead(
         self, now: Instant, link: OutboundLink, body: Message, version: int, on_reply: OnReply, timeout_ms: int
     ) -> None:
         """Send a request that secures a link, ahead of those that wait for that."""
-        assert body.API_KEY is not None, "it is a request"
+        assert body.API_KEY is not None, "the body is a request"
         correlation_id = self.next_correlation_id()
         chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=self._client_id))
         self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, None, is_counted=False)
@@ -99,17 +105,17 @@ class Requester:
         self.outbox.add(Send(link, chunks))
 
     def _open_tls(self, link: OutboundLink, authenticator: Authenticator) -> None:
-        assert authenticator.security.tls is not None, "only then"
+        assert authenticator.security.tls is not None, "the link uses TLS"
         self.outbox.add(OpenLink(link, authenticator.security.tls))
 
-    def _give_up(self, now: Instant, link: OutboundLink) -> None:
+    def _close_link(self, now: Instant, link: OutboundLink) -> None:
         self.outbox.add(CloseLink(link))
         self.on_link_closed(now, link)
 
     # -- counts -------------------------------------------------------------------------------
 
     def count(self, link: OutboundLink) -> None:
-        """Count the traffic of a link, until `hang_up` or `close`; must be called before its first use."""
+        """Count the traffic of a link, until `close_link` or `close`; must be called before its first use."""
         if link not in self._counts:
             self._counts[link] = ClientCounts()
             self.outbox.add(CountLink(link))
@@ -144,7 +150,7 @@ class Requester:
         assert body.API_KEY is not None, "it was encoded as a request"
         pending = Pending(OutboundLink(peer, channel), body.API_KEY, version, on_reply, on_frame)
         timeout_us = timeout_ms * MILLISECOND
-        self.put(now, correlation_id, pending, chunks, timeout_us)
+        self.send_encoded(now, correlation_id, pending, chunks, timeout_us)
         return Sent(self, pending, client_id, timeout_us)
 
     def next_correlation_id(self) -> int:
@@ -153,16 +159,16 @@ class Requester:
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         return correlation_id
 
-    def put(
+    def send_encoded(
         self, now: Instant, correlation_id: int, pending: Pending, chunks: tuple[Chunk, ...], timeout_us: Duration
     ) -> None:
         """Send an encoded request, and wait for its response."""
         self._pending[correlation_id] = pending
         if self._counts and (counts := self._counts.get(pending.link)) is not None:
-            counts.sent(now, sum(map(len, chunks)))
+            counts.record_request(now, sum(map(len, chunks)))
         add = self.outbox.add
         if self._secured and (secured := self._secured.get(pending.link)) is not None:
-            add(SetTimer((TIMER, correlation_id), secured.put(now, chunks, timeout_us)))
+            add(SetTimer((TIMER, correlation_id), secured.send_encoded(now, chunks, timeout_us)))
             return
         add(Send(pending.link, chunks))
         add(SetTimer((TIMER, correlation_id), now + timeout_us))
@@ -172,24 +178,24 @@ class Requester:
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)
         if pending is None or pending.link != link:
-            self.outbox.note(f"dropped an answer from {link.peer}: nobody waits for {correlation_id}")
+            self.outbox.note(f"dropped a response from {link.peer}: no request with correlation id {correlation_id}")
             return
         del self._pending[correlation_id]
         self.outbox.add(CancelTimer((TIMER, correlation_id)))
         if self._counts and pending.is_counted and (counts := self._counts.get(link)) is not None:
-            counts.answered(now, len(frame))
+            counts.record_response(now, len(frame))
         if self._secured and (secured := self._secured.get(link)) is not None:
-            secured.on_answer()
+            secured.on_response()
         if pending.on_frame is not None:
             try:
                 if pending.on_frame(now, frame):
                     return
             except Exception as error:  # The response is parsed, as if there were no `on_frame`.
-                self._failures.caught(f"an answer's frame from {link.peer}", error)
+                self._failures.caught(f"the frame of a response from {link.peer}", error)
         try:
             body = decode_answer(frame, pending.api_key, pending.version)
         except ProtocolError as error:
-            self.outbox.note(f"unreadable answer from {link.peer}: {error}")
+            self.outbox.note(f"invalid response from {link.peer}: {error}")
             self.outbox.add(CloseLink(link))
             self.on_link_closed(now, link)
             self._end(now, pending)
@@ -202,7 +208,7 @@ class Requester:
 
     def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
         """End every request that was under way on the link, with None; `why` is the cause, if the runner knows it."""
-        self.closings[link.peer] = self.closings.get(link.peer, 0) + 1
+        self.closed_links[link.peer] = self.closed_links.get(link.peer, 0) + 1
         if self._secured and (secured := self._secured.get(link)) is not None:
             secured.on_closed(now, why)
         lost = [key for key, p in self._pending.items() if p.link == link]
@@ -219,7 +225,7 @@ class Requester:
         if pending is None:
             return
         self.outbox.add(CloseLink(pending.link))
-        self.on_link_closed(now, pending.link, TOO_LATE)
+        self.on_link_closed(now, pending.link, TIMED_OUT)
         self._end(now, pending)
 
     def _end(self, now: Instant, pending: Pending) -> None:
@@ -227,12 +233,12 @@ class Requester:
         try:
             pending.on_reply(now, None)
         except Exception as error:
-            self._failures.caught(f"a request to {pending.link.peer} without an answer", error)
+            self._failures.caught(f"a request without a response to {pending.link.peer}", error)
 
-    def hang_up(self, now: Instant, link: OutboundLink) -> None:
+    def close_link(self, now: Instant, link: OutboundLink) -> None:
         """Close a link on purpose, and for good; every request that was under way on it ends with None."""
         self._secured.pop(link, None)
-        self._give_up(now, link)
+        self._close_link(now, link)
         self._counts.pop(link, None)
 
     def close(self, peer: Endpoint, channel: str) -> None:

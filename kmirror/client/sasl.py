@@ -9,7 +9,7 @@ from kmirror.errors import KmirrorError
 PLAIN = "PLAIN"
 
 
-class SaslFailure(KmirrorError):
+class SaslError(KmirrorError):
     """The exchange failed: the broker's message violates the mechanism. The text has no secrets."""
 
 
@@ -21,7 +21,7 @@ class Mechanism(Protocol):
         ...
 
     def respond(self, challenge: bytes) -> bytes | None:
-        """Return the reply to a message of the server, None if the exchange is over; raises SaslFailure."""
+        """Return the reply to a message of the server, None if the exchange is over; raises SaslError."""
         ...
 
 

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field
 
-from kmirror.client.sasl import SaslFailure
+from kmirror.client.sasl import SaslError
 
 ITERATIONS_MIN = 4096
 """The least that Kafka's client accepts."""
@@ -67,27 +67,27 @@ class ScramClient:
         return NO_BINDING + self._first_bare
 
     def respond(self, challenge: bytes) -> bytes | None:
-        """Return the reply to a message of the server, None if its signature ends the exchange; raises SaslFailure."""
+        """Return the reply to a message of the server, None if its signature ends the exchange; raises SaslError."""
         if self._server_signature is None:
             return self._prove(challenge)
         fields = _fields(challenge)
         if "e" in fields:
-            raise SaslFailure(f"the broker rejected the password: {fields['e']}")
+            raise SaslError(f"the broker rejected the password: {fields['e']}")
         if not hmac.compare_digest(_decoded(fields, "v"), self._server_signature):
-            raise SaslFailure("the broker does not prove that it knows the password: its signature is wrong")
+            raise SaslError("the broker does not prove that it knows the password: its signature is wrong")
         return None
 
     def _prove(self, challenge: bytes) -> bytes:
         fields = _fields(challenge)
         if "m" in fields:
-            raise SaslFailure("the broker requires an unknown extension of SCRAM")
+            raise SaslError("the broker requires an unknown extension of SCRAM")
         nonce, salt, counted = fields.get("r", ""), _decoded(fields, "s"), fields.get("i", "")
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise SaslFailure("the broker's nonce does not start with ours: the message belongs to another exchange")
+            raise SaslError("the broker's nonce does not start with ours: the message belongs to another exchange")
         iterations = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < 10 else 0
         if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
-            raise SaslFailure(
-                f"the broker wants {counted[:20]!r} iterations; {ITERATIONS_MIN} to {ITERATIONS_MAX} are taken"
+            raise SaslError(
+                f"the broker wants {counted[:20]!r} iterations; {ITERATIONS_MIN} to {ITERATIONS_MAX} are accepted"
             )
         salted = self._salted.get(self._digest, self._password, salt, iterations)
         without_proof = b"c=" + base64.b64encode(NO_BINDING) + b",r=" + nonce.encode()
@@ -110,7 +110,7 @@ def _fields(message: bytes) -> dict[str, str]:
     try:
         text = message.decode()
     except UnicodeDecodeError:
-        raise SaslFailure("a message of the broker's SCRAM is not UTF-8") from None
+        raise SaslError("a message of the broker's SCRAM is not UTF-8") from None
     return {part[0]: part[2:] for part in text.split(",") if part[1:2] == "="}
 
 
@@ -120,5 +120,5 @@ def _decoded(fields: dict[str, str], name: str) -> bytes:
     except (KeyError, ValueError, binascii.Error):
         found = b""
     if not found:
-        raise SaslFailure(f"a message of the broker's SCRAM has no base64 value of {name!r}")
+        raise SaslError(f"a message of the broker's SCRAM has no base64 value of {name!r}")
     return found

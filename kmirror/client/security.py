@@ -22,19 +22,19 @@ from kmirror.spec.wire_values import SecurityProtocol
 
 MECHANISMS = (PLAIN, *HASHES)
 PROTOCOLS = ("TLSv1.2", "TLSv1.3")
-PASSED_OVER = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
+OBSOLETE_PROTOCOLS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
 """Protocols that a current JVM knows and never uses: properties written for Kafka before 2.5 name some of them."""
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
 PACKAGE = "org.apache.kafka.common.security"
 SCRAM_MODULE = f"{PACKAGE}.scram.ScramLoginModule"
 LOGIN_MODULES = {f"{PACKAGE}.plain.PlainLoginModule": (PLAIN,), SCRAM_MODULE: MECHANISMS}
 """Login module to the mechanisms that it supports."""
-WITHOUT_EFFECT_TLS = {
+UNSUPPORTED_TLS_KEYS = {
     "ssl.cipher.suites": "",
     "ssl.engine.factory.class": f"{PACKAGE}.ssl.DefaultSslEngineFactory",
     "security.providers": "",
 }
-WITHOUT_EFFECT_SASL = {
+UNSUPPORTED_SASL_KEYS = {
     "sasl.client.callback.handler.class": f"{PACKAGE}.authenticator.SaslClientCallbackHandler",
     "sasl.login.callback.handler.class": "",
     "sasl.login.class": f"{PACKAGE}.authenticator.DefaultLogin",
@@ -87,10 +87,10 @@ def security_of(configs: Mapping[str, str]) -> Security | None:
 
 
 def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
-    _refuse_set(values, WITHOUT_EFFECT_SASL)
+    _reject_unsupported(values, UNSUPPORTED_SASL_KEYS)
     mechanism = values.get("sasl.mechanism", "")
     if mechanism not in MECHANISMS:
-        said = f"sasl.mechanism {mechanism} is not there" if mechanism else "sasl.mechanism is not set"
+        said = f"sasl.mechanism {mechanism} is not supported" if mechanism else "sasl.mechanism is not set"
         raise UsageError(f"security.protocol is {protocol} and {said}: set it to one of {', '.join(MECHANISMS)}")
     if not values.get("sasl.jaas.config"):
         raise UsageError(f"security.protocol is {protocol} and sasl.jaas.config is not set: name login module and user")
@@ -101,11 +101,11 @@ def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
     good_for = LOGIN_MODULES.get(module.name, ())
     if not good_for:
         names = ", ".join(LOGIN_MODULES)
-        raise UsageError(f"sasl.jaas.config: login module {module.name} is not there; use one of {names}")
+        raise UsageError(f"sasl.jaas.config: login module {module.name} is not supported; use one of {names}")
     short = module.name.rpartition(".")[2]
     if mechanism not in good_for:
         raise UsageError(
-            f"sasl.jaas.config: {short} does not do {mechanism}, which is sasl.mechanism: {SCRAM_MODULE} does"
+            f"sasl.jaas.config: {short} does not support {mechanism}, which is sasl.mechanism: use {SCRAM_MODULE}"
         )
     missing = [name for name in ("username", "password") if name not in module.options]
     if missing:
@@ -120,11 +120,11 @@ def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
 
 
 def _tls(values: Mapping[str, str]) -> TlsSettings:
-    _refuse_set(values, WITHOUT_EFFECT_TLS)
+    _reject_unsupported(values, UNSUPPORTED_TLS_KEYS)
     algorithm = values.get("ssl.endpoint.identification.algorithm", "https").lower()
     if algorithm not in ("", "https"):
         raise UsageError("ssl.endpoint.identification.algorithm must be https, or empty to accept any host name")
-    return TlsSettings(_trusted(values), _own(values), algorithm == "https", _protocols(values))
+    return TlsSettings(_truststore(values), _keystore(values), algorithm == "https", _protocols(values))
 
 
 def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
     if newest not in PROTOCOLS:
         raise UsageError(f"ssl.protocol must be one of TLS, {', '.join(PROTOCOLS)}")
     enabled = entries_of(values.get("ssl.enabled.protocols", "")) or list(PROTOCOLS)
-    if any(entry not in PROTOCOLS + PASSED_OVER for entry in enabled):
+    if any(entry not in PROTOCOLS + OBSOLETE_PROTOCOLS for entry in enabled):
         raise UsageError(f"ssl.enabled.protocols must be one or more of {', '.join(PROTOCOLS)}")
     found = tuple(entry for entry in PROTOCOLS if entry in enabled and entry <= newest)
     if not found:
@@ -144,7 +144,7 @@ def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
     return found
 
 
-def _trusted(values: Mapping[str, str]) -> Store | None:
+def _truststore(values: Mapping[str, str]) -> Store | None:
     location, kind, password = _file(values, "ssl.truststore", "ssl.truststore.certificates")
     pem = values.get("ssl.truststore.certificates", "")
     if pem and location:
@@ -156,7 +156,7 @@ def _trusted(values: Mapping[str, str]) -> Store | None:
     return Store(kind, location, pem, password=password) if pem or location else None
 
 
-def _own(values: Mapping[str, str]) -> Store | None:
+def _keystore(values: Mapping[str, str]) -> Store | None:
     location, kind, password = _file(values, "ssl.keystore", "ssl.keystore.key", "ssl.keystore.certificate.chain")
     key, chain = values.get("ssl.keystore.key", ""), values.get("ssl.keystore.certificate.chain", "")
     if location and (key or chain):
@@ -191,7 +191,7 @@ def _file(values: Mapping[str, str], prefix: str, *texts: str) -> tuple[str, str
     return values.get(f"{prefix}.location", ""), kind, values.get(f"{prefix}.password")
 
 
-def _refuse_set(values: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+def _reject_unsupported(values: Mapping[str, str], defaults: Mapping[str, str]) -> None:
     for name, default in defaults.items():
         if values.get(name, "") not in ("", default):
             raise UsageError(

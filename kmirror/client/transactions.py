@@ -76,7 +76,7 @@ PREDECESSORS: Mapping[State, tuple[State, ...]] = {
 
 
 @dataclass(slots=True)
-class _Ask:
+class _PendingRequest:
     body: Message
     error_of: Callable[[Message], ErrorCode]
     on_done: Callable[[Instant, Message | None, ErrorCode], None]
@@ -104,9 +104,9 @@ class TransactionManager:
         self.state = State.UNINITIALIZED
         self.error = ErrorCode.NONE
         """Why the transaction or the producer has failed."""
-        self.added: dict[TopicPartition, None] = {}
+        self.added_partitions: dict[TopicPartition, None] = {}
         """The partitions of the transaction: the coordinator has added them, or their leaders will add them."""
-        self.raises_epochs = False
+        self.bumps_epoch = False
         """Whether the end of each transaction raises the epoch: the cluster's transaction.version is 2 or above."""
         self._cluster = cluster
         self._outbox = outbox
@@ -114,7 +114,7 @@ class TransactionManager:
         self._backoff = backoff
         self._max_block_ms = max_block_ms
         self._coordinator: Endpoint | None = None
-        self._asks: deque[_Ask] = deque()
+        self._pending: deque[_PendingRequest] = deque()
         self._under_way = False
         self._needs_new_epoch = False
         self.timer: TimerKey = (cluster.name, "coordinator")
@@ -142,28 +142,28 @@ class TransactionManager:
             if isinstance(reply, InitProducerIdResponse) and not error:
                 self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
                 self._needs_new_epoch = False
-                self.raises_epochs = self._may_raise_epochs()
+                self.bumps_epoch = self._may_bump_epoch()
                 self.enter(State.READY)
             elif self.state is State.INITIALIZING:
                 self.enter(State.UNINITIALIZED)
             on_done(later, error)
 
-        self._ask(now, request, _init_error, done)
+        self._request(now, request, _init_error, done)
 
     def begin(self) -> None:
         """Begin a transaction; at the coordinator it begins with its first partition."""
         self.enter(State.IN_TRANSACTION)
-        self.added.clear()
+        self.added_partitions.clear()
 
     def add_partitions(self, now: Instant, partitions: Iterable[TopicPartition], on_done: OnDone) -> None:
         """Add partitions to the transaction at the coordinator; those that are in it already are left out.
 
         If their leaders add them, they are only recorded here.
         """
-        new = [tp for tp in partitions if tp not in self.added]
-        if self.raises_epochs:
-            self.added.update(dict.fromkeys(new))
-        if not new or self.raises_epochs:
+        new = [tp for tp in partitions if tp not in self.added_partitions]
+        if self.bumps_epoch:
+            self.added_partitions.update(dict.fromkeys(new))
+        if not new or self.bumps_epoch:
             on_done(now, ErrorCode.NONE)
             return
         topics: dict[str, AddPartitionsToTxnTopic] = {}
@@ -178,22 +178,22 @@ class TransactionManager:
 
         def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
             if not error:
-                self.added.update(dict.fromkeys(new))
+                self.added_partitions.update(dict.fromkeys(new))
             on_done(later, error)
 
-        self._ask(now, request, _added_error, done, version_max=self._version_max(AddPartitionsToTxnRequest))
+        self._request(now, request, _added_error, done, version_max=self._version_max(AddPartitionsToTxnRequest))
 
     def end(self, now: Instant, on_done: OnDone, *, commit: bool) -> None:
         """Commit or abort; `on_done` is called before the markers are written. Without partitions nothing is sent."""
         self.enter(State.COMMITTING if commit else State.ABORTING)
         version_max = self._version_max(EndTxnRequest)
-        if not self.raises_epochs and self._may_raise_epochs():
+        if not self.bumps_epoch and self._may_bump_epoch():
             # The next transaction needs another epoch: its leaders might take late batches of this one as part of it.
-            self.raises_epochs = self._needs_new_epoch = True
+            self.bumps_epoch = self._needs_new_epoch = True
 
         def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
             if error:
-                self._lose(error)
+                self._set_error(error)
                 on_done(later, error)
                 return
             if isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
@@ -204,7 +204,7 @@ class TransactionManager:
                 self.enter(State.READY)
                 on_done(later, error)
 
-        if not self.added:
+        if not self.added_partitions:
             done(now, None, ErrorCode.NONE)
             return
         request = EndTxnRequest(
@@ -213,32 +213,32 @@ class TransactionManager:
             producer_epoch=self.epoch,
             committed=commit,
         )
-        self._ask(now, request, _end_error, done, version_max=version_max)
+        self._request(now, request, _end_error, done, version_max=version_max)
 
     def fail_transaction(self, error: ErrorCode, *, needs_new_epoch: bool) -> None:
         """Record that a batch failed: the transaction can only be aborted, and the producer may need a new epoch.
 
         The first error stays the transaction's error, unless a later one says that the producer is fenced.
         """
-        self._needs_new_epoch = self._needs_new_epoch or (needs_new_epoch and not self.raises_epochs)
+        self._needs_new_epoch = self._needs_new_epoch or (needs_new_epoch and not self.bumps_epoch)
         if error is ErrorCode.PRODUCER_FENCED or self.state in PREDECESSORS[State.ABORTABLE_ERROR]:
             if error is ErrorCode.PRODUCER_FENCED or self.state is not State.ABORTABLE_ERROR:
                 self.error = error
             self.enter(State.FATAL_ERROR if error is ErrorCode.PRODUCER_FENCED else State.ABORTABLE_ERROR)
 
-    def _lose(self, error: ErrorCode) -> None:
+    def _set_error(self, error: ErrorCode) -> None:
         self.error = error
         abortable = error in ABORTABLE and self.state in PREDECESSORS[State.ABORTABLE_ERROR]
         self.enter(State.ABORTABLE_ERROR if abortable else State.FATAL_ERROR)
 
-    def _may_raise_epochs(self) -> bool:
+    def _may_bump_epoch(self) -> bool:
         """Return whether the cluster's transaction.version is 2 or above, as far as its brokers have reported."""
         return (
             self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
         )
 
     def _version_max(self, request: type[Message]) -> int | None:
-        return None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
+        return None if self.bumps_epoch else TRANSACTIONS_V1_LAST.get(request.NAME)
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class TransactionManager:
         """Send the first request in the queue again, after a pause."""
         self._send(now)
 
-    def _ask(
+    def _request(
         self,
         now: Instant,
         body: Message,
@@ -255,14 +255,16 @@ class TransactionManager:
         *,
         version_max: int | None = None,
     ) -> None:
-        self._asks.append(_Ask(body, error_of, on_done, now + self._max_block_ms * MILLISECOND, version_max))
-        if len(self._asks) == 1:
+        self._pending.append(
+            _PendingRequest(body, error_of, on_done, now + self._max_block_ms * MILLISECOND, version_max)
+        )
+        if len(self._pending) == 1:
             self._send(now)
 
     def _send(self, now: Instant) -> None:
-        if self._under_way or not self._asks:
+        if self._under_way or not self._pending:
             return
-        ask = self._asks[0]
+        pending = self._pending[0]
         endpoint = self._coordinator if self.transactional_id is not None else self._cluster.any_broker()
         self._under_way = True
         if endpoint is None:
@@ -271,15 +273,15 @@ class TransactionManager:
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._under_way = False
-            error = ErrorCode.NETWORK_EXCEPTION if reply is None else ask.error_of(reply)
+            error = ErrorCode.NETWORK_EXCEPTION if reply is None else pending.error_of(reply)
             if reply is None or error in LOST_COORDINATOR:
                 self._coordinator = None
             if error.retriable:
-                self._again(later, error)
+                self._retry(later, error)
             else:
                 self._end(later, reply, error)
 
-        self._cluster.send(now, endpoint, "coordinator", ask.body, on_reply, version_max=ask.version_max)
+        self._cluster.send(now, endpoint, "coordinator", pending.body, on_reply, version_max=pending.version_max)
 
     def _find_coordinator(self, now: Instant) -> None:
         request = FindCoordinatorRequest(
@@ -294,26 +296,26 @@ class TransactionManager:
                 self._coordinator = Endpoint(row.host, row.port)
                 self._send(later)
             elif error.retriable:
-                self._again(later, error)
+                self._retry(later, error)
             else:
                 self._end(later, None, error)
 
         self._cluster.send(now, self._cluster.any_broker(), "coordinator", request, on_reply, version_min=FIND_BY_KEYS)
 
-    def _again(self, now: Instant, error: ErrorCode) -> None:
-        ask = self._asks[0]
-        again = now + self._backoff.pause_ms(ask.attempts) * MILLISECOND
-        ask.attempts += 1
-        if again >= ask.until:
+    def _retry(self, now: Instant, error: ErrorCode) -> None:
+        pending = self._pending[0]
+        again = now + self._backoff.pause_ms(pending.attempts) * MILLISECOND
+        pending.attempts += 1
+        if again >= pending.until:
             self._end(now, None, ErrorCode.REQUEST_TIMED_OUT)
         else:
             self._outbox.set_timer(self.timer, again)
 
     def _end(self, now: Instant, reply: Message | None, error: ErrorCode) -> None:
-        ask = self._asks.popleft()
-        if error and error is not ErrorCode.REQUEST_TIMED_OUT and not isinstance(ask.body, EndTxnRequest):
-            self._lose(error)
-        ask.on_done(now, reply, error)
+        pending = self._pending.popleft()
+        if error and error is not ErrorCode.REQUEST_TIMED_OUT and not isinstance(pending.body, EndTxnRequest):
+            self._set_error(error)
+        pending.on_done(now, reply, error)
         self._send(now)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from kmirror.client.remote_cluster import (
     FEATURES_FROM,
-    PATIENCE_MS,
+    METADATA_TIMEOUT_MS,
     SOFTWARE_NAME,
     SOFTWARE_VERSION,
     RemoteCluster,
@@ -35,8 +35,8 @@ from kmirror.spec.topics import METADATA_TOPIC
 PURPOSE = "witness"
 ROUND_TRIPS = 8
 """Round trips of the first response on a link with TLS and SCRAM, which it opens: a refresh may need one."""
-NOBODY_PROVES = "no broker of the source proves that it is up to date"
-UNKNOWN = -1
+NO_PROOF = "no broker of the source proves that it is up to date"
+NO_OFFSET = -1
 """A missing offset of the metadata log."""
 
 
@@ -47,28 +47,30 @@ OnAnswers = Callable[[Instant, Sequence[Message]], None]
 class Witnesses:
     """Brokers that are believed if all of them agree; none if no broker has proved to be up to date."""
 
-    closings: dict[Endpoint, int]
+    closed_links: dict[Endpoint, int]
     """Number of ended links to each: a broker that has restarted since is no longer a witness."""
-    silence: str = ""
+    no_response: str = ""
     """The message with the time for a response, if no broker responded."""
 
     @classmethod
-    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], silence: str = "") -> Witnesses:
+    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], no_response: str = "") -> Witnesses:
         """Return brokers as witnesses from now on."""
-        return cls({endpoint: cluster.closings(endpoint) for endpoint in endpoints}, silence)
+        return cls({endpoint: cluster.closed_links(endpoint) for endpoint in endpoints}, no_response)
 
     @property
     def why_none(self) -> str:
         """Why there are none, if there are none."""
-        return f"{NOBODY_PROVES}: {self.silence}" if self.silence else NOBODY_PROVES
+        return f"{NO_PROOF}: {self.no_response}" if self.no_response else NO_PROOF
 
     @property
     def endpoints(self) -> list[Endpoint]:
-        return list(self.closings)
+        return list(self.closed_links)
 
-    def hold(self, cluster: RemoteCluster) -> bool:
+    def are_valid(self, cluster: RemoteCluster) -> bool:
         """Return whether there are any, and no link to one of them has ended since."""
-        return bool(self.closings) and all(cluster.closings(one) == count for one, count in self.closings.items())
+        return bool(self.closed_links) and all(
+            cluster.closed_links(one) == count for one, count in self.closed_links.items()
+        )
 
     def ask(self, now: Instant, cluster: RemoteCluster, body: Message, on_answers: OnAnswers) -> None:
         """Send a request to all of them; `on_answers` gets no responses at all if one is missing."""
@@ -76,15 +78,15 @@ class Witnesses:
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             answers.append(reply)
-            if len(answers) == len(self.closings):
+            if len(answers) == len(self.closed_links):
                 told = [answer for answer in answers if answer is not None]
-                are_all = len(told) == len(answers) and self.hold(cluster)
+                are_all = len(told) == len(answers) and self.are_valid(cluster)
                 on_answers(later, told if are_all else ())
 
-        if not self.closings:
+        if not self.closed_links:
             on_answers(now, ())
-        for endpoint in self.closings:
-            cluster.send(now, endpoint, PURPOSE, body, on_reply, timeout_ms=patience_ms(cluster))
+        for endpoint in self.closed_links:
+            cluster.send(now, endpoint, PURPOSE, body, on_reply, timeout_ms=proof_timeout_ms(cluster))
 
 
 OnFound = Callable[[Instant, Witnesses], None]
@@ -93,7 +95,7 @@ OnFound = Callable[[Instant, Witnesses], None]
 def find_witnesses(cluster: RemoteCluster, now: Instant, listed: Iterable[Endpoint], on_found: OnFound) -> None:
     """Ask one broker after the other for a proof; `listed` are those that the cluster lists as alive."""
     known = list(dict.fromkeys(listed)) or list(cluster.servers)
-    _Search(cluster, known, cluster.in_turn(known), on_found).ask_next(now)
+    _Search(cluster, known, cluster.round_robin(known), on_found).ask_next(now)
 
 
 def ask_for_proof(cluster: RemoteCluster, now: Instant, endpoint: Endpoint, on_found: OnFound) -> None:
@@ -107,16 +109,16 @@ class _Search:
     ) -> None:
         self._cluster = cluster
         self._listed = listed
-        self._left = asked
+        self._remaining = asked
         self._on_found = on_found
         self._is_answered = False
 
     def ask_next(self, now: Instant) -> None:
         """Ask the next broker for a proof."""
-        if not self._left or self._cluster.is_closed:
+        if not self._remaining or self._cluster.is_closed:
             self._end(now, [])
             return
-        endpoint = self._left.pop(0)
+        endpoint = self._remaining.pop(0)
         partition = quorum.PartitionData(partition_index=0)
         topic = quorum.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
 
@@ -141,7 +143,7 @@ class _Search:
 
         def on_versions(later: Instant, answer: Message | None) -> None:
             replayed = _replayed(answer)
-            if replayed == UNKNOWN:
+            if replayed == NO_OFFSET:
                 self._end(later, self._listed)
             elif replayed is not None and replayed >= committed - 1:
                 self._end(later, [endpoint])
@@ -166,39 +168,39 @@ class _Search:
             body,
             on_reply,
             version_min=version_min,
-            timeout_ms=patience_ms(self._cluster),
+            timeout_ms=proof_timeout_ms(self._cluster),
             needs_controller=True,
         )
 
     def _end(self, now: Instant, endpoints: Iterable[Endpoint]) -> None:
-        unanswered = "" if self._is_answered else silence(self._cluster)
+        unanswered = "" if self._is_answered else no_response_text(self._cluster)
         self._on_found(now, Witnesses.of(self._cluster, endpoints, unanswered))
 
 
-def patience_ms(cluster: RemoteCluster) -> int:
+def proof_timeout_ms(cluster: RemoteCluster) -> int:
     """Return the time for a broker to prove something, in ms; more if the last refresh took long."""
-    return min(max(PATIENCE_MS, ROUND_TRIPS * cluster.took // MILLISECOND), cluster.timeout_ms)
+    return min(max(METADATA_TIMEOUT_MS, ROUND_TRIPS * cluster.last_refresh_duration // MILLISECOND), cluster.timeout_ms)
 
 
-def silence(cluster: RemoteCluster) -> str:
+def no_response_text(cluster: RemoteCluster) -> str:
     """Return the message that such a request got no response, with the time limit."""
-    waited_ms = patience_ms(cluster)
+    waited_ms = proof_timeout_ms(cluster)
     limit = " (request.timeout.ms)" if waited_ms == cluster.timeout_ms else ""
     return f"no answer within {waited_ms} ms{limit}"
 
 
 def _high_watermark(reply: Message | None) -> int:
-    """Return how much of the metadata log is committed, UNKNOWN if the response is not a leader's."""
+    """Return how much of the metadata log is committed, NO_OFFSET if the response is not a leader's."""
     if not isinstance(reply, DescribeQuorumResponse) or reply.error_code:
-        return UNKNOWN
+        return NO_OFFSET
     rows = [row for topic in reply.topics if topic.topic_name == METADATA_TOPIC for row in topic.partitions]
     if len(rows) != 1 or rows[0].error_code:
-        return UNKNOWN
+        return NO_OFFSET
     return rows[0].high_watermark
 
 
 def _replayed(answer: Message | None) -> int | None:
-    """Return the last replayed offset of a broker's metadata log, UNKNOWN if its release does not return it."""
+    """Return the last replayed offset of a broker's metadata log, NO_OFFSET if its release does not return it."""
     if not isinstance(answer, ApiVersionsResponse) or answer.error_code:
         return None
     return answer.finalized_features_epoch

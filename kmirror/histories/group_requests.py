@@ -208,7 +208,7 @@ class GroupDesk:
             group_instance_id=sender.instance or None,
             topics=list(topics.values()),
         )
-        version_max = None if producer.raises_epochs else TRANSACTIONS_V1_LAST[request.NAME]
+        version_max = None if producer.bumps_epoch else TRANSACTIONS_V1_LAST[request.NAME]
         reply = yield from self.ask(cluster, request, version_max)
         answer = reply if isinstance(reply, TxnOffsetCommitResponse) else None
         return self._take(cluster, rows, answer), rows

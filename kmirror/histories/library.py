@@ -308,7 +308,7 @@ class LibraryReader:
             if partitions:
                 found: Round = yield Wait(poll)
                 self._take(cluster, machine, found)
-                self._look.round_ended(cluster, partitions, machine.positions, found.refusals)
+                self._look.round_ended(cluster, partitions, machine.positions, found.errors)
             yield desk.pause()
         self._positions = dict(machine.positions)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.assembly import mirrors
-from kmirror.client.admin import REPEATED, error_of
+from kmirror.client.admin import RETRIED_ERRORS, error_of
 from kmirror.histories.account import Order
 from kmirror.histories.observe import Observer
 from kmirror.histories.plan import Step, Value
@@ -183,7 +183,7 @@ class Operator:
                 if all(not error.retriable or error in FINAL for error in errors.values()):
                     # The first attempt may have caused the error of a repeated one.
                     return {name: "" if tried and error else error.name for name, error in errors.items()}
-                heard = any(error not in REPEATED for error in errors.values())
+                heard = any(error not in RETRIED_ERRORS for error in errors.values())
             tried = tried or heard  # A broker that was down, or says that it did nothing, has not carried it out.
             yield Sleep(RETRY_MS)
         return dict.fromkeys(subjects, "")

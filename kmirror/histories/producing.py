@@ -169,7 +169,7 @@ class Producer:
     transactional_id: str = ""
     timeout_ms: int = 4_000
     """Time after which the coordinator aborts its transaction."""
-    raises_epochs: bool = False
+    bumps_epoch: bool = False
     """Whether it uses transaction.version 2: leaders add partitions, and the end of a transaction raises the epoch."""
     producer_id: int = -1
     epoch: int = -1
@@ -283,7 +283,7 @@ class Producer:
             timeout_ms=PRODUCE_TIMEOUT_MS,
             topic_data=[TopicProduceData(name=tp.topic, partition_data=[row])],
         )
-        version_max = (NAMED_TOPICS_LAST if self.raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
+        version_max = (NAMED_TOPICS_LAST if self.bumps_epoch else TRANSACTIONS_V1_LAST)[request.NAME]
         version_max = min(version_max, int(self.desk.plan.options.get("produce_version", version_max)))
         while not self.has_turned and scene.now < batch.until:
             leader = directory.leader(tp)
@@ -349,7 +349,7 @@ class Producer:
 
         Send nothing if the leaders add them.
         """
-        if self.raises_epochs:
+        if self.bumps_epoch:
             return True
         topics: dict[str, AddPartitionsToTxnTopic] = {}
         for tp in partitions:
@@ -390,7 +390,7 @@ class Producer:
         """Send a request until a response comes that a retry would not change; return None if none came in time."""
         scene = self.desk.scene
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
-        version_max = None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
+        version_max = None if self.bumps_epoch else TRANSACTIONS_V1_LAST.get(request.NAME)
         while not self.has_turned and scene.now < until:
             endpoint = yield from self._find_coordinator()
             reply = None

@@ -34,7 +34,7 @@ class OffsetProducer(Producer):
 
     def add_offsets(self, group: str) -> Script[bool]:
         """Add the group's offsets to the transaction; send nothing if the group coordinator adds them."""
-        if self.raises_epochs:
+        if self.bumps_epoch:
             return True
         request = AddOffsetsToTxnRequest(self.transactional_id, self.producer_id, self.epoch, group)
 
@@ -63,7 +63,7 @@ class Transformer(Process):
             self.name,
             cluster,
             transactional_id=self.name,
-            raises_epochs=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
+            bumps_epoch=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
         )
 
     def goes_on(self) -> bool:
@@ -112,7 +112,7 @@ class Transformer(Process):
         if commit:
             self._note(cluster, before, rows, outputs or {})
         ended = yield from producer.end(commit=commit)
-        self._is_ready = ended and (good or producer.raises_epochs)
+        self._is_ready = ended and (good or producer.bumps_epoch)
         if ended and commit:
             for row in rows:
                 row.ended_at = self.desk.scene.now

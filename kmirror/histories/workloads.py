@@ -123,7 +123,7 @@ class Transactions:
             cluster,
             transactional_id=self.name + suffix,
             timeout_ms=int(options.get("timeout_ms", 4_000)),
-            raises_epochs=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
+            bumps_epoch=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
         )
 
     def prepare(self) -> Script[list[TopicPartition]]:
@@ -168,7 +168,7 @@ class Transactions:
         commit = good and not self.desk.rng.chance(1, 5)
         ended = yield from self.producer.end(commit=commit)
         # After an error the sequence numbers may have a gap; in a new epoch they begin at 0.
-        self.ready = ended and (good or self.producer.raises_epochs)
+        self.ready = ended and (good or self.producer.bumps_epoch)
         if not good:
             yield Sleep(REFUSED_PAUSE_MS)
 

@@ -31,20 +31,20 @@ def of_client(
     if asked is None or run is None:
         return
     tags = (str(broker_id), str(number), str(context.broker.node_id), str(mirror))
-    for name, value in (*_totals(asked, run, now, does_sasl=source.does_sasl), *_others(asked, run, now)):
+    for name, value in (*_totals(asked, run, now, uses_sasl=source.uses_sasl), *_others(asked, run, now)):
         yield gauge(row(CLIENT, name, *CLIENT_TAGS), value, *tags)
 
 
-def _totals(asked: ClientCounts, run: LinkCounts, now: Instant, *, does_sasl: bool) -> Iterator[tuple[str, float]]:
+def _totals(asked: ClientCounts, run: LinkCounts, now: Instant, *, uses_sasl: bool) -> Iterator[tuple[str, float]]:
     """Yield the totals, each with its rate; with SASL the node, and not the runner, counts authentications."""
-    taken = asked.authenticated if does_sasl else run.secured
+    taken = asked.authenticated if uses_sasl else run.secured
     counted: tuple[tuple[str, tuple[Sensor, ...]], ...] = (
         ("connection-creation", (run.opened,)),
         ("connection-close", (run.closed,)),
         ("successful-authentication", (taken,)),
-        ("failed-authentication", (asked.refused, run.not_secured)),
+        ("failed-authentication", (asked.failed_authentications, run.not_secured)),
         ("successful-reauthentication", (asked.reauthenticated,)),
-        ("failed-reauthentication", (asked.refused_again,)),
+        ("failed-reauthentication", (asked.failed_reauthentications,)),
         ("network-io", (run.operations,)),
         ("select", (run.wakeups,)),
         ("request", (asked.requests,)),

@@ -135,7 +135,7 @@ class MirrorContext:
         """Return the topics that this broker, as the mirror's coordinator, cannot create, with reasons (D38)."""
         found, source = dict(self.not_created.get(mirror, {})), self.sources.get(mirror)
         if source is not None and self.coordinates(mirror):
-            found |= {name: why for name, why in source.doubted.items() if not source.has(name)}
+            found |= {name: why for name, why in source.distrusted_topics.items() if not source.has(name)}
         known, wanted = self.broker.image.topics, Assignment(mirror, Wish.MIRROR)
         return {t: why for t, why in found.items() if t not in known and self.assignments.get(t) == wanted}
 

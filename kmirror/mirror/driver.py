@@ -151,16 +151,16 @@ class PartitionDriver:
                 f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, it was {remembered}: nothing is "
                 "cut or fetched until that one answers again"
             )
-        elif name in source.refused:
-            mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
-        elif name in source.doubted and not source.has(name):  # A refresh follows soon.
-            mp.reason = not_believed(name, source.doubted[name])
-        elif topic is None and name not in source.missing:
+        elif name in source.topic_errors:
+            mp.reason = f"the source answers {source.topic_errors[name].name} for topic {name}"
+        elif name in source.distrusted_topics and not source.has(name):  # A refresh follows soon.
+            mp.reason = not_believed(name, source.distrusted_topics[name])
+        elif topic is None and name not in source.missing_topics:
             mp.reason = no_answer(source, f" about topic {name} since it was added")
             self._context.refresh_soon(now, mirror, name)
         elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
-            if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not know it yet.
+            if source.missing_topics.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not know it yet.
                 self._context.refresh_soon(now, mirror, name)
         elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
             theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"

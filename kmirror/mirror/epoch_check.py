@@ -118,7 +118,7 @@ class EpochCheck:
                 self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
                 self._loop.pause(now, fetcher, mp)
             elif row.error_code:
-                self._loop.refused(now, fetcher, mp, code_of(row.error_code))
+                self._loop.report_error(now, fetcher, mp, code_of(row.error_code))
             else:
                 self._compare(now, fetcher, each, row)
         self._loop.on_timer(now, fetcher.key)
@@ -136,7 +136,7 @@ class EpochCheck:
         if row.leader_epoch < 0 or row.end_offset < 0:
             mp.agreed_epoch = asked.source_epoch
         elif row.leader_epoch > ours:
-            self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
         elif ours == row.leader_epoch and row.end_offset >= end:
             mp.agreed_epoch = asked.source_epoch
         elif is_another_topic(mp, ours, row.end_offset, end):
@@ -147,7 +147,7 @@ class EpochCheck:
             self._writer.part(now, mp, partition, to.offset, why)
             is_same = (log.log_end_offset, last_epoch(log)) == (end, ours)
             if is_same and not mp.busy:  # Repeating the request would change nothing.
-                self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
+                self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, our_end: int) -> bool:

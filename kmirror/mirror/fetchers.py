@@ -13,19 +13,19 @@ from collections.abc import Callable, Hashable, Iterable
 from kmirror.client.fetch_events import (
     Diverged,
     FetchEvent,
-    LaterStart,
-    Lost,
-    Moved,
-    Named,
+    FetchFailed,
+    LeaderMoved,
+    LogEndsEarlier,
+    LogStartsLater,
     NoOffset,
+    PartitionConfirmed,
+    PartitionError,
     Records,
-    Refused,
-    Shorter,
-    Unheard,
+    ResponseMissed,
     UnknownEpoch,
 )
 from kmirror.client.fetch_loop import Fetcher, FetchLoop
-from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, Wanted
+from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, PartitionFetch
 from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.node.partition import Partition
@@ -182,7 +182,7 @@ class MirrorFetchers:
         )
         return None
 
-    def want(self, now: Instant, mp: MirrorPartition) -> Wanted | Instant | None:
+    def next_fetch(self, now: Instant, mp: MirrorPartition) -> PartitionFetch | Instant | None:
         """Return the fetch position, or the time until which the destination's throttle holds `mp`.
 
         The position is the log end offset and the epoch of the last batch. None if the local leader epoch is below the
@@ -205,13 +205,13 @@ class MirrorFetchers:
                 self._bumps.ask(mp, epoch)
         return position
 
-    def _position(self, mp: MirrorPartition) -> Wanted | None:
+    def _position(self, mp: MirrorPartition) -> PartitionFetch | None:
         partition = self._replicas.partitions.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
         if mp.source_is_old and not self._epoch_check.has_agreed(mp):
             return None
-        return Wanted(
+        return PartitionFetch(
             topic_id=mp.source_topic_id,
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
@@ -247,34 +247,34 @@ class MirrorFetchers:
         match event:
             case Records(mp, asked, data) if self._is_at(mp, asked):
                 self._on_records(now, fetcher, mp, asked, data)
-            case Named(mp):
+            case PartitionConfirmed(mp):
                 end_quiet(mp, to_ms(fetcher.confirmed_at))
             case Diverged(mp, asked, data) if self._is_at(mp, asked):
                 self._on_diverged(now, fetcher, mp, data)
-            case Refused(mp, error):
+            case PartitionError(mp, error):
                 self._on_error(now, mp, error)
-            case Moved(mp, hint):
+            case LeaderMoved(mp, hint):
                 self._on_moved(now, mp, hint)
-            case Unheard():
+            case ResponseMissed():
                 fetcher.session.reset()  # Only a new session repeats a response that was dropped here.
-            case Lost():
+            case FetchFailed():
                 self._on_lost(now, fetcher)
             case NoOffset():
                 self._refresh(now, fetcher)
-            case Shorter(mp, asked, offset) if self._is_at(mp, asked):
+            case LogEndsEarlier(mp, asked, offset) if self._is_at(mp, asked):
                 self._confirm(now, mp, lambda later: self._cut_to_end(later, mp, offset))
-            case LaterStart(mp, asked, offset) if self._is_at(mp, asked):
+            case LogStartsLater(mp, asked, offset) if self._is_at(mp, asked):
                 self._confirm(now, mp, lambda later: self._begin_anew(later, mp, offset))
             case UnknownEpoch(mp, asked) if self._is_at(mp, asked):
                 self._drop_unknown_epoch(now, fetcher, mp)
 
-    def _is_at(self, mp: MirrorPartition, asked: Wanted) -> bool:
+    def _is_at(self, mp: MirrorPartition, asked: PartitionFetch) -> bool:
         """Return whether the log is led here, and still ends at the offset of the request."""
         partition = self._replicas.partitions.led(mp.tp)
         return partition is not None and asked.fetch_offset == partition.log.log_end_offset
 
     def _on_records(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: PartitionFetch, data: PartitionData
     ) -> None:
         """Append the records, once the response is known to be about our topic (D65)."""
         begins_later = data.log_start_offset > self._led(mp).log.log_start_offset
@@ -292,7 +292,7 @@ class MirrorFetchers:
             self._topic_check.confirm(fetcher, mp, self._led(mp).log.log_end_offset, then)
 
     def _take_records(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: PartitionFetch, data: PartitionData
     ) -> None:
         """Append the source's batches unchanged; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
@@ -369,7 +369,7 @@ class MirrorFetchers:
     def _part(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         partition = self._led(mp)
         if data.diverging_epoch.end_offset < 0:
-            self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
         _note_source(mp, data)  # The source's session reports it again only when it changes.
         end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
@@ -407,7 +407,7 @@ class MirrorFetchers:
         """Fetch from the leader that the former one names, without waiting for metadata (KIP-951)."""
         source = self._context.sources.get(mp.assignment.mirror)
         follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
-        if source is not None and follows and source.learn_hint(mp.tp, hint):
+        if source is not None and follows and source.record_hint(mp.tp, hint):
             self.assign(now, mp)
 
     def _on_lost(self, now: Instant, fetcher: MirrorFetcher) -> None:
@@ -424,7 +424,7 @@ class MirrorFetchers:
             for mp in fetcher.partitions.values():
                 self._learn_age(mp, fetcher.endpoint)
                 self._loop.changed(mp.tp)
-        trouble = "" if source is None else source.suffix(fetcher.endpoint)
+        trouble = "" if source is None else source.connection_error_suffix(fetcher.endpoint)
         self._sizes.on_lost(fetcher)
         self.proofs.renew(now, str(fetcher.key[0]), fetcher.endpoint)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"

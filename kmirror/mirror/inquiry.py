@@ -87,7 +87,7 @@ class Inquiry:
             return "the source names a cluster of the log without its id"
         mp.upstream, mp.source_told_nothing = upstream, False
         mp.source_lineage, mp.source_lineage_epoch = stretches, row.leader_epoch
-        self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
+        self.source.record_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
     def learn_upstream(self, described: Described | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.client.witnesses import patience_ms
+from kmirror.client.witnesses import proof_timeout_ms
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.partition import MirrorPartition
@@ -31,7 +31,7 @@ def proved_within(context: MirrorContext, source: RemoteCluster) -> Duration:
 
     A proof takes two responses, and counts for fetches that are sent after it.
     """
-    return proof_interval(context) + 2 * patience_ms(source) * MILLISECOND + answers_within(context)
+    return proof_interval(context) + 2 * proof_timeout_ms(source) * MILLISECOND + answers_within(context)
 
 
 def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:

@@ -89,7 +89,9 @@ class LeaderProofs:
                 on_answers = partial(self._on_answers, broker, later)
                 found.ask(later, broker.source, metadata_request(topics), on_answers)
             else:
-                self._on_failure(later, broker, found.silence or "it does not reach its controller, or is behind it")
+                self._on_failure(
+                    later, broker, found.no_response or "it does not reach its controller, or is behind it"
+                )
 
         ask_for_proof(broker.source, now, broker.endpoint, on_found)
 

@@ -76,7 +76,7 @@ def _has_failed(context: MirrorContext, mp: MirrorPartition) -> bool:
     if mp.state not in FETCHED:
         return mp.state is MirrorState.FAILED
     source = context.sources.get(mp.assignment.mirror)
-    refused = None if source is None else source.refused.get(mp.tp.topic)
+    refused = None if source is None else source.topic_errors.get(mp.tp.topic)
     return mp.is_failing or (refused is not None and refused not in ORDINARY)
 
 

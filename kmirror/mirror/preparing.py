@@ -132,7 +132,7 @@ class Preparing:
     def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         mp = inquiry.mp
         if described is None or described.error_code:
-            unheard = inquiry.source.suffix(inquiry.endpoint)
+            unheard = inquiry.source.connection_error_suffix(inquiry.endpoint)
             suffix = unheard if described is None else error_suffix(described.error_code)
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{suffix}")

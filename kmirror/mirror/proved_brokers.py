@@ -52,7 +52,7 @@ class ProvedBroker:
 
     def as_of(self, confirmed_at: Instant) -> Instant | None:
         """Return the time that the response to a fetch sent at `confirmed_at` covers; None if no proof counts."""
-        closings = self.source.closings(self.endpoint)
+        closings = self.source.closed_links(self.endpoint)
         for proof in self.proofs:
             if proof.proved_at <= confirmed_at and proof.closings == closings:
                 return proof.asked_at
@@ -60,7 +60,7 @@ class ProvedBroker:
 
     def on_proof(self, now: Instant, asked_at: Instant, interval: Duration) -> None:
         """Record a proof that was requested at `asked_at`; the next one is due after `interval`."""
-        self.proofs.appendleft(Proof(asked_at, now, self.source.closings(self.endpoint)))
+        self.proofs.appendleft(Proof(asked_at, now, self.source.closed_links(self.endpoint)))
         self.next_at = asked_at + max(interval, SECOND)
         self.is_asked, self.failures, self.why_not = False, 0, ""
 

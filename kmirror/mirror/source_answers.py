@@ -29,7 +29,7 @@ def no_answer(source: RemoteCluster, about: str = "") -> str:
     servers = ",".join(map(str, source.servers))
     if source.awaits_first_answer:
         return f"nothing was heard from the source at {servers} yet"
-    return f"no answer from the source at {servers}{about}{source.suffix()}"
+    return f"no answer from the source at {servers}{about}{source.connection_error_suffix()}"
 
 
 def not_believed(topic: str, why: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kmirror.client.remote_cluster import OnChecked, RemoteCluster
-from kmirror.client.witnesses import NOBODY_PROVES, Witnesses, find_witnesses, silence
+from kmirror.client.witnesses import NO_PROOF, Witnesses, find_witnesses, no_response_text
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.uuid import Uuid
@@ -48,7 +48,7 @@ class SourceDoubts:
                 if told:
                     on_checked(then, told[-1], dict.fromkeys(disputed(told), DIFFER))
                     return
-                why = f"{NOBODY_PROVES}: {silence(self._source)}" if witnesses.endpoints else witnesses.why_none
+                why = f"{NO_PROOF}: {no_response_text(self._source)}" if witnesses.endpoints else witnesses.why_none
                 on_checked(then, reply, dict.fromkeys(doubted, why))
 
             witnesses.ask(later, self._source, request, on_answers)
@@ -64,7 +64,7 @@ class SourceDoubts:
             return ours is not None
         if topic.error_code:
             return False
-        if ours is None or name in source.missing:
+        if ours is None or name in source.missing_topics:
             return True
         known, count = source.topics.get(name), len(topic.partitions)
         if known is not None and Uuid.ZERO not in (known.topic_id, topic.topic_id) and known.topic_id != topic.topic_id:

@@ -131,7 +131,9 @@ class LineageCheck:
     def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         mp = inquiry.mp
         if described is None and not inquiry.has_no_describe():
-            reason = f"the source did not answer DescribeMirrors{inquiry.source.suffix(inquiry.endpoint)}"
+            reason = (
+                f"the source did not answer DescribeMirrors{inquiry.source.connection_error_suffix(inquiry.endpoint)}"
+            )
         elif described is not None and described.error_code:
             reason = f"the source did not answer DescribeMirrors{error_suffix(described.error_code)}"
         else:

@@ -84,7 +84,7 @@ class SourceRefresh:
             self._connections[mirror] = connection
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
             context.sources[mirror] = self._connected(mirror, servers, values, timeout_ms)
-            self._tell_trouble(now, mirror, context.sources[mirror].trouble())
+            self._tell_trouble(now, mirror, context.sources[mirror].connection_error())
             if known is not None:  # Fetching continues once the metadata is known over the new connection.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
@@ -120,7 +120,7 @@ class SourceRefresh:
             authenticator=authenticator,
             check=check,
         )
-        source.problem = problem
+        source.config_error = problem
         return source
 
     def on_topic(self, now: Instant, topic: str) -> None:
@@ -206,15 +206,15 @@ class SourceRefresh:
             # again.
             for topic in asked.topics:
                 plan.wanted.pop(topic, None)
-                if source.refused.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
+                if source.topic_errors.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
                     self._context.sync_errors.add(SyncKind.METADATA)
-            doubted = self._still_in(mirror, source.doubted)
+            doubted = self._still_in(mirror, source.distrusted_topics)
             if doubted:
                 plan.want(doubted)
             if asked.is_all:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
-        self._tell_trouble(now, mirror, source.trouble() if changes is None else "")
+        self._tell_trouble(now, mirror, source.connection_error() if changes is None else "")
         if changes is not None:
             if asked.is_all:
                 self._ask_versions_again(now, mirror, source)
@@ -237,7 +237,7 @@ class SourceRefresh:
                     self._look_soon(later, mp)
 
         for endpoint in untold:
-            source.ask_versions(now, endpoint, PURPOSE, partial(on_told, endpoint))
+            source.request_versions(now, endpoint, PURPOSE, partial(on_told, endpoint))
 
     def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
         """Keep and trace why the source cannot be reached, if the cause changed; empty for none."""

@@ -108,7 +108,7 @@ class TopicCheck:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._loop.pause(now, fetcher, mp)
         elif topic_id not in (Uuid.ZERO, asked.topic_id):  # A release without topic ids returns zeros (D53).
-            self._loop.refused(now, fetcher, mp, ErrorCode.INCONSISTENT_TOPIC_ID)
+            self._loop.report_error(now, fetcher, mp, ErrorCode.INCONSISTENT_TOPIC_ID)
         else:
             asked.then(now)
 

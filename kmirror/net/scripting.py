@@ -124,7 +124,7 @@ class ScriptClient:
 
     async def _round(self, begin: Callable[[Instant, OnRound], None]) -> Round:
         found: Round = await self._answer(lambda now, done: begin(now, lambda _, answer: done(answer)))
-        for refusal in found.refusals:
+        for refusal in found.errors:
             error = refusal.error
             raise KafkaError(error, f"cannot read {refusal.what}: {error.name}: {error.text}")
         return found

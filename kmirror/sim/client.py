@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kmirror.client.admin import Admin, check_is_order
+from kmirror.client.admin import Admin, check_is_forwarded
 from kmirror.client.node import ClientNode, OnTimer
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
@@ -141,7 +141,7 @@ class Client:
     def begin_order(self, endpoints: Sequence[Endpoint], body: Message) -> Pending[Message]:
         """Send an admin request to a cluster without waiting."""
         instance("an order", body, Message, "such as CreateTopicsRequest(topics=[...])")
-        check_is_order(body)
+        check_is_forwarded(body)
         return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
 
     async def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
@@ -149,7 +149,7 @@ class Client:
         admin = Admin(self.new_name("admin"), self.requester, tuple(endpoints))
         for endpoint in endpoints:
             version = self.version(endpoint, body)
-            admin.cluster.learn_versions(endpoint, {key_of(type(body)): (version, version)})
+            admin.cluster.record_versions(endpoint, {key_of(type(body)): (version, version)})
         self.on_timer(admin.name, admin.on_timer)
         number = 0
 

@@ -198,7 +198,7 @@ class Consumer:
         start(world.now, lambda _now, answer: box.append(answer))
         self._cluster.client.perform()
         world.run_until(lambda: bool(box), within_us=200 * SECOND, what="answers to a consumer")
-        for refusal in box[0].refusals:
+        for refusal in box[0].errors:
             error = refusal.error
             text = f"cannot read {refusal.what}: {error.name}: {error.text}"
             raise self._cluster.simulation.refusal(error, text)

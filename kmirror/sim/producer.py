@@ -155,8 +155,8 @@ class Producer:
                 timeout_ms=10_000,
                 topic_data=list(topics.values()),
             )
-            raises_epochs = self._client.transactions.raises_epochs
-            version_max = (NAMED_TOPICS_LAST if raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
+            bumps_epoch = self._client.transactions.bumps_epoch
+            version_max = (NAMED_TOPICS_LAST if bumps_epoch else TRANSACTIONS_V1_LAST)[request.NAME]
             reply = self._cluster.client.call(self._cluster.endpoint(leader), request, version_max=version_max)
             if isinstance(reply, ProduceResponse):
                 for answer in reply.responses:

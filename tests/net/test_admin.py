@@ -49,7 +49,7 @@ def test_a_bug_inside_the_client_is_raised(monkeypatch: pytest.MonkeyPatch) -> N
         def learn(*arguments: object) -> None:
             raise ZeroDivisionError("a bug")
 
-        monkeypatch.setattr(admin._cluster, "learn_versions", learn)
+        monkeypatch.setattr(admin._cluster, "record_versions", learn)
 
     with pytest.raises(ZeroDivisionError, match="a bug"):
         ask(MetadataRequest(), broken)

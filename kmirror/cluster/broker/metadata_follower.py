@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from kmirror.client.answers_without_news import AnswersWithoutNews
+from kmirror.client.empty_responses import EmptyResponseMatcher
 from kmirror.client.requester import Sent
 from kmirror.cluster.broker.snapshot_fetcher import fetch_snapshot
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta, MetadataImage
@@ -36,7 +36,7 @@ CHANNEL = "metadata"
 RETRY_MS = 100
 WAIT_MAX_MS = 500
 BYTES_MAX = 8 * 1024 * 1024
-QUIET_MAX_BYTES = 128
+EMPTY_RESPONSE_BYTES_MAX = 128
 """Maximum size in bytes of a fetch response without records, in any version."""
 
 Publish = Callable[[Instant, Delta], None]
@@ -59,7 +59,7 @@ class MetadataFollower:
         self._epoch = -1
         self._poll: tuple[RepeatedFetch, Sent] | None = None
         """The repeated fetch from the end of the replayed log, and its sent request."""
-        self._without_news = AnswersWithoutNews(QUIET_MAX_BYTES)
+        self._empty_responses = EmptyResponseMatcher(EMPTY_RESPONSE_BYTES_MAX)
         self._asked_at: Instant = 0
         """Time when the newest fetch was sent."""
 
@@ -68,7 +68,7 @@ class MetadataFollower:
         self._asked_at = now
         poll = self._poll
         if poll is not None and poll[1].pending.version == self._context.version_of(poll[0].request):
-            poll[1].again(now, poll[0])
+            poll[1].resend(now, poll[0])
             return
         request = self._request()
         within_ms = self._context.configs.integer("controller.quorum.request.timeout.ms")
@@ -102,7 +102,7 @@ class MetadataFollower:
 
     def _is_quiet(self, now: Instant, frame: Chunk) -> bool:
         """Return whether `frame` repeats a response without news; if so, send the next fetch."""
-        if not self._without_news.has(frame):
+        if not self._empty_responses.matches(frame):
             return False
         self._lifecycle.on_replayed_all(self._asked_at)
         self.fetch(now)
@@ -128,11 +128,11 @@ class MetadataFollower:
         except ProtocolError as error:
             self._give_up(f"the metadata log cannot be read from offset {image.offset + 1} on: {error}")
             return
-        self._without_news.forget()
+        self._empty_responses.forget()
         if (image.offset, self._epoch) != before:
             self._poll = None
         elif self._lifecycle.recovered and self._delta.is_empty():
-            self._without_news.add_newest()
+            self._empty_responses.record_newest()
         at_end = image.offset + 1 >= data.high_watermark
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
             self._recovery.begin(now, self._on_recovered)
@@ -182,7 +182,7 @@ class MetadataFollower:
         self._delta.add(self._context.image.replace_by(read))
         self._transactions = MetadataTransactions()  # A transaction open here has ended below the snapshot's end.
         self._poll = None
-        self._without_news.forget()
+        self._empty_responses.forget()
         self._go_on(now)
 
     def _on_recovered(self, now: Instant) -> None:

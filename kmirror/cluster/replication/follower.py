@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from kmirror.client.fetch_events import Diverged, FetchEvent, LaterStart, Records, Shorter, UnknownEpoch
+from kmirror.client.fetch_events import Diverged, FetchEvent, LogEndsEarlier, LogStartsLater, Records, UnknownEpoch
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
-from kmirror.client.fetch_session import Wanted
+from kmirror.client.fetch_session import PartitionFetch
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
@@ -201,7 +201,7 @@ class ReplicaFetchers:
             on_frame=on_frame,
         )
 
-    def want(self, now: Instant, followed: FollowedPartition) -> Wanted | None:
+    def next_fetch(self, now: Instant, followed: FollowedPartition) -> PartitionFetch | None:
         """Return the log end and the last batch's epoch; None while the range that a fetch would confirm is unflushed.
 
         The end of the flush triggers another call.
@@ -212,7 +212,7 @@ class ReplicaFetchers:
         if log.store.has_unsafe_cut:
             self._replicas.changes.grew(followed.tp)  # Triggers the flush that makes it safe, then another call.
             return None
-        return Wanted(
+        return PartitionFetch(
             topic_id=followed.source_topic_id,
             current_leader_epoch=followed.source_epoch,
             fetch_offset=log.log_end_offset,
@@ -248,15 +248,15 @@ class ReplicaFetchers:
                 cut = cut_for_divergence(self._log_of(followed), end.epoch, end.end_offset)
                 self._cut(followed, cut.offset, "", data.log_start_offset)
                 self._follow_log_start(followed, data)  # The session sends it again only after a change.
-            case Shorter(followed, asked, offset) if self._is_at(followed, asked):
+            case LogEndsEarlier(followed, asked, offset) if self._is_at(followed, asked):
                 self._cut(followed, offset, ", out of range")
-            case LaterStart(followed, asked, offset) if self._is_at(followed, asked):
+            case LogStartsLater(followed, asked, offset) if self._is_at(followed, asked):
                 self._begin_at(followed, offset)
             case UnknownEpoch(followed, asked) if self._is_at(followed, asked):
                 if not self._drop_empty_epoch(followed):
                     self._loop.pause(now, fetcher, followed)
 
-    def _is_at(self, followed: FollowedPartition, asked: Wanted) -> bool:
+    def _is_at(self, followed: FollowedPartition, asked: PartitionFetch) -> bool:
         """Return whether the log end has not changed since the request; else the next fetch uses the new log end."""
         return asked.fetch_offset == self._log_of(followed).log_end_offset
 
@@ -265,7 +265,7 @@ class ReplicaFetchers:
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
         followed: FollowedPartition,
-        asked: Wanted,
+        asked: PartitionFetch,
         data: PartitionData,
     ) -> None:
         """Append the records, and apply the leader's high watermark and log start."""

@@ -94,7 +94,7 @@ class SyncLook(Look):
     def _count_missing(self, key: tuple[str, int, str], source: RemoteCluster | None, *, is_first: bool) -> None:
         """Count the consecutive cycles in which a source lacked each topic, when a cycle of a broker begins."""
         before = {} if is_first else self._missing.get(key, {})
-        missing = () if source is None else source.missing
+        missing = () if source is None else source.missing_topics
         self._missing[key] = {topic: before.get(topic, 0) + 1 for topic in missing}
 
     def stop_ordered(self, cluster: str, broker_id: int, mirror: str, topics: list[str]) -> None:

@@ -190,7 +190,7 @@ def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
     source = context.sources.get(mirror)
     if mirror in context.troubles:
         return context.troubles[mirror]
-    if source is not None and source.is_silent:
+    if source is not None and source.is_unresponsive:
         return no_answer(source)
     missing = [f"topic {name} is not created: {why}" for name, why in sorted(context.missing_topics(mirror).items())]
     return few(missing, "topics") if missing else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
+from kmirror.client.empty_responses import CORRELATION_ID_BYTES
 from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.client.witnesses import Witnesses
 from kmirror.kernel.clock import Instant
@@ -131,7 +131,7 @@ def describe(
         answers = yield [AskConfigs(names, known, endpoint) for names in asked]
         found = SourceConfigs()
         for names, answer in zip(asked, answers, strict=True):
-            found.add(names, answer if witnesses.hold(source) else None)
+            found.add(names, answer if witnesses.are_valid(source) else None)
         told.append(found)
     return agreed(told)
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from kmirror.client.list_offsets import list_offsets, offsets_in
 from kmirror.client.remote_cluster import code_of
-from kmirror.client.witnesses import NOBODY_PROVES
+from kmirror.client.witnesses import NO_PROOF
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.commit_check import sync_client_id
@@ -161,7 +161,7 @@ class GroupSync:
         coordinated, are_there = yield from coordinated_by(self._broker_id, wanted, self._view.source)
         for group in wanted:
             if not are_there:
-                self._problems[f"group {group}"] = NOBODY_PROVES
+                self._problems[f"group {group}"] = NO_PROOF
             elif group not in coordinated:
                 self._left_out[f"group {group}"] = f"broker {self._broker_id} of the source does not coordinate it now"
         return [group for group in wanted if group in coordinated]

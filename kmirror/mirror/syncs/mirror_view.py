@@ -49,11 +49,13 @@ class MirrorView:
         found = []
         for name in names:
             assignment = self.context.assignments.get(name)
-            has_told = name in self.source.topics or name in self.source.missing or name in self.source.refused
+            has_told = (
+                name in self.source.topics or name in self.source.missing_topics or name in self.source.topic_errors
+            )
             if assignment is None or assignment.mirror != self.mirror or not has_told:
                 continue
             theirs = self.source.topics[name] if self.source.has(name) else None
-            refused = self.source.refused.get(name)
+            refused = self.source.topic_errors.get(name)
             cluster_id = self.context.broker.cluster_id
             found.append(TopicFacts(name, assignment.wish, theirs, self._ours(name), refused, cluster_id))
         return found

@@ -34,7 +34,7 @@ def coordinated_by(
     for endpoint in witnesses.endpoints:
         found = yield from _ask(endpoint, groups, source)
         coordinated = {group for group in coordinated if found.get(group) == broker_id}
-    are_there = witnesses.hold(source)
+    are_there = witnesses.are_valid(source)
     return (coordinated if are_there else set()), are_there
 
 

@@ -63,12 +63,12 @@ class Reader:
                 plan.positions.pop(tp, None)
             case "lead", (TopicPartition() as tp, int(broker_id)):
                 self.epoch += 1
-                self.cluster.learn_leader(tp, broker_id, self.epoch)  # The address of broker 3 is unknown.
+                self.cluster.record_leader(tp, broker_id, self.epoch)  # The address of broker 3 is unknown.
                 plan.look_at_all()
             case "doubt", (str(topic),):
-                plan.doubt([topic])
+                plan.mark_stale([topic])
             case "believe", ():
-                plan.doubtful.clear()
+                plan.stale_topics.clear()
                 plan.look_at_all()
             case "prefer", (TopicPartition() as tp, int(broker_id)):
                 plan.prefer(self.now, tp, broker_id)
@@ -89,7 +89,7 @@ class Reader:
 
     def fetch(self) -> None:
         """Send the fetches, and compare the leaders' view with positions and leaders."""
-        endpoints = self.plan.arrange(self.now)
+        endpoints = self.plan.update_sessions(self.now)
         for endpoint in endpoints:
             request = FetchRequest()
             session = self.plan.sessions[endpoint]
@@ -106,12 +106,12 @@ class Reader:
         expected: dict[Endpoint, dict[TopicPartition, int]] = {}
         for tp in self.plan.assigned:
             endpoint = self.cluster.leader_endpoint(tp)
-            if endpoint is not None and tp.topic not in self.plan.doubtful and tp in self.plan.positions:
+            if endpoint is not None and tp.topic not in self.plan.stale_topics and tp in self.plan.positions:
                 endpoint = self.preferred_endpoint(tp) or endpoint
                 expected.setdefault(endpoint, {})[tp] = self.plan.positions[tp].offset
         assert endpoints == list(expected)
         assert {endpoint: self.told[endpoint] for endpoint in endpoints} == expected
-        assert self.plan.lost() == [tp for tp in self.plan.assigned if tp not in self.plan.positions]
+        assert self.plan.without_position() == [tp for tp in self.plan.assigned if tp not in self.plan.positions]
 
 
 @given(st.lists(STEPS, max_size=8))

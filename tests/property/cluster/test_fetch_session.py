@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.fetch_session import FetchSession, PartitionFetch
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -22,10 +22,10 @@ WANTED = st.dictionaries(st.sampled_from(TPS), st.integers(0, 3), max_size=6)
 
 def fill(session: FetchSession, wanted: dict[TopicPartition, int]) -> FetchRequest:
     """Return the next request of a fetcher that wants these offsets, with only the changes since the last one."""
-    rows = {tp: Wanted(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
+    rows = {tp: PartitionFetch(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
     changed = [tp for tp in TPS if session.wanted(tp) != rows.get(tp)]
     for tp in changed:
-        session.want(tp, rows.get(tp))
+        session.set_fetch(tp, rows.get(tp))
     request = FetchRequest()
     session.fill(request, TPS if session.is_new else changed, changed)
     return request

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from kmirror.client.fetch_loop import Fetcher, FetchLoop
-from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.fetch_session import FetchSession, PartitionFetch
 from kmirror.client.requester import Sent
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -35,9 +35,11 @@ class Watch:
     positions: int = 0
 
 
-def _position(owner: Any, now: Instant, state: Any) -> Wanted | None:
+def _position(owner: Any, now: Instant, state: Any) -> PartitionFetch | None:
     """Return the fetch that the owner wants, without its side effects if that is not known yet."""
-    found: Wanted | None = owner._position(state) if isinstance(owner, MirrorFetchers) else owner.want(now, state)
+    found: PartitionFetch | None = (
+        owner._position(state) if isinstance(owner, MirrorFetchers) else owner.next_fetch(now, state)
+    )
     return found
 
 
@@ -61,7 +63,7 @@ def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
 def watched() -> Iterator[Watch]:
     """Compare every fetch that is made within the block."""
     watch = Watch()
-    fetch, fill, again = FetchLoop._fetch, FetchSession.fill, Sent.again
+    fetch, fill, again = FetchLoop._fetch, FetchSession.fill, Sent.resend
     under_way: list[tuple[FetchLoop[Any], Instant, Fetcher[Any]]] = []
 
     def watched_fetch(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
@@ -95,6 +97,6 @@ def watched() -> Iterator[Watch]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FetchLoop, "_fetch", watched_fetch)
-        patch.setattr(Sent, "again", watched_again)
+        patch.setattr(Sent, "resend", watched_again)
         patch.setattr(FetchSession, "fill", watched_fill)
         yield watch

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kmirror.client.fetch_events import Diverged, LaterStart, Records, Shorter, UnknownEpoch
-from kmirror.client.fetch_session import Wanted
+from kmirror.client.fetch_events import Diverged, LogEndsEarlier, LogStartsLater, Records, UnknownEpoch
+from kmirror.client.fetch_session import PartitionFetch
 from kmirror.kernel.clock import to_ms
 from kmirror.protocol.gen.fetch_response import EpochEndOffset, PartitionData
 from kmirror.sim.cluster import Cluster
@@ -17,13 +17,13 @@ LOG = {TP.topic: [plain(0, 0, "r0", "r1", "r2"), plain(3, 1, "r3")]}
 CUT = PartitionData(diverging_epoch=EpochEndOffset(epoch=0, end_offset=1))
 
 
-def events(state: Any, asked: Wanted) -> list[Any]:
+def events(state: Any, asked: PartitionFetch) -> list[Any]:
     """Return each event that changes a log."""
     return [
         Records(state, asked, PartitionData(high_watermark=9, records=plain(asked.fetch_offset, 1, "r4"))),
         Diverged(state, asked, CUT),
-        Shorter(state, asked, 1),
-        LaterStart(state, asked, 9),
+        LogEndsEarlier(state, asked, 1),
+        LogStartsLater(state, asked, 9),
         UnknownEpoch(state, asked),
     ]
 
@@ -45,7 +45,7 @@ def test_responses_for_another_log_end_change_nothing(which: int, is_mirror: boo
     before = log.log_start_offset, log.log_end_offset, log.latest_epoch, list(log.epochs.entries)
     now = p.simulation.world.now
 
-    def handle(asked: Wanted) -> tuple[Any, ...]:
+    def handle(asked: PartitionFetch) -> tuple[Any, ...]:
         fetchers.handle(now, fetcher, events(state, asked)[which])
         return log.log_start_offset, log.log_end_offset, log.latest_epoch, list(log.epochs.entries)
 

@@ -84,12 +84,12 @@ def retries_are_renumbered(patch: Patch) -> None:
     """A batch gets another sequence number for each attempt."""
 
     def take(self: Producer, partition: Any) -> Any:
-        batch = self._next(partition)
+        batch = self._peek_batch(partition)
         if batch.attempts:
             batch.sequence = -1
         return original(self, partition)
 
-    original = patch(Producer, "_take", take)
+    original = patch(Producer, "_take_batch", take)
 
 
 @fault("session-left", profile="library_misses_answers")

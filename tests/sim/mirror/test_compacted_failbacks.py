@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kmirror.client.fetch_events import Diverged
-from kmirror.client.fetch_session import Wanted
+from kmirror.client.fetch_session import PartitionFetch
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.cut_rules import FROM_SCRATCH
 from kmirror.mirror.repeated_cuts import CUTS_MAX
@@ -90,7 +90,7 @@ def test_a_cut_that_waits_for_a_write_is_one_cut() -> None:
     found = fetchers._loop.find(TP)
     assert found is not None
     fetcher, mp = found
-    asked = Wanted(mp.source_topic_id, mp.source_epoch, p.a.log().log_end_offset, 0, 1_000)
+    asked = PartitionFetch(mp.source_topic_id, mp.source_epoch, p.a.log().log_end_offset, 0, 1_000)
     answer = PartitionData(diverging_epoch=EpochEndOffset(epoch=0, end_offset=4))
     was_busy, mp.busy = mp.busy, True
     for _ in range(2 * CUTS_MAX):

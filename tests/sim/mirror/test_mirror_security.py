@@ -70,7 +70,7 @@ def test_a_source_without_sasl_is_reported_without_secrets() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"sasl.mechanism": "GSSAPI"}, "sasl.mechanism GSSAPI is not there"),
+        ({"sasl.mechanism": "GSSAPI"}, "sasl.mechanism GSSAPI is not supported"),
         ({"sasl.jaas.config": "hush required;"}, "login module"),
         ({"sasl.jaas.config": f"{PLAIN} required username=u password=hush"}, "semi-colon"),
         ({"ssl.keystore.certificate.chain": None}, "ssl.keystore.certificate.chain is not set"),

@@ -277,7 +277,7 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     assert "the topic is added without the source's topic id" in err
     parts = stage.destination.broker(1).parts.components
     (sources,) = (part.context.sources for part in parts if isinstance(part, MirrorComponent))
-    stage.destination.until(lambda: "away" in sources and sources["away"].is_silent)
+    stage.destination.until(lambda: "away" in sources and sources["away"].is_unresponsive)
     code, out, err = stage.run("--describe --mirror away")
     assert (code, out) == (0, "No mirror partitions found\n")
     waits, absent = err.splitlines()

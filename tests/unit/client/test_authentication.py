@@ -92,13 +92,20 @@ class Talk:
         self.answer(SaslAuthenticateResponse(error_message=None, session_lifetime_ms=lifetime_ms), now)
 
     def why(self) -> str:
-        return self.authenticator.why(ONE)
+        return self.authenticator.failure_reason(ONE)
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return the counters of `LINK`: count and sum."""
         counts = self.requester.counts(LINK)
         assert counts is not None
-        names = ("requests", "responses", "authenticated", "refused", "reauthenticated", "refused_again")
+        names = (
+            "requests",
+            "responses",
+            "authenticated",
+            "failed_authentications",
+            "reauthenticated",
+            "failed_reauthentications",
+        )
         sensors = {name: getattr(counts, name) for name in names}
         return {name: (sensor.count, sensor.total) for name, sensor in sensors.items() if sensor.count}
 
@@ -137,7 +144,7 @@ def test_authentication_requests_are_counted_separately() -> None:
     talk.ask()
     assert talk.counts()["requests"][0] == 2, "another link is not counted"
     assert talk.requester.counts(OTHER) is None
-    talk.requester.hang_up(0, LINK)
+    talk.requester.close_link(0, LINK)
     assert talk.requester.counts(LINK) is None
 
 
@@ -147,7 +154,7 @@ def test_refusals_are_counted_the_first_and_those_of_later_sessions_apart() -> N
     talk.ask()
     talk.shake()
     talk.answer(refused)
-    assert talk.counts() == {"requests": talk.counts()["requests"], "refused": (1, 1)}
+    assert talk.counts() == {"requests": talk.counts()["requests"], "failed_authentications": (1, 1)}
     talk.ask(10 * S)
     talk.shake(10 * S)
     talk.accept(10 * S, lifetime_ms=1000)
@@ -156,11 +163,13 @@ def test_refusals_are_counted_the_first_and_those_of_later_sessions_apart() -> N
     talk.answer(SaslHandshakeResponse(), 20 * S)
     talk.answer(refused, 20 * S)
     counted = talk.counts()
-    assert counted["refused"] == counted["authenticated"] == counted["refused_again"] == (1, 1)
+    assert (
+        counted["failed_authentications"] == counted["authenticated"] == counted["failed_reauthentications"] == (1, 1)
+    )
     talk.ask(40 * S)
     talk.shake(40 * S)
     talk.answer(refused, 40 * S)
-    assert talk.counts()["refused"] == (2, 2), "it is another connection"
+    assert talk.counts()["failed_authentications"] == (2, 2), "it is another connection"
 
 
 def test_each_link_is_secured_by_itself() -> None:
@@ -228,8 +237,8 @@ def test_a_session_is_renewed_before_the_next_request(with_tls: bool) -> None:
 @pytest.mark.parametrize(
     ("replies", "words"),
     [
-        ([ApiVersionsResponse(api_keys=[])], "no SaslAuthenticate"),
-        ([ApiVersionsResponse(error_code=35, api_keys=ALL)], "no SaslAuthenticate"),
+        ([ApiVersionsResponse(api_keys=[])], "not serve SaslAuthenticate"),
+        ([ApiVersionsResponse(error_code=35, api_keys=ALL)], "not serve SaslAuthenticate"),
         (
             [
                 ApiVersionsResponse(api_keys=ALL),
@@ -291,7 +300,7 @@ def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None
         pauses.append((now - begun) // MILLISECOND)
         talk.requester.on_link_closed(now, LINK)
         talk.look().clear()
-        now = talk.authenticator.not_before(ONE)
+        now = talk.authenticator.retry_at(ONE)
     assert pauses[0] == 500 and pauses == sorted(pauses) and pauses[-1] == 10_000
     talk.ask(now, ELSEWHERE)
     assert talk.kinds() == [ApiVersionsRequest], "another broker is asked at once"
@@ -301,11 +310,11 @@ def test_an_answer_ends_the_trouble() -> None:
     talk = Talk(TLS)
     talk.ask()
     talk.requester.on_link_closed(0, LINK, "the broker's certificate is not taken: it has expired")
-    assert talk.why() == "the broker's certificate is not taken: it has expired" and talk.authenticator.not_before(ONE)
+    assert talk.why() == "the broker's certificate is not taken: it has expired" and talk.authenticator.retry_at(ONE)
     talk.look().clear()
     talk.ask(S)
     talk.answer(MetadataResponse(), S)
-    assert talk.why() == "" and not talk.authenticator.not_before(ONE)
+    assert talk.why() == "" and not talk.authenticator.retry_at(ONE)
     talk.requester.on_link_closed(2 * S, LINK, "the other end closed it")
     assert talk.why() == "", "it has worked before"
 
@@ -316,16 +325,16 @@ def test_other_credentials_start_a_new_authentication() -> None:
     talk.shake()
     talk.answer(SaslAuthenticateResponse(error_code=58, error_message="no"))
     mended = Authenticator(SCRAM, Rng(2), 5000)
-    talk.requester.hang_up(0, LINK)
+    talk.requester.close_link(0, LINK)
     talk.requester.secure(LINK, mended)
     talk.ask()
-    assert talk.kinds() == [ApiVersionsRequest] and mended.why(ONE) == ""
+    assert talk.kinds() == [ApiVersionsRequest] and mended.failure_reason(ONE) == ""
 
 
 def test_every_state_can_be_left_and_reached() -> None:
     assert set(TRANSITIONS) == set(State)
     reached = {to for row in TRANSITIONS.values() for to in row.values()}
-    assert reached == set(State) and all(row[Cause.OVER] is State.CLOSED for row in TRANSITIONS.values())
+    assert reached == set(State) and all(row[Cause.LINK_CLOSED] is State.CLOSED for row in TRANSITIONS.values())
     assert {cause for row in TRANSITIONS.values() for cause in row} == set(Cause)
 
 

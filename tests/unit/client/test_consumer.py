@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.client.consumer import Consumer, ConsumerConfigs, Refusal, Round
+from kmirror.client.consumer import Consumer, ConsumerConfigs, ReadError, Round
 from kmirror.client.positions import Position
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -161,14 +161,14 @@ def test_a_batch_whose_checksum_is_wrong_is_refused() -> None:
     stage = Stage()
     stage.begin(0)
     stage.script.answer(fetch(data(bytes(records))))
-    assert stage.rounds[0].refusals == [Refusal(TP, ErrorCode.CORRUPT_MESSAGE)]
+    assert stage.rounds[0].errors == [ReadError(TP, ErrorCode.CORRUPT_MESSAGE)]
 
 
 def test_a_batch_that_is_cut_off_waits_for_the_next_round() -> None:
     stage = Stage()
     stage.begin(0)
     stage.script.answer(fetch(data(batch(0, "a") + batch(1, "b")[:-3])))
-    assert stage.fetched() == [(0, "a")] and stage.rounds[0].refusals == []
+    assert stage.fetched() == [(0, "a")] and stage.rounds[0].errors == []
 
 
 def test_a_broker_without_topic_ids_is_asked_by_name() -> None:
@@ -212,7 +212,7 @@ def test_a_position_out_of_range_is_reset_in_the_next_round() -> None:
     stage = Stage()
     stage.begin(10)
     stage.script.answer(fetch(data(error=ErrorCode.OFFSET_OUT_OF_RANGE)))
-    assert stage.rounds[0].refusals == [] and TP not in stage.consumer.positions
+    assert stage.rounds[0].errors == [] and TP not in stage.consumer.positions
     stage.poll()
     assert stage.script.next(ListOffsetsRequest).topics[0].partitions[0].timestamp == OffsetSpec.EARLIEST
 
@@ -326,8 +326,8 @@ def test_a_topic_that_cannot_be_read_is_refused_unless_that_may_pass(error: Erro
     stage.poll()
     stage.script.answer_versions()
     stage.script.answer(metadata({TP: (1, 4)}, error=error))
-    refused = [] if error is ErrorCode.LEADER_NOT_AVAILABLE else [Refusal("t", error)]
-    assert stage.rounds[0].refusals == refused
+    refused = [] if error is ErrorCode.LEADER_NOT_AVAILABLE else [ReadError("t", error)]
+    assert stage.rounds[0].errors == refused
 
 
 def test_a_position_that_was_moved_meanwhile_counts() -> None:

@@ -9,19 +9,19 @@ import pytest
 from kmirror.client.fetch_events import (
     Diverged,
     FetchEvent,
-    LaterStart,
-    Lost,
-    Moved,
-    Named,
+    FetchFailed,
+    LeaderMoved,
+    LogEndsEarlier,
+    LogStartsLater,
     NoOffset,
+    PartitionConfirmed,
+    PartitionError,
     Records,
-    Refused,
-    Shorter,
-    Unheard,
+    ResponseMissed,
     UnknownEpoch,
 )
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
-from kmirror.client.fetch_session import Wanted
+from kmirror.client.fetch_session import PartitionFetch
 from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -110,39 +110,39 @@ class Log:
             on_frame=on_frame,
         )
 
-    def want(self, now: Instant, state: State) -> Wanted | Instant | None:
+    def next_fetch(self, now: Instant, state: State) -> PartitionFetch | Instant | None:
         if (held := self.holds.get(state.tp, 0)) > now:
             return held
-        self.heard.append(("want", state.tp))
+        self.heard.append(("next_fetch", state.tp))
         if state.tp == self.raises_for:
             raise ZeroDivisionError
         if not state.may_be_fetched:
             return None
-        return Wanted(state.source_topic_id, state.source_epoch, self.log.log_end_offset, -1, 1_000)
+        return PartitionFetch(state.source_topic_id, state.source_epoch, self.log.log_end_offset, -1, 1_000)
 
     def handle(self, now: Instant, fetcher: Fetcher[State], event: FetchEvent[State]) -> None:
         match event:
-            case Named(state):
+            case PartitionConfirmed(state):
                 self.names.append((state.tp, fetcher.confirmed_at))
                 return
             case Records(state, _, data):
                 self.heard.append(("records", state.tp, data.high_watermark))
             case Diverged(_, _, data):
                 self.heard.append(("diverged", data.diverging_epoch.end_offset))
-            case Refused(_, error):
+            case PartitionError(_, error):
                 self.heard.append(("error", error))
-            case Moved(state, hint):
+            case LeaderMoved(state, hint):
                 self.heard.append(("moved", state.tp, hint))
-            case Unheard():
+            case ResponseMissed():
                 self.heard.append(("unheard",))
-            case Lost():
+            case FetchFailed():
                 self.heard.append(("lost",))
                 fetcher.is_dead = not self.goes_on
             case NoOffset():
                 self.heard.append(("no offset",))
-            case Shorter(_, _, offset):
+            case LogEndsEarlier(_, _, offset):
                 self.heard.append(("shorter", offset))
-            case LaterStart(_, _, offset):
+            case LogStartsLater(_, _, offset):
                 self.heard.append(("later start", offset))
             case UnknownEpoch(state):
                 self.heard.append(("unknown epoch",))
@@ -156,14 +156,14 @@ class Log:
 
     def told(self) -> list[tuple[object, ...]]:
         """Return the calls since the last check, without those to build a fetch."""
-        heard = [one for one in self.heard if one[0] != "want"]
+        heard = [one for one in self.heard if one[0] != "next_fetch"]
         self.heard.clear()
         return heard
 
     def looked(self) -> list[int]:
         """Return the partitions whose wanted fetch was requested since the last check."""
-        looked = [one[1] for one in self.heard if one[0] == "want"]
-        self.heard = [one for one in self.heard if one[0] != "want"]
+        looked = [one[1] for one in self.heard if one[0] == "next_fetch"]
+        self.heard = [one for one in self.heard if one[0] != "next_fetch"]
         return [tp.partition for tp in looked if isinstance(tp, TopicPartition)]
 
     def forgets(self) -> list[int]:

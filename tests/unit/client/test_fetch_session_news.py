@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.fetch_session import FetchSession, PartitionFetch
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -13,7 +13,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 ID, OTHER_ID = Uuid(b"1" * 16), Uuid(b"2" * 16)
 TP = TopicPartition("t", 0)
-WANTED = Wanted(ID, current_leader_epoch=0, fetch_offset=0, last_fetched_epoch=-1, partition_max_bytes=1_000)
+WANTED = PartitionFetch(ID, current_leader_epoch=0, fetch_offset=0, last_fetched_epoch=-1, partition_max_bytes=1_000)
 
 
 def topic(topic_id: Uuid = ID) -> FetchTopic:
@@ -55,7 +55,7 @@ def test_a_session_without_partitions_is_closed() -> None:
 
 def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
     session = FetchSession()
-    session.want(TP, WANTED)
+    session.set_fetch(TP, WANTED)
     session.fill(FetchRequest(), [TP], [])
     session.accept(FetchResponse(session_id=7))
     session.accept(FetchResponse(session_id=0))
@@ -68,11 +68,11 @@ def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
 def test_a_recreated_topic_opens_a_new_session() -> None:
     """Up to Fetch v12 one request could not forget the old topic and name the new one: a broker forgets last."""
     session = FetchSession()
-    session.want(TP, WANTED)
+    session.set_fetch(TP, WANTED)
     session.fill(FetchRequest(), [TP], [])
     session.accept(FetchResponse(session_id=7))
     request = FetchRequest()
-    session.want(TP, WANTED._replace(topic_id=OTHER_ID))
+    session.set_fetch(TP, WANTED._replace(topic_id=OTHER_ID))
     session.fill(request, [TP], [TP])
     assert (request.session_id, request.session_epoch) == (7, 0)
     assert not request.forgotten_topics_data

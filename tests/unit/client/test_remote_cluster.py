@@ -155,11 +155,11 @@ def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
 @pytest.mark.decision("D76")
 def test_versions_are_unknown_if_the_broker_does_not_return_them_again(by: str) -> None:
     stage = Stage()
-    stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
+    stage.cluster.record_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
     if by == "a request":
         stage.send(DescribeMirrorsRequest())
     else:
-        stage.cluster.ask_versions(0, ONE, "x", lambda now: stage.on_reply(now, None))
+        stage.cluster.request_versions(0, ONE, "x", lambda now: stage.on_reply(now, None))
     stage.script.break_link()
     assert stage.told == [None] and not stage.cluster.knows_versions(ONE)
 
@@ -196,7 +196,7 @@ def test_a_broker_that_returns_no_versions_gets_no_other_requests() -> None:
 
 def test_known_versions_are_not_requested() -> None:
     stage = Stage()
-    stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
+    stage.cluster.record_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
     stage.send(MetadataRequest())
     assert stage.script.versions == [5]
 
@@ -205,7 +205,7 @@ def test_a_request_that_no_version_can_carry_counts_as_unanswered() -> None:
     stage = Stage()
     stage.send(MetadataRequest(topics=None))
     stage.script.answer_versions(Metadata=(0, 0))
-    assert stage.told == [None] and any("cannot ask one:9092" in note for note in stage.script.notes)
+    assert stage.told == [None] and any("cannot send to one:9092" in note for note in stage.script.notes)
 
 
 def test_leaders_are_found_at_the_brokers_that_the_answer_names() -> None:
@@ -279,11 +279,14 @@ def test_missing_and_denied_topics_are_distinguished() -> None:
     stage = Stage()
     for times in (1, 2):
         stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        assert stage.cluster.missing == {"t": times}
+        assert stage.cluster.missing_topics == {"t": times}
     stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-    assert (stage.cluster.missing, stage.cluster.refused) == ({}, {"t": ErrorCode.TOPIC_AUTHORIZATION_FAILED})
+    assert (stage.cluster.missing_topics, stage.cluster.topic_errors) == (
+        {},
+        {"t": ErrorCode.TOPIC_AUTHORIZATION_FAILED},
+    )
     stage.refresh(metadata({TP: (1, 4)}))
-    assert (stage.cluster.refused, stage.cluster.topics["t"].topic_id) == ({}, TOPIC_ID)
+    assert (stage.cluster.topic_errors, stage.cluster.topics["t"].topic_id) == ({}, TOPIC_ID)
 
 
 def test_one_refresh_at_a_time_goes_to_one_broker_after_the_other() -> None:
@@ -358,10 +361,10 @@ def test_a_hint_counts_if_its_epoch_is_later_than_the_known_one() -> None:
     known = stage.cluster.leader(TP)
     assert known is not None
     other = next(broker for broker in stage.cluster.brokers if broker != known.broker_id)
-    assert not stage.cluster.learn_hint(TP, led_by(other, known.epoch)), "two that name each other are not believed"
-    assert not stage.cluster.learn_hint(TP, led_by(-1, known.epoch + 1)), "it does not know either"
+    assert not stage.cluster.record_hint(TP, led_by(other, known.epoch)), "two that name each other are not believed"
+    assert not stage.cluster.record_hint(TP, led_by(-1, known.epoch + 1)), "it does not know either"
     assert stage.cluster.leader(TP) == known
-    assert stage.cluster.learn_hint(TP, led_by(other, known.epoch + 1))
+    assert stage.cluster.record_hint(TP, led_by(other, known.epoch + 1))
     assert stage.cluster.leader(TP) == RemoteLeader(other, known.epoch + 1)
 
 
@@ -369,8 +372,8 @@ def test_a_broker_that_only_a_hint_knows_listens_where_that_says() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     where = Endpoint("new", 9092)
-    assert not stage.cluster.learn_hint(TP, led_by(77, 100)), "nobody told where it listens"
-    assert stage.cluster.learn_hint(TP, LeaderHint(77, 100, where))
+    assert not stage.cluster.record_hint(TP, led_by(77, 100)), "nobody told where it listens"
+    assert stage.cluster.record_hint(TP, LeaderHint(77, 100, where))
     assert stage.cluster.leader_endpoint(TP) == where
 
 
@@ -379,7 +382,7 @@ def test_where_a_known_broker_listens_no_hint_changes() -> None:
     stage.refresh(metadata({TP: (1, 4)}))
     known = dict(stage.cluster.brokers)
     (broker_id, *_) = known
-    assert stage.cluster.learn_hint(TP, LeaderHint(broker_id, 100, Endpoint("elsewhere", 1)))
+    assert stage.cluster.record_hint(TP, LeaderHint(broker_id, 100, Endpoint("elsewhere", 1)))
     assert stage.cluster.brokers == known
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.client.sasl import PlainClient, SaslFailure
+from kmirror.client.sasl import PlainClient, SaslError
 from kmirror.client.scram import HASHES, ITERATIONS_MAX, ScramClient
 
 CLIENT_NONCE = "rOprNGfwEbeRWgbNEkqO"
@@ -50,7 +50,7 @@ def test_the_exchange_of_rfc_7677() -> None:
     ],
 )
 def test_invalid_first_messages_of_a_server_are_refused(server_first: str, words: str) -> None:
-    with pytest.raises(SaslFailure, match=words):
+    with pytest.raises(SaslError, match=words):
         begun().respond(server_first.encode())
 
 
@@ -68,7 +68,7 @@ def test_invalid_first_messages_of_a_server_are_refused(server_first: str, words
 def test_a_server_that_does_not_know_the_password_is_not_believed(server_final: bytes, words: str) -> None:
     client = begun()
     client.respond(SERVER_FIRST.encode())
-    with pytest.raises(SaslFailure, match=words) as caught:
+    with pytest.raises(SaslError, match=words) as caught:
         client.respond(server_final)
     assert "pencil" not in str(caught.value)
 

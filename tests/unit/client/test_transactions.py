@@ -274,7 +274,7 @@ def test_an_abort_drops_unsent_batches() -> None:
 
 def test_a_batch_needs_a_transaction() -> None:
     stage = Stage()
-    with pytest.raises(UsageError, match="no transaction takes a batch"):
+    with pytest.raises(UsageError, match="no transaction is open"):
         stage.send()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.client.witnesses import NOBODY_PROVES, Witnesses, find_witnesses, patience_ms
+from kmirror.client.witnesses import NO_PROOF, Witnesses, find_witnesses, proof_timeout_ms
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -62,7 +62,7 @@ def test_a_broker_that_has_replayed_all_that_is_committed_is_a_witness_alone() -
     assert stage.found == [], "that its controller answers proves nothing of what it has replayed"
     stage.tell_replayed(9)
     assert stage.endpoints == [[ONE]]
-    assert stage.found[0].hold(stage.cluster)
+    assert stage.found[0].are_valid(stage.cluster)
 
 
 def test_a_broker_that_lags_is_passed_over() -> None:
@@ -90,7 +90,7 @@ def test_without_an_answer_of_the_controller_there_are_no_witnesses(
     stage = Stage()
     stage.search(ONE)
     stage.tell_quorum(committed, error=error, row=row)
-    assert stage.endpoints == [[]] and not stage.found[0].hold(stage.cluster)
+    assert stage.endpoints == [[]] and not stage.found[0].are_valid(stage.cluster)
 
 
 def test_a_broker_that_cannot_reach_its_controller_is_no_witness_and_does_not_count_as_silent() -> None:
@@ -101,8 +101,8 @@ def test_a_broker_that_cannot_reach_its_controller_is_no_witness_and_does_not_co
     stage.tell_quorum(10)
     stage.tell_replayed(9)
     assert stage.endpoints == [[TWO]]
-    assert stage.cluster.in_turn([ONE, TWO])[0] in (ONE, TWO) and not stage.cluster.is_silent
-    assert [stage.cluster.in_turn([ONE, TWO])[0] for _ in range(2)] == [ONE, TWO]
+    assert stage.cluster.round_robin([ONE, TWO])[0] in (ONE, TWO) and not stage.cluster.is_unresponsive
+    assert [stage.cluster.round_robin([ONE, TWO])[0] for _ in range(2)] == [ONE, TWO]
 
 
 def test_a_cluster_that_is_closed_is_not_asked_any_more() -> None:
@@ -173,9 +173,9 @@ def test_a_witness_whose_link_ended_may_have_restarted_and_is_none() -> None:
     witnesses = Witnesses.of(stage.cluster, [ONE])
     told = asked(stage, witnesses)
     answer(stage)
-    stage.script.requester.closings[ONE] = 1
+    stage.script.requester.closed_links[ONE] = 1
     answer(stage)
-    assert told == [()] and not witnesses.hold(stage.cluster)
+    assert told == [()] and not witnesses.are_valid(stage.cluster)
 
 
 def test_without_witnesses_no_request_is_sent() -> None:
@@ -186,15 +186,15 @@ def test_without_witnesses_no_request_is_sent() -> None:
 
 def test_a_proof_may_take_longer_where_answers_take_long_but_no_longer_than_any_request() -> None:
     cluster = RemoteCluster("me", Script().requester, (BOOTSTRAP,), timeout_ms=30_000)
-    assert patience_ms(cluster) == 3_000
-    cluster.took = 300 * MILLISECOND
-    assert patience_ms(cluster) == 3_000
-    cluster.took = 1_000 * MILLISECOND
-    assert patience_ms(cluster) == 8_000
-    cluster.took = 5_000 * MILLISECOND
-    assert patience_ms(cluster) == 30_000
+    assert proof_timeout_ms(cluster) == 3_000
+    cluster.last_refresh_duration = 300 * MILLISECOND
+    assert proof_timeout_ms(cluster) == 3_000
+    cluster.last_refresh_duration = 1_000 * MILLISECOND
+    assert proof_timeout_ms(cluster) == 8_000
+    cluster.last_refresh_duration = 5_000 * MILLISECOND
+    assert proof_timeout_ms(cluster) == 30_000
     cluster.timeout_ms = 1_000
-    assert patience_ms(cluster) == 1_000
+    assert proof_timeout_ms(cluster) == 1_000
 
 
 def test_where_no_broker_answers_the_reason_says_how_long_each_was_waited_for() -> None:
@@ -203,7 +203,7 @@ def test_where_no_broker_answers_the_reason_says_how_long_each_was_waited_for() 
     for _ in range(2):
         stage.script.answer_versions()
         stage.script.break_link()
-    assert stage.found[0].why_none == f"{NOBODY_PROVES}: no answer within 1000 ms (request.timeout.ms)"
+    assert stage.found[0].why_none == f"{NO_PROOF}: no answer within 1000 ms (request.timeout.ms)"
 
 
 def test_where_a_broker_answers_without_a_proof_silence_is_not_the_reason() -> None:
@@ -212,4 +212,4 @@ def test_where_a_broker_answers_without_a_proof_silence_is_not_the_reason() -> N
     stage.tell_quorum(-1)
     stage.script.answer_versions()
     stage.script.break_link()
-    assert stage.found[0].why_none == NOBODY_PROVES
+    assert stage.found[0].why_none == NO_PROOF

@@ -16,7 +16,7 @@ INTERVAL = 30 * SECOND
 
 def broker() -> ProvedBroker:
     source = SimpleNamespace(ended=0)
-    source.closings = lambda _: source.ended
+    source.closed_links = lambda _: source.ended
     return ProvedBroker("m", source, Endpoint("a-1", 9092))  # type: ignore[arg-type]
 
 

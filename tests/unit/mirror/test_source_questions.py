@@ -147,7 +147,7 @@ def test_a_broker_that_does_not_answer_is_not_waited_for_twice(stage: Stage) -> 
 def test_a_broker_without_the_api_answers_later_questions_separately(stage: Stage) -> None:
     stage.ask("t0")
     stage.ask("t1")
-    stage.source.learn_versions(HERE, {key_of(ListMirrorsRequest): (0, 0)})
+    stage.source.record_versions(HERE, {key_of(ListMirrorsRequest): (0, 0)})
     assert not stage.source.supports(HERE, DescribeMirrorsRequest)
     stage.answer(None)
     assert stage.told == [("t0", None)]

@@ -208,7 +208,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "no order": (lambda s: s.a.order(ANY), "an order must be a Message, not None; such as CreateTopicsRequest"),
     "an order that is a fetch": (
         lambda s: s.a.order(FetchRequest()),
-        "not a request that changes the cluster: FetchRequest.*; there are AddTop",
+        "not a request that changes the cluster: FetchRequest.*; use one of AddTop",
     ),
     "an order that this engine does not know": (
         lambda s: s.a.order(AlterPartitionReassignmentsRequest()),

@@ -14,7 +14,7 @@ _rows: dict[type[Message], tuple[str, ...]] = {}
 """The arrays of a response whose elements have an error of their own."""
 
 
-def refuses_version(answer: Message) -> bool:
+def has_unsupported_version(answer: Message) -> bool:
     """Return whether the response, or the first of its rows, is UNSUPPORTED_VERSION."""
     if getattr(answer, "error_code", ErrorCode.NONE) == ErrorCode.UNSUPPORTED_VERSION:
         return True

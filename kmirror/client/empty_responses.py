@@ -7,7 +7,7 @@ from kmirror.kernel.events import Chunk
 CORRELATION_ID_BYTES = 4
 
 
-class AnswersWithoutNews:
+class EmptyResponseMatcher:
     """Compares the responses to one long poll byte by byte, without their correlation ids.
 
     A response of more than `bytes_max` bytes has news, in every version.
@@ -24,14 +24,14 @@ class AnswersWithoutNews:
         self._known_bytes = 0
         """The size of its frame in bytes, 0 if there is none: most frames differ in size already."""
 
-    def has(self, frame: Chunk) -> bool:
+    def matches(self, frame: Chunk) -> bool:
         """Return whether a frame is known to have no news; if not, it must be parsed."""
         if len(frame) == self._known_bytes and frame[CORRELATION_ID_BYTES:] == self._known:
             return True
         self._newest = bytes(frame[CORRELATION_ID_BYTES:]) if len(frame) <= self._bytes_max else b""
         return False
 
-    def add_newest(self) -> None:
+    def record_newest(self) -> None:
         """Record that the newest parsed frame has no news."""
         self._known = self._newest
         self._known_bytes = CORRELATION_ID_BYTES + len(self._known) if self._known else 0
