@@ -16,6 +16,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests.interop.jvm import compiled, make_archive
+
 HERE = Path(__file__).parent
 IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
 
@@ -39,8 +41,13 @@ def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable
         if shutil.which(program) is None:
             give_up(f"there is no {program}")
     jars = os.environ.get("KMIRROR_KAFKA_JARS")
-    if jars:
-        return f"{jars}/*"
+    class_path = f"{jars}/*" if jars else resolved(tmp_path_factory, give_up)
+    make_archive(class_path)
+    return class_path
+
+
+def resolved(tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]) -> str:
+    """Return the class path of the jars in Maven's repository."""
     if shutil.which("mvn") is None:
         give_up("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
     out = tmp_path_factory.mktemp("kafka") / "classpath"
@@ -52,9 +59,7 @@ def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable
 
 
 @pytest.fixture(scope="session")
-def log_class_path(tmp_path_factory: pytest.TempPathFactory, kafka_class_path: str) -> str:
+def log_class_path(kafka_class_path: str) -> str:
     """Return the same with `Clock` and `AtOnce`, which the programs that open logs share."""
-    classes = tmp_path_factory.mktemp("shared")
-    sources = [str(HERE / name) for name in ("Clock.java", "AtOnce.java")]
-    subprocess.run(["javac", "-d", str(classes), "-cp", kafka_class_path, *sources], check=True)
-    return f"{classes}{os.pathsep}{kafka_class_path}"
+    shared = compiled(kafka_class_path, HERE / "Clock.java", HERE / "AtOnce.java")
+    return f"{kafka_class_path}{os.pathsep}{shared}"

@@ -9,7 +9,7 @@ from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from tests.interop.clients.real import real_clusters
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 LEFT_OUT = {
     "group.version",
@@ -22,7 +22,7 @@ LEFT_OUT = {
 
 def run(class_path: str, bootstrap_servers: str, *words: str) -> tuple[int, str]:
     """Return the exit code and the output of Kafka's tool for features."""
-    command = ["java", *SHORT_LIVED, "-Xmx256m", "-cp", class_path, "org.apache.kafka.tools.FeatureCommand"]
+    command = java(class_path, "org.apache.kafka.tools.FeatureCommand", "-Xmx256m")
     done = subprocess.run(
         [*command, "--bootstrap-server", bootstrap_servers, *words], capture_output=True, text=True, check=False
     )

@@ -24,7 +24,7 @@ from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from tests.interop.clients.real import real_clusters
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 HERE = Path(__file__).parent
 CLASSES = {"configs": "kafka.admin.ConfigCommand", "features": "org.apache.kafka.tools.FeatureCommand"}
@@ -43,9 +43,8 @@ class KafkaTools:
 
     def __init__(self, class_path: str, log: Path) -> None:
         self._log = log.open("wb")
-        command = ["java", *SHORT_LIVED, "-Xmx256m", "-cp", class_path]
         self._process = subprocess.Popen(
-            [*command, str(HERE / "Tools.java")],
+            java(class_path, HERE / "Tools.java", "-Xmx256m"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -13,7 +13,7 @@ from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import CLEANER_OFFSET, CLEANER_RUN, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 PROGRAM = Path(__file__).with_name("KafkaLogs.java")
 NOT_IN_THE_FOLDER = {CLEANER_OFFSET, CLEANER_RUN, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
@@ -90,7 +90,7 @@ def by_jvm(jobs: Sequence[Job], folder: Path, class_path: str) -> Iterator[tuple
     folder.mkdir(exist_ok=True)
     quiet = folder / "log4j2.xml"
     quiet.write_text('<Configuration><Loggers><Root level="OFF"/></Loggers></Configuration>')
-    command = ["java", *SHORT_LIVED, "-Xmx512m", f"-Dlog4j2.configurationFile={quiet}", "-cp", class_path, str(PROGRAM)]
+    command = java(class_path, PROGRAM, "-Xmx512m", f"-Dlog4j2.configurationFile={quiet}")
     done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
     answers = [line[2:] for line in done.stdout.splitlines() if line.startswith("A\t")]
     assert len(answers) == len(jobs), done.stderr[-2000:]

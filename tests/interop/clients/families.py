@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -51,11 +51,9 @@ def _node(folder: Path, class_path: str) -> list[str]:
 
 
 def _java(folder: Path, class_path: str) -> list[str]:
-    _built(["javac", "-d", str(folder), "-cp", class_path, str(HERE / "java" / "Steps.java")], folder)
     (folder / "log4j2.properties").write_text("rootLogger.level = OFF\n")
-    flags = ["-Xmx256m", *SHORT_LIVED]
-    flags.append(f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}")
-    return ["java", *flags, "-cp", f"{folder}{os.pathsep}{class_path}", "Steps"]
+    logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
+    return java(class_path, HERE / "java" / "Steps.java", "-Xmx256m", logging)
 
 
 def _built(command: list[str], folder: Path) -> None:

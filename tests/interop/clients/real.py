@@ -19,10 +19,11 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 HERE = Path(__file__).parent
 START_SECONDS = 120
+STOP_SECONDS = 60
 PORTS = range(20_000, 32_000)
 """Below the ports that systems use for outgoing connections."""
 # Values of `config/server.properties` of 4.3.1 except those for large machines. Both kinds of cluster get these.
@@ -91,11 +92,15 @@ def _properties(
 
 @contextlib.contextmanager
 def real_clusters(
-    class_path: str, folder: Path, sizes: tuple[int, ...] = (1, 3), configs: Mapping[str, str] = NOTHING_ELSE
+    class_path: str,
+    folder: Path,
+    sizes: tuple[int, ...] = (1, 3),
+    configs: Mapping[str, str] = NOTHING_ELSE,
+    options: tuple[str, ...] = (),
 ) -> Iterator[dict[int, str]]:
     """Yield the bootstrap servers of a Kafka cluster of each size; they stop at the end, or when this process dies.
 
-    `configs` are added to those of each broker.
+    `configs` are added to those of each broker; `options` are those of the JVM.
     """
     addresses: dict[int, str] = {}
     files = []
@@ -110,11 +115,11 @@ def real_clusters(
             (home / "server.properties").write_text(text)
             files.append(str(home / "server.properties"))
     (folder / "log4j2.properties").write_text(LOGGING)
-    flags = ["-Xmx512m", *SHORT_LIVED]
-    command = ["java", *flags, f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+    logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
+    command = java(class_path, HERE / "java" / "Brokers.java", "-Xmx512m", logging, *options)
     with (folder / "kafka.log").open("wb") as log:
         process = subprocess.Popen(
-            [*command, "-cp", class_path, str(HERE / "java" / "Brokers.java"), *files],
+            [*command, *files],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -123,11 +128,13 @@ def real_clusters(
             wait_for_up(process, folder / "kafka.log")
             yield addresses
         finally:
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.close()  # The program then ends at once.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_SECONDS)
             process.kill()
             process.wait()
-            for pipe in (process.stdin, process.stdout):
-                assert pipe is not None
-                pipe.close()
+            process.stdout.close()
 
 
 def wait_for_up(process: subprocess.Popen[bytes], log: Path, *, within_s: float = START_SECONDS) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from kmirror.client.jaas import parse_jaas
 from kmirror.client.scram import HASHES, SaltedPasswords
 from kmirror.errors import UsageError
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 PROGRAM = Path(__file__).parent / "java" / "Logins.java"
 CASES = int(os.environ.get("KMIRROR_LOGIN_CASES", "30000"))
@@ -33,7 +33,7 @@ UNPREPARED = ("pencil", "a\xadb", "\u2168", "ﬁ", "a\xa0b", "e\u0301", "é", "\
 
 def ask_kafka(class_path: str, questions: Sequence[str]) -> list[str]:
     done = subprocess.run(
-        ["java", *SHORT_LIVED, "-Xmx256m", "-cp", class_path, str(PROGRAM)],
+        java(class_path, PROGRAM, "-Xmx256m"),
         input="".join(f"{question}\n" for question in questions).encode(),
         capture_output=True,
         check=True,

@@ -14,7 +14,7 @@ from kmirror.hooks.hooks import Hooks
 from kmirror.hooks.received import ReceivedRequest
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.fetch_request import FetchRequest
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.load import QUIET
 
 TOPIC = "orders"
@@ -90,7 +90,7 @@ def test_kafkas_own_consumer_reads_from_the_follower_in_its_rack(racks: Racks, k
     reads = ["--bootstrap-server", racks.cluster.bootstrap_servers, "--topic", TOPIC, "--from-beginning"]
     rack = ["--max-messages", str(len(VALUES)), "--command-property", f"client.rack={RACKS[follower]}"]
     done = subprocess.run(
-        ["java", *SHORT_LIVED, "-cp", kafka_class_path, CONSOLE, *reads, *rack],
+        [*java(kafka_class_path, CONSOLE), *reads, *rack],
         capture_output=True,
         timeout=WITHIN_S,
         check=True,

@@ -21,7 +21,7 @@ from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import ELIGIBLE_VERSION
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 PROGRAM = Path(__file__).with_name("PartitionChanges.java")
 TOPIC_ID = Uuid.from_ints(0, 5)
@@ -156,7 +156,7 @@ def test_kafkas_controller_decides_the_same(kafka_class_path: str) -> None:
     rng = random.Random(966)
     cases = [drawn(rng) for _ in range(COUNT)]
     done = subprocess.run(
-        ["java", *SHORT_LIVED, "-cp", kafka_class_path, str(PROGRAM)],
+        java(kafka_class_path, PROGRAM),
         input="".join(f"{case.line}\n" for case in cases),
         capture_output=True,
         text=True,

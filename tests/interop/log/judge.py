@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
 from tests.interop.clients.real import free_ports
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.interop.log.cluster import NODE_ID
 
 HERE = Path(__file__).parent
-JVM_FLAGS = ("-Xmx512m", *SHORT_LIVED)
 ANSWER_SECONDS = 150  # Above the 120 seconds after which a client of Kafka gives up and gives the reason.
 # Each line of the broker's own log has its level and its logger; levels below WARN are not written.
 LOGGING = """\
@@ -45,9 +44,9 @@ class Judge:
         self._log = folder / "kafka.log"
         (folder / "log4j2.properties").write_text(LOGGING.format(path=self._log))
         self._errors = (folder / "stderr").open("wb")
-        command = ["java", *JVM_FLAGS, f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+        logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
         self._process = subprocess.Popen(
-            [*command, "-cp", class_path, str(HERE / "Judge.java")],
+            java(class_path, HERE / "Judge.java", "-Xmx512m", logging),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from kmirror.logdir.names import parse_folder_name
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.unit.logdir.test_names import OTHERS, PARTITIONS, SET_ASIDE_FOLDERS
 
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ def test_the_partitions_are_those_of_kafka_s_parser(kafka_class_path: str) -> No
     table = [name for name in [*PARTITIONS, *SET_ASIDE_FOLDERS, *OTHERS] if "\n" not in name]
     names = table + drawn
     done = subprocess.run(
-        ["java", *SHORT_LIVED, "-cp", kafka_class_path, str(HERE / "FolderNames.java")],
+        java(kafka_class_path, HERE / "FolderNames.java"),
         input="".join(f"{name}\n" for name in names).encode(),
         capture_output=True,
         check=True,

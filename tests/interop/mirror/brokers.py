@@ -7,19 +7,14 @@ JVM can also be stopped cleanly, from Kafka 3.9 on.
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Self
 
 from tests.interop.clients import real
 from tests.interop.clients.real import free_ports, wait_for_up
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 RAFT_BROKERS = Path(real.__file__).parent / "java" / "Brokers.java"
 ZOOKEEPER_BROKERS = Path(__file__).parent / "java" / "ZooKeeperBrokers.java"
@@ -39,15 +34,6 @@ SHARED = {
     "leader.imbalance.check.interval.seconds": "1",
     "leader.imbalance.per.broker.percentage": "0",
 }
-
-
-@cache
-def compiled(program: Path, class_path: str) -> str:
-    """Return the folder of a program's classes, compiled once by javac; it is removed when this process ends."""
-    folder = tempfile.mkdtemp(prefix="kmirror-classes-")
-    atexit.register(shutil.rmtree, folder)
-    subprocess.run(["javac", "-d", folder, "-cp", class_path, str(program)], check=True)
-    return folder
 
 
 class RealCluster:
@@ -166,9 +152,7 @@ class RealCluster:
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]
         program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
-        classes = compiled(program, self._class_path)
-        options = ["-Xmx512m", *SHORT_LIVED]
-        command = ["java", *options, "-cp", f"{classes}{os.pathsep}{self._class_path}", program.stem, *files]
+        command = [*java(self._class_path, program, "-Xmx512m"), *files]
         with (self._folder / f"{first}.log").open("ab") as log:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._running[first] = process

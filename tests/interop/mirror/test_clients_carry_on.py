@@ -24,7 +24,7 @@ from kmirror.admin.mirror import TcpMirror
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
 from kmirror.spec.wire_values import IsolationLevel
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.interop.mirror.applications import Ledger, Reader, faults_of_reading, halves
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.door import Door
@@ -68,9 +68,9 @@ def log_ends(servers: str) -> dict[TopicPartition, int]:
 
 def described(class_path: str, servers: str) -> list[Sequence[str]]:
     """Return group, topic, partition, committed offset, log end and lag, as printed by kafka-consumer-groups.sh."""
-    java = ["java", *SHORT_LIVED, "-Xmx128m", "-cp", class_path, GROUP_COMMAND]
+    command = java(class_path, GROUP_COMMAND, "-Xmx128m")
     words = ["--bootstrap-server", servers, "--describe", "--group", GROUP]
-    done = subprocess.run([*java, *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=True)
     return sorted(line.split()[:6] for line in done.stdout.splitlines() if line.startswith(GROUP))
 
 

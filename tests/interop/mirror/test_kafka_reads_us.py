@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.interop.log.judge import Judge
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.destination import Mirrored
@@ -49,12 +49,12 @@ class Seen(NamedTuple):
 
 def console(class_path: str, servers: str, count: int) -> list[str]:
     """Return the console consumer's output for `count` committed records of all topics."""
-    java = ["java", *SHORT_LIVED, "-Xmx128m", "-cp", class_path, CONSOLE]
+    command = java(class_path, CONSOLE, "-Xmx128m")
     words = ["--bootstrap-server", servers, "--include", "|".join((*DECIDED, "transactions")), "--from-beginning"]
     words += ["--isolation-level", "read_committed", "--max-messages", str(count), "--timeout-ms", "60000"]
     for name in PRINTED:
         words += ["--formatter-property", f"print.{name}=true"]
-    return sorted(subprocess.run([*java, *words], capture_output=True, text=True, check=True).stdout.splitlines())
+    return sorted(subprocess.run([*command, *words], capture_output=True, text=True, check=True).stdout.splitlines())
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from kmirror.admin.mirror import TcpMirror
 from kmirror.client.security import security_of
 from kmirror.net.cluster import TcpCluster
 from tests.certificates import Authority, Identity
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.destination import Mirrored
 from tests.interop.mirror.secured import (
@@ -91,16 +91,7 @@ def add_users(kafka: RealCluster, class_path: str) -> None:
     if not kafka.release.startswith("2."):
         add_scram_users(kafka.bootstrap_servers)
         return
-    tool = [
-        "java",
-        *SHORT_LIVED,
-        "-Xmx128m",
-        "-cp",
-        class_path,
-        "kafka.admin.ConfigCommand",
-        "--zookeeper",
-        kafka.zookeeper,
-    ]
+    tool = [*java(class_path, "kafka.admin.ConfigCommand", "-Xmx128m"), "--zookeeper", kafka.zookeeper]
     words = ["--alter", "--entity-type", "users", "--entity-name", USER, "--add-config", ",".join(scram_credentials())]
     utf8 = {**os.environ, "LC_ALL": "C.UTF-8"}
     subprocess.run([*tool, *words], check=True, capture_output=True, env=utf8)

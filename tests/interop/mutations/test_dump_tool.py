@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
 from tests.golden.cli.runs import SAMPLE
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 PROGRAM = Path(__file__).with_name("DumpFiles.java")
 COUNT = 1_000
@@ -46,7 +46,7 @@ def by_jvm(lines: Sequence[list[str]], folder: Path, class_path: str) -> list[tu
     given = "".join(" ".join(line) + "\n" for line in lines)
     quiet = folder / "log4j2.xml"
     quiet.write_text('<Configuration><Loggers><Root level="OFF"/></Loggers></Configuration>')
-    words = ["java", *SHORT_LIVED, "-Xmx512m", f"-Dlog4j2.configurationFile={quiet}", "-cp", class_path, str(PROGRAM)]
+    words = java(class_path, PROGRAM, "-Xmx512m", f"-Dlog4j2.configurationFile={quiet}")
     done = subprocess.run(words, input=given, cwd=folder, capture_output=True, text=True, check=False)
     rows = [line.split("\t")[1:] for line in done.stdout.splitlines() if line.startswith("R\t")]
     assert len(rows) == len(lines), done.stderr[-2000:]

@@ -23,7 +23,7 @@ from kmirror.records.build import frame_batch
 from kmirror.records.codecs import LEVELS, compress
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import build_message, build_message_set, iter_any_batches
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 
 PROGRAM = Path(__file__).with_name("ReadRecords.java")
 TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
@@ -33,7 +33,7 @@ def read_by_jvm(datas: Sequence[bytes], folder: Path, class_path: str) -> list[l
     """Return the lines that the JVM prints for each of `datas`."""
     for number, data in enumerate(datas):
         (folder / f"{number:05}.bin").write_bytes(data)
-    command = ["java", *SHORT_LIVED, "-cp", class_path, str(PROGRAM), str(folder)]
+    command = [*java(class_path, PROGRAM), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = [part.splitlines() for part in done.stdout.split("F\n")[1:]]

@@ -44,11 +44,10 @@ from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import LEGACY_LENGTH_MIN, LOG_OVERHEAD, TimestampType
 from kmirror.records.legacy import iter_any_batches
-from tests.interop.jvm import SHORT_LIVED
+from tests.interop.jvm import java
 from tests.interop.sequences.damage import apply
 
 PROGRAM = Path(__file__).with_name("LogSteps.java")
-JVM_FLAGS = ("-Xmx512m", *SHORT_LIVED)
 TP = TopicPartition("t", 0)
 EPOCHS_ASKED = 40
 EPOCHS_PART = 5  # Field of a response to "ask".
@@ -78,7 +77,7 @@ class Jvm:
     def __init__(self, class_path: str, folder: Path) -> None:
         quiet = folder / "log4j2.xml"
         quiet.write_text('<Configuration><Loggers><Root level="OFF"/></Loggers></Configuration>')
-        command = ["java", *JVM_FLAGS, f"-Dlog4j2.configurationFile={quiet}", "-cp", class_path, str(PROGRAM)]
+        command = java(class_path, PROGRAM, "-Xmx512m", f"-Dlog4j2.configurationFile={quiet}")
         self._errors = (folder / "stderr").open("wb")
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
