@@ -67,7 +67,7 @@ def make_archive(class_path: str) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             new = path.with_suffix(".new")
-            dump = (f"-XX:ArchiveClassesAtExit={new}",)
+            options = (f"-XX:ArchiveClassesAtExit={new}",)
             with (
                 tempfile.TemporaryDirectory() as folder,
                 real_clusters(class_path, Path(folder), (1,), options=options),
