@@ -20,7 +20,7 @@ bytes raise `ProtocolError`; invalid input from the caller raises `UsageError`; 
     +-- Unreadable                      the operating system cannot read a file or folder
     +-- KafkaError                      a request failed with an error code where the caller asked for success
     |   +-- LogAppendError              a leader rejects an append
-    |   |   +-- RecordsRefused          because of some records of a batch
+    |   |   +-- RecordsRejected         because of some records of a batch
     |   +-- OffsetOutOfRange            a requested offset is not in the log
     +-- SaslError                       a broker's message violates the SASL mechanism
     +-- SparkFailure                    Spark did not start, could not be reached, or did not finish

@@ -70,7 +70,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "memory_store",
         "committed",
         "compare",
-        "parting",
+        "first_difference",
         "cleaner",
     ),
     "kmirror.logdir": (

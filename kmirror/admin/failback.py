@@ -19,7 +19,7 @@ from kmirror.admin.mirror import list_mirrors
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.walk import HoleFinder
+from kmirror.log.batch_iteration import HoleFinder
 from kmirror.mirror.cut_rules import are_markers
 from kmirror.mirror.failback import (
     PASSING,

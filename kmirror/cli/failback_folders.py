@@ -10,9 +10,9 @@ from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.batch_iteration import HoleFinder
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
 from kmirror.log.store import CLEANER_RUN, COPIED_CLEANER_OFFSET, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
-from kmirror.log.walk import HoleFinder
 from kmirror.logdir.checkpoints import CLEANER_OFFSETS, parse_topic_id, read_folder_facts, read_offsets
 from kmirror.logdir.compare.pairs import pair_folders
 from kmirror.logdir.consume import ConsumeQuery, consume

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, final
 
-from kmirror.cluster.refusal import refusal
+from kmirror.cluster.error_response import error_response
 from kmirror.kernel.ids import Principal
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
@@ -152,7 +152,7 @@ def may_send(rights: Rights, api_key: int, version: int) -> bool:
     return row is None or version < row.first_version or any(rights.allow(one, CLUSTER) for one in row.operations)
 
 
-def cluster_refusal(rights: Rights, request: Message, version: int) -> Message | None:
+def cluster_error_response(rights: Rights, request: Message, version: int) -> Message | None:
     """Return the error response to a request that its sender may not send at all, or None if it may."""
     if may_send(rights, key_of(type(request)), version):
         return None
@@ -161,4 +161,4 @@ def cluster_refusal(rights: Rights, request: Message, version: int) -> Message |
 
 def refused(request: Message, version: int, error: ErrorCode) -> Message:
     """Return the response that has `error`, with Kafka's message, for the whole request."""
-    return refusal(request, version, error, message_of(error))
+    return error_response(request, version, error, message_of(error))

@@ -13,8 +13,8 @@ from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import NOBODY, UNKNOWN_OFFSET, Follower, Partition
 from kmirror.explorer.cluster import CUT, IDLE, OWES_NOTHING, Cluster, Replica
 from kmirror.explorer.logs import ModelLog
+from kmirror.kernel.empty_table import EMPTY
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.sharing import NOTHING
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.naming import Assignment
@@ -81,11 +81,11 @@ class Leader:
             self.mp.cut_at = self.log.log_end_offset if cluster.phase == CUT else None
         apply_uncut(self.mp, self.partition, cluster.uncut)
         if not is_new:
-            self.partition.must_cut = owing or NOTHING
+            self.partition.must_cut = owing or EMPTY
 
     def ignore_list(self) -> None:
         """Require no truncation and admit all replicas, for rules by which the list is not in force."""
-        self.partition.must_cut, self.partition.not_admitted = NOTHING, NOBODY
+        self.partition.must_cut, self.partition.not_admitted = EMPTY, NOBODY
 
     def persist(self, uncut: Uncut) -> None:
         """Set the persisted list."""

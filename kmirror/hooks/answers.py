@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kmirror.cluster.refusal import INDEXES, TOPIC_NAME, error_row, has_row_errors, refusal
+from kmirror.cluster.error_response import INDEXES, TOPIC_NAME, error_response, error_row, has_row_errors
 from kmirror.hooks.received import Row
 from kmirror.hooks.requests import Asked, index_of, topic_of
 from kmirror.kernel.uuid import Uuid
@@ -42,7 +42,7 @@ def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Mess
         if found is not None:
             errors.setdefault(found, {})[row] = None
     for (error, message), rows in errors.items():
-        refused = refusal(asked.only(rows), version, error, message, in_rows=True)
+        refused = error_response(asked.only(rows), version, error, message, in_rows=True)
         _add_missing(done, refused, version, asked.names)
     return done
 

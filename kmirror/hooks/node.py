@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from kmirror.cluster.refusal import refusal
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.server import API_VERSIONS, Versions
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.hooks.actions import Answer, Close, Delay, Hold, Respond, Silence, Slow, Throttle, Watch
@@ -464,7 +464,7 @@ class HookedNode(Wrapper):
 
     def _refuse(self, now: Instant, link: HookedLink, work: Work, action: Answer) -> None:
         """Respond to the whole request with an error."""
-        refused = refusal(work.request.body, work.request.version, action.error, action.message)
+        refused = error_response(work.request.body, work.request.version, action.error, action.message)
         if action.is_applied:
             work.closes = work.is_unanswered
             work.rewrite = lambda _: refused

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from kmirror.cluster.refusal import INDEXES, NOT_ANSWERED, TOPIC_NAME
+from kmirror.cluster.error_response import INDEXES, NOT_IN_RESPONSE, TOPIC_NAME
 from kmirror.hooks.inside import Inside
 from kmirror.hooks.received import Row
 from kmirror.kernel.events import Chunk
@@ -75,7 +75,7 @@ def names_topics(asked: type[Struct]) -> bool:
     return any(
         _is_topic(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
         for field in asked.FIELDS
-        if field.attribute not in NOT_ANSWERED
+        if field.attribute not in NOT_IN_RESPONSE
     )
 
 
@@ -103,7 +103,7 @@ def _asks_all(body: Message, version: int) -> bool:
 def _arrays(struct: Struct, version: int) -> Iterator[tuple[Struct, Field]]:
     """Yield every array of a struct and of the structs in its arrays, with its owner."""
     for field in type(struct).FIELDS:
-        if field.is_array and within(version, field.versions) and field.attribute not in NOT_ANSWERED:
+        if field.is_array and within(version, field.versions) and field.attribute not in NOT_IN_RESPONSE:
             yield struct, field
             if field.type == "struct" and topic_name(field) is None:
                 for element in getattr(struct, field.attribute) or ():
@@ -159,7 +159,7 @@ def _named(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[R
 def _retain(struct: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> None:
     """Remove the rows that `keep` rejects from a request, and elements that become empty."""
     for field in type(struct).FIELDS:
-        if not field.is_array or field.attribute in NOT_ANSWERED or not within(version, field.versions):
+        if not field.is_array or field.attribute in NOT_IN_RESPONSE or not within(version, field.versions):
             continue
         found = getattr(struct, field.attribute) or ()
         if field.type == "string" and field.entity == TOPIC_NAME:

@@ -4,7 +4,7 @@ The expected batches are read in log order, next to the found ones. While the by
 decoded; otherwise offsets decide which batches are compared with each other.
 
 Rule 1: batches with the same base offset on both sides are one batch that differs. Otherwise the batch with the lower
-base offset is missing on the other side. Rule 2: `kmirror.log.parting` describes the difference between two batches.
+base offset is missing on the other side. Rule 2: `kmirror.log.first_difference` compares two batches.
 
 The callers choose the batches and the end offset: the simulator (`sim.checkers`), `kmirror diff` (`logdir.compare`) and
 `kmirror spark-verify` (`spark.compare`).
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from kmirror.log.parting import Parting, header_offset, lacking, part
+from kmirror.log.first_difference import Parting, header_offset, lacking, part
 from kmirror.records.layout import COMPRESSION_MASK, Buffer
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 

@@ -17,7 +17,7 @@ class LogAppendError(KafkaError):
     """The leader rejects the append; `code` is the error for the producer."""
 
 
-class RecordsRefused(LogAppendError):
+class RecordsRejected(LogAppendError):
     """Rejection because of single records; `record_errors` holds the index and the error of each (KIP-467).
 
     `message` covers the whole batch and has a broker's wording. A producer receives both; other rejections send

@@ -15,7 +15,7 @@ from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import wrap_int64
 from kmirror.log.config import LONG_MAX, LogConfig
-from kmirror.log.errors import LogAppendError, RecordsRefused
+from kmirror.log.errors import LogAppendError, RecordsRejected
 from kmirror.log.producers import AppendOrigin
 from kmirror.log.store import Chunk
 from kmirror.records import layout
@@ -199,11 +199,11 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
             faults.append((index, f"{text} Producer should not set timestamp type to LogAppendTime."))
     if not is_timely:
         text = "One or more records have been rejected due to invalid timestamp"
-        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, text, faults)
+        raise RecordsRejected(ErrorCode.INVALID_TIMESTAMP, text, faults)
     if faults:
         shown = ", ".join(f"RecordError(batchIndex={index}, message='{text}')" for index, text in faults[:SHOWN_MAX])
         text = f"One or more records have been rejected due to {len(faults)} record errors in total, and only showing"
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"{text} the first three errors at most: [{shown}]", faults)
+        raise RecordsRejected(ErrorCode.INVALID_RECORD, f"{text} the first three errors at most: [{shown}]", faults)
 
 
 def _described(record: Record) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log import recovery, retention, walk
+from kmirror.log import batch_iteration, recovery, retention
 from kmirror.log.cleanable import Cleanable, cleanable
 from kmirror.log.cleaner import KEYS_MAX, Compaction, CompactionResult, Rewrite, discard, swap_in
 from kmirror.log.config import LogConfig
@@ -266,11 +266,11 @@ class PartitionLog(LogState):
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
-        return walk.batches(self.segments, self.log_start_offset if start is None else start, end)
+        return batch_iteration.batches(self.segments, self.log_start_offset if start is None else start, end)
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
         """Return the batches and legacy messages from the one that contains `start` on."""
-        return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
+        return batch_iteration.any_batches(self.segments, self.log_start_offset if start is None else start)
 
     # -- epochs and producers -----------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class PartitionLog(LogState):
         The cleaner leaves such offsets. Reads the batches.
         """
         begin = self.log_start_offset if start is None else start
-        return walk.has_holes(self.any_batches(begin), begin, end)
+        return batch_iteration.has_holes(self.any_batches(begin), begin, end)
 
     @property
     def written_ms(self) -> int:

@@ -23,7 +23,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.sharing import NOTHING, own
+from kmirror.kernel.empty_table import EMPTY, writable
 from kmirror.log.errors import LogAppendError
 from kmirror.log.producer_entry import (
     NO_OFFSET,
@@ -234,17 +234,17 @@ class ProducerStates:
     __slots__ = ("entries", "map_end_offset", "most", "ongoing", "overlapped", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
-        self.entries: Mapping[int, ProducerEntry] = NOTHING
+        self.entries: Mapping[int, ProducerEntry] = EMPTY
         self.most = 0  # Maximum number of entries so far.
         # First offset -> producer id of every open transaction, ascending.
-        self.ongoing: Mapping[int, int] = NOTHING
+        self.ongoing: Mapping[int, int] = EMPTY
         # First offset -> last offset of transactions decided at or above the high watermark. A new leader may not have
         # the marker until it is replicated.
-        self.unreplicated: Mapping[int, int] = NOTHING
+        self.unreplicated: Mapping[int, int] = EMPTY
         # First offset of a transaction that holds back the last stable offset -> smallest first offset of the
         # transactions that began before it and have ended since: a truncation to its first offset reopens them. 0 if
         # unknown (from a snapshot).
-        self.overlapped: Mapping[int, int] = NOTHING
+        self.overlapped: Mapping[int, int] = EMPTY
         self.map_end_offset = 0  # The table covers the log below this offset.
         self.snapshot_offset = 0  # Offset of the newest snapshot in the store.
 
@@ -262,19 +262,19 @@ class ProducerStates:
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
             if known is None:
-                self.entries = own(self.entries)
+                self.entries = writable(self.entries)
                 self.entries[producer_id] = update.entry
             else:
                 known.take(update.entry)
             started.extend((offset, producer_id) for offset in update.started)
         self.most = max(self.most, len(self.entries))
         if started:
-            self.ongoing = own(self.ongoing)
+            self.ongoing = writable(self.ongoing)
             self.ongoing.update(sorted(started))
         for txn in completed:
             if txn.aborted:
                 aborted.append(AbortedTxn(*txn[:3], self._stable_offset_after(txn)))
-            self.ongoing = own(self.ongoing)
+            self.ongoing = writable(self.ongoing)
             del self.ongoing[txn.first_offset]
             self._overlap(txn.first_offset)
             self.hold_back({txn.first_offset: txn.last_offset})
@@ -284,13 +284,13 @@ class ProducerStates:
         for later in reversed(self.ongoing):
             if later < first_offset:
                 break
-            self.overlapped = own(self.overlapped)
+            self.overlapped = writable(self.overlapped)
             self.overlapped[later] = min(first_offset, self.overlapped.get(later, first_offset))
 
     def hold_back(self, transactions: Mapping[int, int]) -> None:
         """Add transactions (first offset -> last offset) that are decided but possibly not replicated yet."""
         if transactions:
-            self.unreplicated = own(self.unreplicated)
+            self.unreplicated = writable(self.unreplicated)
             self.unreplicated.update(transactions)
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
@@ -312,11 +312,11 @@ class ProducerStates:
         pass them, so they wait for the high watermark.
         """
         self.hold_back(dict.fromkeys(self.ongoing, offset))
-        self.entries, self.ongoing = NOTHING, NOTHING
+        self.entries, self.ongoing = EMPTY, EMPTY
 
     def clear(self, end_offset: int) -> None:
         """Remove everything; the table then starts at `end_offset`, and there is nothing to snapshot below it."""
-        self.entries, self.ongoing, self.unreplicated, self.overlapped = NOTHING, NOTHING, NOTHING, NOTHING
+        self.entries, self.ongoing, self.unreplicated, self.overlapped = EMPTY, EMPTY, EMPTY, EMPTY
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
@@ -331,13 +331,13 @@ class ProducerStates:
         """Drop transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
             held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
-            self.unreplicated = held or NOTHING
+            self.unreplicated = held or EMPTY
         if self.overlapped:
             self.overlapped = {
                 first: before
                 for first, before in self.overlapped.items()
                 if first in self.ongoing or first in self.unreplicated
-            } or NOTHING
+            } or EMPTY
 
     def on_log_start(self, log_start_offset: int) -> None:
         """Follow the log start: everything below it is replicated."""
@@ -352,9 +352,9 @@ class ProducerStates:
             if entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= expiration_ms
         ]
         if len(expired) == len(self.entries):
-            self.entries = NOTHING
+            self.entries = EMPTY
             return
-        self.entries = own(self.entries)
+        self.entries = writable(self.entries)
         for producer_id in expired:
             del self.entries[producer_id]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
+from kmirror.log.batch_iteration import batches_in
 from kmirror.log.epochs import LeaderEpochCache
 from kmirror.log.segment import Segment, placed
 from kmirror.log.segment_list import SegmentList
-from kmirror.log.walk import batches_in
 from kmirror.records.layout import NO_TIMESTAMP
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import Record

@@ -11,8 +11,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from kmirror.errors import CorruptBatch
+from kmirror.log.batch_iteration import has_holes
 from kmirror.log.partition_log import PartitionLog
-from kmirror.log.walk import has_holes
 from kmirror.mirror.partition import ADDED, MirrorPartition
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import Match, Shares, Step, parting, steps
-from kmirror.log.parting import Parting, Place, header_offset
+from kmirror.log.first_difference import Parting, Place, header_offset
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.partitions import CompareOptions, compare_partition
 from kmirror.logdir.mapped import map_file

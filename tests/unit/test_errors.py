@@ -13,7 +13,7 @@ import pytest
 import kmirror
 from kmirror import errors
 from kmirror.errors import CorruptBatch, KafkaError, KmirrorError, ProtocolError, SimulationFailure, UsageError
-from kmirror.log.errors import LogAppendError, OffsetOutOfRange, RecordsRefused
+from kmirror.log.errors import LogAppendError, OffsetOutOfRange, RecordsRejected
 from kmirror.logdir.faults import FileFault, Unreadable, fault_of
 from kmirror.records.batch import TornBatch
 from kmirror.spec.error_codes import ErrorCode
@@ -26,7 +26,7 @@ ERRORS: list[KmirrorError] = [
     KafkaError(ErrorCode.READ_ONLY_TOPIC, "orders is read-only"),
     SimulationFailure("did not converge", seed=7, elapsed_us=1_500_000),
     LogAppendError(ErrorCode.INVALID_RECORD, "a batch of nothing"),
-    RecordsRefused(ErrorCode.INVALID_RECORD, "a record of nothing", [(3, "no key")]),
+    RecordsRejected(ErrorCode.INVALID_RECORD, "a record of nothing", [(3, "no key")]),
     OffsetOutOfRange("below the log", offset=1, log_start_offset=2, log_end_offset=3),
     FileFault("garbage", path=Path("orders-0"), position=3, offset=9),
     Unreadable(Path("orders-0"), "cannot be read: Permission denied"),

@@ -182,7 +182,7 @@ class Broker:
     def publish(self, now: Instant, delta: Delta) -> None:
         """Apply an image change: configs and leaderships first, then fetchers and components."""
         context, parts = self.context, self.parts
-        parts.metadata_answers.apply(delta)
+        parts.metadata_responses.apply(delta)
         altered = delta.alters_node(context.node_id)
         if altered:
             context.take_over_configs()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from kmirror.cluster.broker.auto_creation import AutoCreation
 from kmirror.cluster.broker.internal_topics import InternalTopics
-from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
+from kmirror.cluster.broker.metadata_response_cache import MetadataResponseCache
 from kmirror.cluster.broker.verification import Pauses
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
@@ -34,7 +34,7 @@ class BrokerParts:
     components: Components
     lifecycle: Lifecycle
     metadata: MetadataFollower
-    metadata_answers: MetadataAnswers
+    metadata_responses: MetadataResponseCache
     replicas: ReplicaManager
     isr: IsrManager
     deletions: Deletions
@@ -75,7 +75,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         server=server,
         components=components,
         lifecycle=lifecycle,
-        metadata_answers=MetadataAnswers(),
+        metadata_responses=MetadataResponseCache(),
         metadata=MetadataFollower(context, lifecycle, server, replicas.opening.recovery, publish),
         replicas=replicas,
         isr=isr,

@@ -24,13 +24,13 @@ from kmirror.cluster.controller.facts import LeaderElected
 from kmirror.cluster.controller.held_answers import HeldAnswers
 from kmirror.cluster.controller.metrics import of_controller
 from kmirror.cluster.controller.sessions import BrokerSessions
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.images import NO_LEADER, Delta, MetadataImage
 from kmirror.cluster.metadata.log import TooManyRecords
 from kmirror.cluster.metadata.quorum import Quorum
 from kmirror.cluster.metadata.replay import ReplayedBatch, replay
 from kmirror.cluster.metadata.single_node import SingleNode
 from kmirror.cluster.metrics import Sample
-from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import Inbound, Server
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
@@ -249,7 +249,7 @@ class Controller:
             self.commit(now, [*decision.records, *cleared], atomic=decision.atomic)
         except TooManyRecords:
             error, message = ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
-            return refusal(body, version, error, message)
+            return error_response(body, version, error, message)
         return decision.response
 
     def commit(self, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:

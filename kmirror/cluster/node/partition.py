@@ -21,8 +21,8 @@ from typing import Protocol
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.kernel.clock import Duration, Instant
+from kmirror.kernel.empty_table import EMPTY, writable
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.sharing import NOTHING, own
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LONG_MAX
 from kmirror.log.partition_log import PartitionLog
@@ -139,21 +139,21 @@ class Partition:
         self.log_dir = log_dir
         """The log directory that holds the log."""
         self.image = _UNKNOWN
-        self.followers: Mapping[int, Follower] = NOTHING
+        self.followers: Mapping[int, Follower] = EMPTY
         self.pending_isr: tuple[int, ...] | None = None
         self.led_before = False
         """True if this broker leads, also led in the previous epoch, and no other broker led in between."""
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
         """The topic's config; `min_isr` is the enforced value."""
-        self.must_cut: Mapping[int, int] = NOTHING
+        self.must_cut: Mapping[int, int] = EMPTY
         """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches get
         a divergence until they have truncated their logs (D30)."""
-        self.verifying: Mapping[int, VerificationGuard] = NOTHING
+        self.verifying: Mapping[int, VerificationGuard] = EMPTY
         """Producer id to the guard of a pending transaction verification (KIP-890)."""
         self.not_admitted = NOBODY
         """Replicas that may not join the ISR even if caught up: their cut has not been persisted yet (D30)."""
-        self.watchers: Mapping[Watcher, None] = NOTHING
+        self.watchers: Mapping[Watcher, None] = EMPTY
         """Observers of changes, in the order in which they were added."""
 
     @property
@@ -196,14 +196,14 @@ class Partition:
 
     def watch(self, watcher: Watcher) -> None:
         """Notify `watcher` of changes from now on."""
-        self.watchers = own(self.watchers)
+        self.watchers = writable(self.watchers)
         self.watchers[watcher] = None
 
     def unwatch(self, watcher: Watcher) -> None:
         """Stop notifying `watcher`."""
-        left = own(self.watchers)
+        left = writable(self.watchers)
         left.pop(watcher, None)
-        self.watchers = left or NOTHING
+        self.watchers = left or EMPTY
 
     def mark(self) -> None:
         """Notify watchers that a fetch may get a different response; `PartitionChanges.touch` also wakes waiters."""
@@ -232,15 +232,15 @@ class Partition:
             if changed and not keep:
                 self.epoch_start_offset = self.log.log_end_offset
         else:
-            self.followers = NOTHING
+            self.followers = EMPTY
         if changed:
             # Unconfirmed cuts are persisted; the leader of the new epoch reads them again (D30).
-            self.must_cut, self.not_admitted = NOTHING, NOBODY
-            self.verifying = NOTHING
+            self.must_cut, self.not_admitted = EMPTY, NOBODY
+            self.verifying = EMPTY
         return changed
 
     def _track_followers(self, now: Instant, *, fresh: bool) -> None:
-        known = NOTHING if fresh else self.followers
+        known = EMPTY if fresh else self.followers
         self.followers = {
             replica: known.get(replica) or Follower(own_caught_up_at=now, own_fetched_at=now)
             for replica in self.image.replicas
@@ -264,12 +264,12 @@ class Partition:
         """Record that `replica` has truncated its log; return whether that was demanded."""
         if replica not in self.must_cut:
             return False
-        self.must_cut = {other: epoch for other, epoch in self.must_cut.items() if other != replica} or NOTHING
+        self.must_cut = {other: epoch for other, epoch in self.must_cut.items() if other != replica} or EMPTY
         return True
 
     def begin_verifying(self, producer_id: int, epoch: int, sequence: int, *, adds: bool) -> VerificationGuard:
         """Return the guard of the producer's verification; it stays in `verifying` until `end_verifying`."""
-        self.verifying = own(self.verifying)
+        self.verifying = writable(self.verifying)
         guard = self.verifying.setdefault(producer_id, VerificationGuard(epoch, sequence, adds))
         guard.take_in(epoch, sequence)
         return guard

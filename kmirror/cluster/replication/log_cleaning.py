@@ -9,7 +9,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.facts import LogCompacted
-from kmirror.cluster.replication.held import HeldPartitions
+from kmirror.cluster.replication.held_partitions import HeldPartitions
 from kmirror.cluster.replication.log_retention import LogRetention
 from kmirror.cluster.replication.log_tasks import LogTasks
 from kmirror.kernel.clock import Instant, to_ms

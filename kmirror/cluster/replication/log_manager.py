@@ -1,7 +1,7 @@
 """Maintenance of a broker's logs: periodic tasks, and jobs that run on the disks in the background.
 
     retention    every `log.retention.check.interval.ms`: old segments are renamed (`log_retention.py`), and deleted
-                 after `file.delete.delay.ms` (`log_purges.py`); for compacted logs after each run of the cleaner
+                 after `file.delete.delay.ms` (`log_deletions.py`); for compacted logs after each run of the cleaner
     cleaner      one log at a time until none is dirty enough; then again after `log.cleaner.backoff.ms`
                  (`log_cleaning.py`)
     flush        of rolled segments, by `flush.ms` and by `flush.messages` (`log_flushes.py`)
@@ -20,8 +20,8 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.log_cleaning import LogCleaning
+from kmirror.cluster.replication.log_deletions import LogDeletions, PurgePartition
 from kmirror.cluster.replication.log_flushes import LogFlushes
-from kmirror.cluster.replication.log_purges import LogPurges, PurgePartition
 from kmirror.cluster.replication.log_retention import LogRetention
 from kmirror.cluster.replication.log_tasks import LogTasks
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -36,7 +36,7 @@ class LogManager(LogTasks):
     ) -> None:
         super().__init__(context)
         self._replicas = replicas
-        self._purges = LogPurges(context)
+        self._purges = LogDeletions(context)
         self._retention = LogRetention(context, components, fetchers, self._purges)
         self._cleaning = LogCleaning(context, components, replicas.partitions, self._retention)
         self._flushes = LogFlushes(context, replicas, fetchers)

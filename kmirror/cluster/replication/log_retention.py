@@ -11,7 +11,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.follower import ReplicaFetchers
-from kmirror.cluster.replication.log_purges import LogPurges, PurgeSegments
+from kmirror.cluster.replication.log_deletions import LogDeletions, PurgeSegments
 from kmirror.kernel.clock import Instant, to_ms
 
 
@@ -19,7 +19,7 @@ class LogRetention:
     """Renames old segments of one broker's logs for deletion."""
 
     def __init__(
-        self, context: BrokerContext, components: Components, fetchers: ReplicaFetchers, purges: LogPurges
+        self, context: BrokerContext, components: Components, fetchers: ReplicaFetchers, purges: LogDeletions
     ) -> None:
         self._context = context
         self._components = components

@@ -14,7 +14,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.changes import PartitionChanges
-from kmirror.cluster.replication.held import HeldPartitions
+from kmirror.cluster.replication.held_partitions import HeldPartitions
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import SetTimer
 from kmirror.kernel.ids import TopicPartition

@@ -12,7 +12,7 @@ from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.checkpoints import Checkpoints
-from kmirror.cluster.replication.held import HeldPartitions
+from kmirror.cluster.replication.held_partitions import HeldPartitions
 from kmirror.cluster.replication.log_opening import LogOpening
 from kmirror.cluster.replication.purgatory import Purgatory
 from kmirror.kernel.clock import Instant

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from kmirror.cluster.authorizer import Rights
-from kmirror.cluster.refusal import refusal
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.request_meters import RequestClock
 from kmirror.cluster.server.links import Links, ServedLink
 from kmirror.errors import LocalProtocolError
@@ -113,7 +113,7 @@ class Inbound(Generic[B_co]):
             self.has_failed = True
             return
         error = ErrorCode.UNKNOWN_SERVER_ERROR
-        self.reply(refusal(self.body, self.version, error, error.text))
+        self.reply(error_response(self.body, self.version, error, error.text))
         self.has_failed = True
 
     def failed(self, error: Exception) -> None:
@@ -142,7 +142,7 @@ class Inbound(Generic[B_co]):
 
 
 @dataclass(slots=True)
-class Gathering:
+class PendingResponse:
     """A response whose rows are filled in by callbacks; it is sent after the last one, but not before `end`."""
 
     inbound: Inbound[Message]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from kmirror.cluster.refusal import refusal
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.server.inbound import Handler, Inbound
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
@@ -45,7 +45,7 @@ def refuse(now: Instant, inbound: Inbound[Message]) -> None:
 
 def disabled(request: Message, version: int) -> Message:
     """Return the response to a request whose feature is off (D1)."""
-    return refusal(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+    return error_response(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
 
 
 def tell_range(served: tuple[int, int], now: Instant, inbound: Inbound[Message]) -> None:

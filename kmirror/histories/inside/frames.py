@@ -11,7 +11,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.histories.inside.rules import NO_PARTITION, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.sharing import NOTHING
+from kmirror.kernel.empty_table import EMPTY
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.headers import decode_body, decode_response, find_head
 from kmirror.protocol.message import Message
@@ -94,7 +94,7 @@ class Frames:
                     self._on_request(link, frame, wanted)
             return
         number = frame[:4]
-        under_way = self._under_way.get(link.number, NOTHING)
+        under_way = self._under_way.get(link.number, EMPTY)
         is_sent = passing is Passing.SENT or passing is Passing.LOST
         if is_sent:
             waiting = self._unanswered.get(link.number)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import FlippedBits, Match, flipped_bits
-from kmirror.log.parting import header_offset
+from kmirror.log.first_difference import header_offset
 from kmirror.logdir.faults import fault_of, refusal
 from kmirror.logdir.mapped import Mapped
 from kmirror.records import layout

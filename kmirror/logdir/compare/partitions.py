@@ -16,7 +16,7 @@ from typing import Final
 
 from kmirror.errors import UsageError
 from kmirror.log.compare import Match, Step, parting, steps
-from kmirror.log.parting import part_bytes
+from kmirror.log.first_difference import part_bytes
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.pairs import Pairs
 from kmirror.logdir.compare.records import compare_records

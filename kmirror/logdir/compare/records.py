@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.parting import NONE, header_offset, part_records
+from kmirror.log.first_difference import NONE, header_offset, part_records
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.results import Difference, PartitionResult, told
 from kmirror.logdir.faults import FileFault, Progress, fault_of

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.log.compare import Extent, Shares
-from kmirror.log.parting import Parting, Place, Value
+from kmirror.log.first_difference import Parting, Place, Value
 
 LEFT: Final = "left"
 RIGHT: Final = "right"

@@ -6,7 +6,7 @@ committed (D48).
 
 from __future__ import annotations
 
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import PartitionState, StateKey, put_plan
@@ -26,7 +26,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStat
     """Respond for each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
     request = inbound.body
     response = ReadMirrorStatesResponse()
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
 
     for topic in request.topics:
         result = TopicResult(name=topic.name)

@@ -6,7 +6,7 @@ transitions (INVALID_REQUEST). `RemovedTopics` is ignored, as in the KIP's proto
 
 from __future__ import annotations
 
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
@@ -26,7 +26,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorSta
     """Write every partition's state, and respond when the last write is committed or rejected."""
     request = inbound.body
     response = WriteMirrorStatesResponse()
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
 
     for topic in request.topics:
         result = TopicResult(name=topic.name)

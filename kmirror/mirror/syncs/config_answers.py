@@ -16,9 +16,9 @@ from kmirror.client.empty_responses import CORRELATION_ID_BYTES
 from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.client.witnesses import Witnesses
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.empty_table import EMPTY
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import Endpoint
-from kmirror.kernel.sharing import NOTHING
 from kmirror.mirror.syncs.batches import in_batches
 from kmirror.mirror.syncs.conversation import PURPOSE, AskForWitnesses, OnAnswer, Question
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -189,4 +189,4 @@ def _set_for_the_topic(result: DescribeConfigsResult) -> Mapping[str, str]:
         for entry in result.configs
         if entry.config_source == ConfigSource.TOPIC and entry.value is not None
     }
-    return values or NOTHING
+    return values or EMPTY

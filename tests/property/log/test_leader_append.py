@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kmirror.log import leader_append, partition_log
 from kmirror.log.config import LONG_MAX, LogConfig
-from kmirror.log.errors import LogAppendError, RecordsRefused
+from kmirror.log.errors import LogAppendError, RecordsRejected
 from kmirror.log.fast_append import lead_one
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, PartitionLog
 from kmirror.records import layout
@@ -161,7 +161,7 @@ def test_a_timestamp_out_of_range_is_detected_at_any_position(delta: int) -> Non
         data = bytearray(build_batch([RecordData(b"key", b"v", (), time) for time in times]))
         data[layout.MAX_TIMESTAMP_AT : layout.MAX_TIMESTAMP_AT + 8] = NOW_MS.to_bytes(8, "big")
         data[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(data[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
-        with pytest.raises(RecordsRefused) as caught:
+        with pytest.raises(RecordsRejected) as caught:
             log.append_as_leader(bytes(data), leader_epoch=0, now_ms=NOW_MS)
         assert caught.value.code.name == "INVALID_TIMESTAMP"
         ((index, text),) = caught.value.record_errors

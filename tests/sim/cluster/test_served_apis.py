@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.refusal import refusal
+from kmirror.cluster.error_response import error_response
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
@@ -190,7 +190,7 @@ def test_a_refusal_can_be_written_for_every_request_of_every_api(without_mirrori
         generator = Generator(Rng(api.key), cluster, well_meant=True)
         for version in range(api.min_version, api.max_version + 1):
             body = generator.message(api.request, version)
-            answer = refusal(body, version, ErrorCode.UNSUPPORTED_VERSION, "no")
+            answer = error_response(body, version, ErrorCode.UNSUPPORTED_VERSION, "no")
             read_back(encode_response(answer, version, correlation_id=1), api.key, version)
             assert {code for _, code in errors_of(answer, version)} <= {0, ErrorCode.UNSUPPORTED_VERSION}
 

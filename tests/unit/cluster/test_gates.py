@@ -15,8 +15,8 @@ import pytest
 
 from benchmarks.lone_broker import LoneBroker
 from kmirror.cluster.authorizer import Resource, refused
-from kmirror.cluster.broker.apis import plain_fetch
-from kmirror.cluster.broker.apis.plain_produce import PlainProduce
+from kmirror.cluster.broker.apis import fast_fetch
+from kmirror.cluster.broker.apis.fast_produce import FastProduce
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.cluster.server.links import Links, ServedLink
 from kmirror.kernel.clock import Instant
@@ -105,7 +105,7 @@ class Stage:
 
 @contextmanager
 def in_general() -> Iterator[None]:
-    with patch.object(plain_fetch, "answer", return_value=None):
+    with patch.object(fast_fetch, "answer", return_value=None):
         yield
 
 
@@ -113,10 +113,10 @@ def in_general() -> Iterator[None]:
 def watched(taken: list[str]) -> Iterator[None]:
     """Note each shorter way that is taken."""
     ways: dict[str, tuple[Any, str]] = {
-        "plain produce": (PlainProduce, "answer"),
+        "plain produce": (FastProduce, "answer"),
         "repeated produce": (LastProduce, "request"),
         "repeated fetch": (LastFetch, "again"),
-        "plain fetch": (plain_fetch, "answer"),
+        "plain fetch": (fast_fetch, "answer"),
     }
     with ExitStack() as stack:
         for name, (owner, attribute) in ways.items():

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import Extent, Match, Shares, Step, compare, parting, steps
-from kmirror.log.parting import BATCH, NONE, Parting, part_bytes
+from kmirror.log.first_difference import BATCH, NONE, Parting, part_bytes
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 from tests.sim.stage import legacy, plain

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kmirror.log.config import DAY_MS
-from kmirror.log.errors import RecordsRefused
+from kmirror.log.errors import RecordsRejected
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
@@ -221,12 +221,12 @@ def test_every_record_that_is_to_blame_is_named_and_a_timestamp_decides() -> Non
     """One error for all, and each record's own reason: a client may send the other records again (KIP-467)."""
     log = open_log(compact=True, message_timestamp_after_max_ms=1000)
     rows = [RecordData(None, b"v", (), NOW_MS), RecordData(b"k", b"v", (), NOW_MS), RecordData(None, b"v", (), NOW_MS)]
-    with pytest.raises(RecordsRefused, match=r"due to 2 record errors.*batchIndex=0.*batchIndex=2") as caught:
+    with pytest.raises(RecordsRejected, match=r"due to 2 record errors.*batchIndex=0.*batchIndex=2") as caught:
         log.append_as_leader(build_batch(rows), leader_epoch=0, now_ms=NOW_MS)
     assert caught.value.code is ErrorCode.INVALID_RECORD
     assert [index for index, _ in caught.value.record_errors] == [0, 2]
     rows[1] = RecordData(b"k", b"v", (), NOW_MS + 1001)
-    with pytest.raises(RecordsRefused, match="due to invalid timestamp") as caught:
+    with pytest.raises(RecordsRejected, match="due to invalid timestamp") as caught:
         log.append_as_leader(build_batch(rows), leader_epoch=0, now_ms=NOW_MS)
     assert caught.value.code is ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in caught.value.record_errors] == [0, 1, 2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.deletions import NO_LOW_WATERMARK
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.delete_records_request import DeleteRecordsRequest
@@ -33,7 +33,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DeleteRecordsReque
     # If a partition is named twice, its last row counts.
     wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}
     topics: dict[str, DeleteRecordsTopicResult] = {}
-    gathering = Gathering(inbound, DeleteRecordsResponse(topics=[]))
+    gathering = PendingResponse(inbound, DeleteRecordsResponse(topics=[]))
     led: list[tuple[Partition, int, DeleteRecordsPartitionResult]] = []
     for tp, offset in wanted.items():
         row = DeleteRecordsPartitionResult(partition_index=tp.partition, low_watermark=NO_LOW_WATERMARK)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.images import MetadataImage, TopicImage
-from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest
@@ -30,7 +30,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicParti
     request = inbound.body
     cursor, named = request.cursor, [topic.name for topic in request.topics]
     if cursor is not None and (cursor.partition_index < 0 or (named and cursor.topic_name not in named)):
-        inbound.reply(refusal(request, inbound.version, ErrorCode.INVALID_REQUEST, ""))
+        inbound.reply(error_response(request, inbound.version, ErrorCode.INVALID_REQUEST, ""))
         return
     first = "" if cursor is None else cursor.topic_name
     names = sorted(name for name in dict.fromkeys(named or parts.context.image.topics) if name >= first)

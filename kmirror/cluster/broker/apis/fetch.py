@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
-from kmirror.cluster.broker.apis import plain_fetch
-from kmirror.cluster.broker.apis.plain_fetch import RACKS_FROM, TOPIC_IDS_FROM, rack_of, replica_of
+from kmirror.cluster.broker.apis import fast_fetch
+from kmirror.cluster.broker.apis.fast_fetch import RACKS_FROM, TOPIC_IDS_FROM, rack_of, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.replication.fetch_read import NO_EPOCH, Reader, end_for, failed, read, refuse, replica_error
@@ -66,7 +66,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
     request = inbound.body
     request.max_bytes = min(request.max_bytes, parts.context.configs.integer("fetch.max.bytes"))
     if request.session_epoch <= INITIAL_EPOCH:
-        plain = plain_fetch.answer(parts, inbound, request)
+        plain = fast_fetch.answer(parts, inbound, request)
         if plain is not None:
             inbound.reply(plain)
             return

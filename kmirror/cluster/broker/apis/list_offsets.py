@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections import Counter
 
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.refusal import refusal
 from kmirror.cluster.replication.fetch_read import replica_error
 from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
@@ -56,7 +56,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ListOffsetsRequest
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in request.topics])
     if request.topics and request.isolation_level not in LEVELS:
         inbound.reply(
-            refusal(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.text)
+            error_response(
+                request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.text
+            )
         )
         return
     named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)

@@ -43,7 +43,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
 
     If one topic is named in an invalid way, each topic has INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka.
     """
-    answers, rights = parts.metadata_answers, inbound.rights.version
+    answers, rights = parts.metadata_responses, inbound.rights.version
     body = bytes(inbound.frame[inbound.head.body_position :])
     question = None if rights is None else (inbound.version, inbound.client.listener, rights, body)
     answer = None if question is None else answers.answer(question)
@@ -117,7 +117,7 @@ class _Finder:
     """Looks topics up for one request."""
 
     def __init__(self, parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> None:
-        self._image, self._answers = parts.context.image, parts.metadata_answers
+        self._image, self._answers = parts.context.image, parts.metadata_responses
         self._rights = inbound.rights
         self._wanted = inbound.version, inbound.client.listener
         wants_operations = inbound.body.include_topic_authorized_operations

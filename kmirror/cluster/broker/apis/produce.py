@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kmirror.cluster.authorizer import NONE_DENIED, UNLIMITED, Resource
-from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, remember
+from kmirror.cluster.broker.apis.fast_produce import IDS_FROM, remember
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.broker.produced import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
+from kmirror.cluster.broker.produce_checks import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
 from kmirror.cluster.broker.verification import Verdicts, Verification
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.errors import LogAppendError, RecordsRefused
+from kmirror.log.errors import LogAppendError, RecordsRejected
 from kmirror.log.partition_log import AppendInfo
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import (
@@ -347,7 +347,7 @@ def _append(
     # Kafka's broker sends a message only for rejected records; other errors have the code only.
     try:
         info = parts.replicas.appends.append(now, partition, records, comes_early=comes_early)
-    except RecordsRefused as error:
+    except RecordsRejected as error:
         answer.error_code, answer.error_message = error.code, str(error)
         answer.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]
         answer.log_start_offset = partition.log.log_start_offset
@@ -379,7 +379,7 @@ def _wait(
     waits: list[tuple[Partition, int, PartitionProduceResponse]],
     timeout_ms: int,
 ) -> None:
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
     for partition, required, answer in waits:
 
         @gathering.row

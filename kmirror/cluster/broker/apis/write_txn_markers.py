@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.purgatory import OnAcked
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
@@ -30,7 +30,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersReq
     """Append every marker, and reply when the last one is acknowledged or has failed."""
     request = inbound.body
     response = WriteTxnMarkersResponse(markers=[])
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
 
     for marker in request.markers:
         result = WritableTxnMarkerResult(producer_id=marker.producer_id, topics=[])

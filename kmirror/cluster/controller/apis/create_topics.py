@@ -15,8 +15,8 @@ from kmirror.cluster.config_entries import layers_of, topic_entries
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.controller.placement import Replicas, check_active, check_assignment, new_partition, place, unable
+from kmirror.cluster.error_response import error_response
 from kmirror.cluster.images import METADATA_TOPIC_ID
-from kmirror.cluster.refusal import refusal
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -63,7 +63,7 @@ def decide_with(
     wanted = [topic for topic in request.topics if named[topic.name] == 1 and topic.name not in denied]
     if sum(_partition_count(context, topic) for topic in wanted) > PARTITIONS_MAX:
         error, message = ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
-        return Decision((), refusal(request, version, error, message))
+        return Decision((), error_response(request, version, error, message))
     for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)

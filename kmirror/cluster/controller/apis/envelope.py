@@ -7,7 +7,7 @@ the envelope (D1), because the broker may not know yet that the feature is off.
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import Rights, cluster_refusal
+from kmirror.cluster.authorizer import Rights, cluster_error_response
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import DecideAndCommit
 from kmirror.cluster.envelope import host_from, principal_from
@@ -46,7 +46,7 @@ def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, in
     if refused:
         answer: Message | None = disabled(body, head.api_version)
     else:
-        answer = cluster_refusal(rights, body, head.api_version) or decide(now, body, head.api_version, rights)
+        answer = cluster_error_response(rights, body, head.api_version) or decide(now, body, head.api_version, rights)
     if answer is None:
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.lone_broker import LoneBroker, frame_of, version
 from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.broker.apis import fast_fetch
 from kmirror.cluster.broker.apis import fetch as fetch_api
-from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND
@@ -166,7 +166,7 @@ class Counted:
             self.reads.append(log.tp.partition)
             return read(log, *args, **named)  # type: ignore[arg-type]
 
-        for way in (fetch_api, plain_fetch):
+        for way in (fetch_api, fast_fetch):
             monkeypatch.setattr(way, "refuse", looking)
         monkeypatch.setattr(PartitionLog, "read", reading)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kmirror.cluster.coordinators.groups.apis.prelude import denied
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
@@ -18,7 +18,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[DeleteG
     names = dict.fromkeys(request.groups_names)
     errors = {name: denied(inbound, name, AclOperation.DELETE) for name in names}
     response = DeleteGroupsResponse()
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
     for name in [name for name in names if not errors[name]]:
         row = DeletableGroupResult(group_id=name)
         response.results.append(row)

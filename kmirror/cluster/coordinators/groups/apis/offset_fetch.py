@@ -17,7 +17,7 @@ from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey, Offsets
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -116,7 +116,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetF
         _fetch(coordinator, inbound.rights, question, on_row)
         return
     response = OffsetFetchResponse(groups=[OffsetFetchResponseGroup() for _ in request.groups])
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
     for at, group in enumerate(request.groups):
         asked = None if group.topics is None else [(t.name, t.topic_id, t.partition_indexes) for t in group.topics]
 

@@ -12,7 +12,7 @@ from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
 from kmirror.cluster.coordinators.transactions.transitions import with_partitions
-from kmirror.cluster.server import Gathering, Inbound
+from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
@@ -101,7 +101,7 @@ def _handle_batch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[Message], request: AddPartitionsToTxnRequest
 ) -> None:
     response = AddPartitionsToTxnResponse()
-    gathering = Gathering(inbound, response)
+    gathering = PendingResponse(inbound, response)
 
     for asked in request.transactions:
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)

@@ -34,7 +34,7 @@ class EncodedTopic(MetadataResponseTopic):
         put(self.data)
 
 
-class MetadataAnswers:
+class MetadataResponseCache:
     """Cache of Metadata responses; call `apply` with every change of the image, before the next request."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmirror.cluster.refusal import refusal
+from kmirror.cluster.error_response import error_response
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -27,7 +27,7 @@ X = ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def refused(request: Any, version: int, *, in_rows: bool = True) -> Any:
-    answer = refusal(request, version, X, "why", in_rows=in_rows)
+    answer = error_response(request, version, X, "why", in_rows=in_rows)
     type(answer).decode(answer.encode(version), version)
     return answer
 

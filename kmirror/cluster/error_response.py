@@ -25,12 +25,12 @@ INDEXES = ("index", "partition", "partition_index", "partition_id")
 """Integer fields that identify something; other numbers are not copied."""
 TOPIC_NAME = "topicName"
 """Entity type of a field that holds a topic name."""
-NOT_ANSWERED = ("forgotten_topics_data",)
+NOT_IN_RESPONSE = ("forgotten_topics_data",)
 """Request arrays without counterpart in the response."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Error:
     """The error to set, and where."""
 
     version: int
@@ -40,26 +40,26 @@ class _Refusal:
     """True to set the error in the innermost elements even if the response has an error field above them."""
 
 
-def refusal(request: Message, version: int, error: ErrorCode, message: str, *, in_rows: bool = False) -> Message:
+def error_response(request: Message, version: int, error: ErrorCode, message: str, *, in_rows: bool = False) -> Message:
     """Return the response to `request`, in `version`, that has `error` for the whole request.
 
     With `in_rows` the error is set in the elements named in the request (topics, partitions, resources) if they have an
     error field, even if the response has one at the top level too.
     """
-    answer = by_key(key_of(type(request))).response()
-    _fill(answer, request, _Refusal(version, error, message, in_rows))
-    return answer
+    response = by_key(key_of(type(request))).response()
+    _fill(response, request, _Error(version, error, message, in_rows))
+    return response
 
 
 def error_row(like: Struct, version: int, error: ErrorCode, message: str) -> Struct:
     """Return a new response element of the class of `like`, with the names in `like` and with `error`."""
     row = type(like)()
-    there = _fields(type(row), version)
-    _blank(row, there, version)
-    for name, field in there.items():
+    fields = _fields(type(row), version)
+    _set_defaults(row, fields, version)
+    for name, field in fields.items():
         if field.attribute == "topic_id" or field.entity == TOPIC_NAME or name in INDEXES:
             setattr(row, name, getattr(like, name))
-    _say(row, there, error, message)
+    _set_error(row, fields, error, message)
     return row
 
 
@@ -68,36 +68,36 @@ def has_row_errors(field: Field, version: int) -> bool:
     return field.type == "struct" and field.is_array and _has_error(field.struct, version)
 
 
-def _fill(answer: Struct, asked: Struct, said: _Refusal) -> None:
-    """Set the error in `answer`, the response to `asked`: in itself or in its elements."""
-    there = _fields(type(answer), said.version)
-    known = _fields(type(asked), said.version)
-    for name, field in there.items():
-        same = known.get(name) or _called_otherwise(field, known.values())
-        if same is not None and _names(same) and (same.type, same.is_array) == (field.type, field.is_array):
-            value = getattr(asked, same.attribute)
-            if value is not None or within(said.version, field.nullable):
-                setattr(answer, name, value)
-    sources = {name: source for name, f in there.items() if (source := _source(f, known.values(), said.version))}
-    if not (said.in_rows and sources) and _say(answer, there, said.error, said.message):
+def _fill(response: Struct, request: Struct, to_set: _Error) -> None:
+    """Set the error in `answer`, the response to `request`: in itself or in its elements."""
+    fields = _fields(type(response), to_set.version)
+    known = _fields(type(request), to_set.version)
+    for name, field in fields.items():
+        same = known.get(name) or _field_with_other_name(field, known.values())
+        if same is not None and _identifies(same) and (same.type, same.is_array) == (field.type, field.is_array):
+            value = getattr(request, same.attribute)
+            if value is not None or within(to_set.version, field.nullable):
+                setattr(response, name, value)
+    sources = {name: source for name, f in fields.items() if (source := _source(f, known.values(), to_set.version))}
+    if not (to_set.in_rows and sources) and _set_error(response, fields, to_set.error, to_set.message):
         return
     for name, source in sources.items():
-        elements = getattr(asked, source.attribute) or ()
-        setattr(answer, name, [_element(there[name], one, said) for one in elements])
+        elements = getattr(request, source.attribute) or ()
+        setattr(response, name, [_element(fields[name], one, to_set) for one in elements])
 
 
-def _called_otherwise(field: Field, asked: Iterable[Field]) -> Field | None:
+def _field_with_other_name(field: Field, request: Iterable[Field]) -> Field | None:
     """Return the request field that identifies a partition or topic like `field`, but has a different name."""
     if field.attribute in INDEXES:
-        return next((row for row in asked if row.attribute in INDEXES), None)
+        return next((row for row in request if row.attribute in INDEXES), None)
     if field.entity == TOPIC_NAME:
-        return next((row for row in asked if row.entity == TOPIC_NAME and not row.is_array), None)
+        return next((row for row in request if row.entity == TOPIC_NAME and not row.is_array), None)
     return None
 
 
-def _blank(element: Struct, there: Mapping[str, Field], version: int) -> None:
+def _set_defaults(element: Struct, fields: Mapping[str, Field], version: int) -> None:
     """Set fields without a value as Kafka does: no broker, no offset, empty records."""
-    for name, row in there.items():
+    for name, row in fields.items():
         if row.type == "records" and not within(version, row.nullable):
             setattr(element, name, b"")
         elif row.is_array:
@@ -112,52 +112,52 @@ def _fields(of: type[Struct], version: int) -> Mapping[str, Field]:
     return {field.attribute: field for field in of.FIELDS if within(version, field.versions)}
 
 
-def _names(field: Field) -> bool:
+def _identifies(field: Field) -> bool:
     """Return whether a request field identifies its element."""
     if field.is_array or field.type == "struct":
         return False
     return field.map_key or field.type in ("string", "uuid") or bool(field.entity) or field.attribute in INDEXES
 
 
-def _say(answer: Struct, there: Mapping[str, Field], error: ErrorCode, message: str) -> bool:
-    """Set the error of `answer` itself; return False if it has no error field."""
-    name = _error_field(there)
+def _set_error(response: Struct, fields: Mapping[str, Field], error: ErrorCode, message: str) -> bool:
+    """Set the error of `response` itself; return False if it has no error field."""
+    name = _error_field(fields)
     if name is None:
         return False
-    setattr(answer, name, error)
-    if "error_message" in there:
-        answer.error_message = message  # type: ignore[attr-defined]
+    setattr(response, name, error)
+    if "error_message" in fields:
+        response.error_message = message  # type: ignore[attr-defined]
     return True
 
 
-def _error_field(there: Mapping[str, Field]) -> str | None:
-    return next((name for name in there if name.endswith("error_code")), None)
+def _error_field(fields: Mapping[str, Field]) -> str | None:
+    return next((name for name in fields if name.endswith("error_code")), None)
 
 
 def _has_error(of: type[Struct], version: int) -> bool:
     """Return whether a struct, or a struct inside it, has an error field."""
-    there = _fields(of, version)
-    return _error_field(there) is not None or any(
-        field.type == "struct" and _has_error(field.struct, version) for field in there.values()
+    fields = _fields(of, version)
+    return _error_field(fields) is not None or any(
+        field.type == "struct" and _has_error(field.struct, version) for field in fields.values()
     )
 
 
-def _source(field: Field, asked: Iterable[Field], version: int) -> Field | None:
+def _source(field: Field, request: Iterable[Field], version: int) -> Field | None:
     """Return the request array that corresponds to a response array: the one of the same name, or the only one."""
     if field.type != "struct" or not field.is_array or not _has_error(field.struct, version):
         return None
-    arrays = [row for row in asked if row.is_array and row.attribute not in NOT_ANSWERED]
+    arrays = [row for row in request if row.is_array and row.attribute not in NOT_IN_RESPONSE]
     found = [row for row in arrays if row.attribute == field.attribute] or arrays
     return found[0] if len(found) == 1 else None
 
 
-def _element(field: Field, asked: Any, said: _Refusal) -> Struct:
+def _element(field: Field, request: Any, to_set: _Error) -> Struct:
     element: Struct = field.struct()
-    there = _fields(field.struct, said.version)
-    _blank(element, there, said.version)
-    if isinstance(asked, Struct):
-        _fill(element, asked, said)
+    fields = _fields(field.struct, to_set.version)
+    _set_defaults(element, fields, to_set.version)
+    if isinstance(request, Struct):
+        _fill(element, request, to_set)
     else:  # A bare value, such as a FindCoordinator key, identifies its element.
-        setattr(element, next(iter(there)), asked)
-        _say(element, there, said.error, said.message)
+        setattr(element, next(iter(fields)), request)
+        _set_error(element, fields, to_set.error, to_set.message)
     return element

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.lone_broker import LoneBroker, frame_of
-from kmirror.cluster.broker.apis import plain_fetch
+from kmirror.cluster.broker.apis import fast_fetch
 from kmirror.cluster.images import Delta
 from kmirror.kernel.events import Reply
 from kmirror.kernel.uuid import Uuid
@@ -70,7 +70,7 @@ REQUESTS = st.one_of(PLAIN, PLAIN, ANY)
 
 @contextmanager
 def only_in_general() -> Iterator[None]:
-    with patch.object(plain_fetch, "answer", return_value=None):
+    with patch.object(fast_fetch, "answer", return_value=None):
         yield
 
 
@@ -120,13 +120,13 @@ def test_plain_fetches_take_the_fast_path(denied: str | None) -> None:
     topics = [FetchTopic(topic_id=broker.topic_ids[name], partitions=list(rows)) for name in TOPICS]
     request = FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 20, session_epoch=-1, topics=topics)
     answers: list[FetchResponse | None] = []
-    answer = plain_fetch.answer
+    answer = fast_fetch.answer
 
     def noted(*arguments: object) -> FetchResponse | None:
         answers.append(answer(*arguments))  # type: ignore[arg-type]
         return answers[-1]
 
-    with patch.object(plain_fetch, "answer", noted):
+    with patch.object(fast_fetch, "answer", noted):
         assert len(replies(broker, frame_of(request))) == 1
     [found] = answers
     assert found is not None and sum(len(topic.partitions) for topic in found.responses) == 2 * COUNT

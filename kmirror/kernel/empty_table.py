@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-NOTHING: Mapping[Any, Any] = MappingProxyType({})
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
-def own(table: Mapping[K, V]) -> dict[K, V]:
-    """Return a writable table: `table` itself, or a new one for NOTHING."""
+def writable(table: Mapping[K, V]) -> dict[K, V]:
+    """Return a writable table: `table` itself, or a new one for EMPTY."""
     return table if isinstance(table, dict) else {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import UNLIMITED, Resource, RightsVersion
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.broker.produced import ZSTD_FROM
+from kmirror.cluster.broker.produce_checks import ZSTD_FROM
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
@@ -35,7 +35,7 @@ _ZSTD = int(Compression.ZSTD)  # A bit that no other codec sets.
 _CORRELATION_ID = slice(4, 8)
 
 
-class PlainProduce:
+class FastProduce:
     """Handles requests that resemble the one received as `inbound`."""
 
     __slots__ = (
@@ -128,4 +128,4 @@ def remember(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
     names = parts.context.image.topics.names
     name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
     if name and not is_internal(name):
-        link.shortcut = PlainProduce(parts, inbound, name).answer
+        link.shortcut = FastProduce(parts, inbound, name).answer

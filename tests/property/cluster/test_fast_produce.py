@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.lone_broker import LINK, LoneBroker, answer_in, frame_of
 from kmirror.cluster.broker.apis import produce
-from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, PlainProduce
+from kmirror.cluster.broker.apis.fast_produce import IDS_FROM, FastProduce
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.kernel.clock import MILLISECOND
@@ -129,7 +129,7 @@ def nullcontext() -> Iterator[None]:
 
 @contextmanager
 def only_in_general() -> Iterator[None]:
-    with patch.object(PlainProduce, "answer", lambda *_: None):
+    with patch.object(FastProduce, "answer", lambda *_: None):
         yield
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmirror.assembly.nodes import Assembly, feature_records
-from kmirror.cluster.broker import metadata_answers
+from kmirror.cluster.broker import metadata_response_cache
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
 from kmirror.kernel.events import InboundLink, LinkOpened, Reply, RequestReceived
@@ -172,15 +172,15 @@ def test_cached_responses_equal_fresh_ones(steps: list[tuple[str, int, int]], ha
             told = asked.answer(request, version, client)
             assert told == asked.answer(request, version, client)
             # A broker without earlier requests: its cache is empty.
-            fresh.broker.parts.metadata_answers.__init__()  # type: ignore[misc]
+            fresh.broker.parts.metadata_responses.__init__()  # type: ignore[misc]
             assert told == fresh.answer(request, version, client)
 
 
 def test_the_cache_has_a_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata_answers, "BYTES_MAX", 2000)
+    monkeypatch.setattr(metadata_response_cache, "BYTES_MAX", 2000)
     cluster = Cluster()
     asked = Told(cluster.start() + cluster.step("create", 0, 2))
-    kept = asked.broker.parts.metadata_answers
+    kept = asked.broker.parts.metadata_responses
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]
         asked.answer(MetadataRequest(topics=names, allow_auto_topic_creation=False), 12)

@@ -27,7 +27,7 @@ from kmirror.spec.topics import GROUP_TOPIC
 Records = tuple[Sequence[KeyValue], ErrorCode]
 
 
-class OffsetUpkeep(BrokerComponent):
+class OffsetExpiry(BrokerComponent):
     """Expiry and deletion of offsets in the shards that this broker leads."""
 
     name = "offsets"

@@ -40,7 +40,7 @@ class PurgePartition:
 Purge = PurgeSegments | PurgePartition
 
 
-class LogPurges(LogTasks):
+class LogDeletions(LogTasks):
     """Submits deletions to the disks, each after its delay."""
 
     def __init__(self, context: BrokerContext) -> None:
