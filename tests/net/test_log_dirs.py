@@ -19,8 +19,8 @@ from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.describe_log_dirs_request import DescribeLogDirsRequest
 from kmirror.protocol.gen.describe_log_dirs_response import DescribeLogDirsResponse
 from kmirror.spec.error_codes import ErrorCode
+from tests.folder_checks import assert_verified
 from tests.net.wire import Wire
-from tests.sound import assert_sound
 
 SMALL = {"log.segment.bytes": str(1 << 20)}
 VALUE = bytes(range(256)) * 400
@@ -86,8 +86,8 @@ def test_a_full_disk_refuses_and_the_other_one_serves_on(small_disk: Path, tmp_p
                 assert [record.value for record in cluster.read(tps[number])] == taken[number]
                 assert len(taken[number]) == 60
         cluster.stop()
-    assert_sound(wide, "--deep")
-    assert_sound(small_disk, "--deep")
+    assert_verified(wide, "--deep")
+    assert_verified(small_disk, "--deep")
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     with TcpCluster(brokers=1, data=[wide, small_disk], configs=SMALL) as cluster:
         for number in full:  # All acknowledged records, and no partial ones.
@@ -95,7 +95,7 @@ def test_a_full_disk_refuses_and_the_other_one_serves_on(small_disk: Path, tmp_p
             assert found[: len(taken[number])] == taken[number] and len(found) <= len(taken[number]) + 1
             cluster.produce("orders", number, [b"there is room again"])
         cluster.stop()
-    assert_sound(small_disk, "--deep")
+    assert_verified(small_disk, "--deep")
 
 
 def test_a_directory_that_cannot_be_opened_is_offline_until_it_can(tmp_path: Path) -> None:
@@ -192,4 +192,4 @@ def test_each_of_several_brokers_has_a_folder_in_each(tmp_path: Path) -> None:
         held = [len(list((top / f"broker-{broker_id}").glob("orders-*"))) for top in tops]
         assert held == [3, 3]
         for top in tops:
-            assert_sound(top / f"broker-{broker_id}", "--deep")
+            assert_verified(top / f"broker-{broker_id}", "--deep")

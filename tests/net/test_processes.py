@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.listener import Port
-from tests.load import QUIET, WITHIN_S, Load, faults_of
-from tests.sound import assert_sound
+from tests.folder_checks import assert_verified
+from tests.producer_load import QUIET, WITHIN_S, Load, faults_of
 
 CONTROLLER = 100
 BROKERS = (1, 2, 3)
@@ -163,4 +163,4 @@ def test_nodes_start_in_any_order_and_nothing_acknowledged_is_lost_as_they_are_k
     for node_id in (*BROKERS, CONTROLLER):
         nodes.terminate(node_id)
     for node_id in BROKERS:
-        assert_sound(nodes.folder / str(node_id))
+        assert_verified(nodes.folder / str(node_id))

@@ -24,7 +24,7 @@ from confluent_kafka import KafkaException, Producer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
 from kmirror.spec.wire_values import IsolationLevel
-from tests.load import QUIET, WITHIN_S, Load, faults_of
+from tests.producer_load import QUIET, WITHIN_S, Load, faults_of
 
 ROUNDS = int(os.environ.get("KMIRROR_TORN_ROUNDS", "10"))
 SEED = int(os.environ.get("KMIRROR_TORN_SEED", "1"))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.cat import command
 from kmirror.logdir.partition import partition_paths
-from tests.catted import as_recorded
+from tests.cat_output import as_recorded
 from tests.golden.cli.runs import SAMPLE, WHOLE
 from tests.recorded import RUNS
 
@@ -44,10 +44,10 @@ def shortened(record: dict[str, Any]) -> dict[str, Any]:
     return record | short | {"headers": [[name, _short(value)] for name, value in record["headers"]]}
 
 
-def _short(coded: str | None) -> Any:
-    data = b"" if coded is None else base64.b64decode(coded)
+def _short(base64_of: str | None) -> Any:
+    data = b"" if base64_of is None else base64.b64decode(base64_of)
     if len(data) <= _WHOLE_BYTES_MAX:
-        return coded
+        return base64_of
     return {"sha256": hashlib.sha256(data).hexdigest(), "length": len(data)}
 
 

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer
 
 import kmirror.testing
 from kmirror.net.cluster import TcpCluster
-from tests.load import QUIET, WITHIN_S, Load, faults_of
+from tests.producer_load import QUIET, WITHIN_S, Load, faults_of
 
 ROUNDS = int(os.environ.get("KMIRROR_KILL_ROUNDS", "3"))
 SEED = int(os.environ.get("KMIRROR_KILL_SEED", "1"))

@@ -15,7 +15,7 @@ from kmirror.hooks.received import ReceivedRequest
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from tests.interop.jvm import java
-from tests.load import QUIET
+from tests.producer_load import QUIET
 
 TOPIC = "orders"
 RACKS = {1: "east", 2: "west", 3: "north"}

@@ -16,7 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.store import LogFolder
-from tests.catted import as_recorded
+from tests.cat_output import as_recorded
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge
 from tests.interop.log.written import HOUR_MS, PRODUCER_EXPIRATION_MS, Written

@@ -18,6 +18,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.store import LogFolder
 from kmirror.records import Compression
+from tests.folder_checks import assert_verified
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge
 from tests.interop.log.lives import (
@@ -32,7 +33,6 @@ from tests.interop.log.lives import (
     read_by_us,
 )
 from tests.interop.log.written import CASES, FAILED_OVER, RESET, Written
-from tests.sound import assert_sound
 
 # Logs that lost their beginning or, to the cleaner, data that their indexes and snapshots still have; truncated ones;
 # logs with producers of the sample's age, which may have expired; or with a producer reset.
@@ -171,7 +171,7 @@ def test_cat_prints_the_records_of_consumers_after_kafka_wrote_more(written_to: 
 
 
 def test_kmirror_verifies_and_opens_logs_continued_by_kafka(written_to: Run, tmp_path: Path) -> None:
-    assert_sound(written_to.after.path, "--deep")
+    assert_verified(written_to.after.path, "--deep")
     folder = copy_of(written_to.after, tmp_path)
     for tp in written_to.after.partitions:
         told = written_to.offsets[str(tp)]

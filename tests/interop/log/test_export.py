@@ -8,9 +8,9 @@ import pytest
 
 import kmirror
 from kmirror.kernel.ids import TopicPartition
+from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
 from tests.interop.log.lives import ISOLATIONS, LEVELS, read_by_us
-from tests.sound import assert_sound
 
 CONFIGS = {"transaction.state.log.num.partitions": "1"}
 ORDERS = TopicPartition("orders", 0)
@@ -65,4 +65,4 @@ def test_a_broker_serves_it_takes_more_and_leaves_it_sound(folder: Path, judge: 
     assert len(judge.ask("produce", values=["from Kafka", "as well"], **words)) > 0
     told = [line for line in judge.stop() if line.startswith(LEVELS) and str(folder) in line]
     assert told == []
-    assert_sound(folder)
+    assert_verified(folder)

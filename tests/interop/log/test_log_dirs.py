@@ -10,9 +10,9 @@ from pathlib import Path
 from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.format import read_meta_properties
 from kmirror.net.cluster import TcpCluster
+from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
 from tests.interop.log.test_one_folder import CLUSTER_ID, SMALL, stop, told
-from tests.sound import assert_sound
 
 COUNT = 4
 TPS = [TopicPartition("orders", number) for number in range(COUNT)]
@@ -59,7 +59,7 @@ def test_two_directories_of_a_kafka_broker_are_served_and_returned(judge: Judge,
         cluster.stop()
     assert where(folders) == before and sorted(where(folders, "more").values()) == [0, 0, 1, 1]
     for folder in folders:
-        assert_sound(folder, "--deep")
+        assert_verified(folder, "--deep")
 
     judge.start_formatted(tmp_path, **properties(folders))
     assert [told(judge, tp) for tp in TPS] == [[b"one", b"two"]] * COUNT

@@ -37,10 +37,10 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.features import FORMATTED
 from kmirror.spec.wire_values import IsolationLevel
+from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
 from tests.interop.log.lives import ABOUT_LOGS, LEVELS
 from tests.sim.runner.test_folders import Folders
-from tests.sound import assert_sound
 
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
 ORDERS = TopicPartition("orders", 0)
@@ -156,7 +156,7 @@ def test_a_folder_of_a_kafka_broker_is_served(left_by_kafka: Path, judge: Judge,
     transact(other, b"four", commit=True)
     assert len({*leader.log.producers.entries}) == 2, "producer ids go on above those that were given out"
     cluster.stop()
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
 
     judge.start_formatted(folder, **SMALL)
     assert told(judge) == [b"one", b"two", b"three", b"four"]
@@ -165,7 +165,7 @@ def test_a_folder_of_a_kafka_broker_is_served(left_by_kafka: Path, judge: Judge,
     judge.ask("produce", values=["five"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
     assert told(judge)[-1] == b"five"
     stop(judge)
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
 
 
 def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
@@ -191,7 +191,7 @@ def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
         judge.ask("commit", partitions=[ORDERS], group="others", offsets=[1])
         assert cluster.failures == []
         cluster.stop()
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
 
     judge.start_formatted(folder, **SMALL)
     assert told(judge) == [b"one", b"two", b"three", b"four"]
@@ -214,7 +214,7 @@ def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judg
     cluster.produce("orders", 1, [b"plain"])
     topic_id = str(cluster.image.topics["orders"].topic_id)
     cluster.stop()
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
     segments = sorted(str(path) for path in folder.glob("*/*.log"))
     dumped = judge.dump("--files", ",".join(segments))
     assert dumped.count("Dumping ") == len(segments) and "isvalid: false" not in dumped
@@ -232,7 +232,7 @@ def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judg
     judge.ask("produce", values=["not"], end="abort", partitions=[ORDERS], config={"transactional.id": "till"})
     judge.ask("commit", partitions=[ORDERS], group="readers", offsets=[2])
     stop(judge)
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
 
     cluster.start()
     assert values(cluster) == [b"0", b"2", b"4"]
@@ -288,7 +288,7 @@ def test_a_broker_of_kafka_starts_from_a_snapshot_that_was_written_here(judge: J
     cluster.stop()
     metadata = folder / "__cluster_metadata-0"
     assert min(int(path.stem) for path in metadata.glob("*.log")) > 0 and not (folder / VOTERS_SNAPSHOT).exists()
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
     [newest] = metadata.glob("*.checkpoint")
     dumped = judge.dump("--cluster-metadata-decoder", "--files", str(newest))
     assert f"Snapshot end offset: {int(newest.name[:20])}" in dumped and "isvalid: false" not in dumped
@@ -303,11 +303,11 @@ def test_a_broker_of_kafka_starts_from_a_snapshot_that_was_written_here(judge: J
     judge.ask("create", topic="later", count=1, configs={})
     stop(judge)
     assert len([*metadata.glob("*.checkpoint")]) > 1, "it goes on with snapshots of its own"
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")
 
     cluster = served(folder, **short)
     cluster.start()
     assert values(cluster) == [b"one", b"two"] and cluster.topics()[-3:] == ["t7", "t8", "t9"]
     assert str(cluster.image.topics["orders"].topic_id) == topic_id and "later" in cluster.topics()
     cluster.stop()
-    assert_sound(folder, "--deep")
+    assert_verified(folder, "--deep")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaException, Message, Producer
 
 from kmirror.kernel.ids import TopicPartition
-from tests.load import QUIET, WITHIN_S
+from tests.producer_load import QUIET, WITHIN_S
 
 IN_A_TRANSACTION = 4
 """Values, alternately to partition 0 and 1."""

@@ -30,7 +30,7 @@ from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.door import Door
 from tests.interop.mirror.source import create_topic
 from tests.interop.mirror.waiting import WITHIN_S, wait_for
-from tests.load import Load, faults_of
+from tests.producer_load import Load, faults_of
 
 PLAIN, LEDGER = "plain", "ledger"
 TOPICS = [PLAIN, LEDGER]

@@ -45,7 +45,7 @@ from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclPermission, ResourceType
 from tests.acls import OBEYED, acl
 from tests.builders import batch, idempotent
-from tests.links import handled, opened
+from tests.client_links import handle_with_disk, link_opened
 from tests.property.log.test_fast_append import state
 
 TOPIC, GUARDED = "t", "guarded"
@@ -97,13 +97,13 @@ class Stage:
             replicas.appends.append(self.lone.now, partition, idempotent(0, timestamp=self.lone.now_ms))
         self.lone.broker.add(self.guard)
         for link in (OTHER, FOLLOWER, CONSUMER):
-            self.handle(opened(*link.name))
+            self.handle(link_opened(*link.name))
 
     def handle(self, event: Event) -> list[object]:
         """Return the effects of an event, including disk work, as values."""
         self.lone.now += MILLISECOND
         with nullcontext() if self.is_plain else only_in_general():
-            return [comparable(effect) for effect in handled(self.lone.broker, self.lone.now, event)]
+            return [comparable(effect) for effect in handle_with_disk(self.lone.broker, self.lone.now, event)]
 
     def publish(self, *records: Message) -> list[object]:
         broker, delta = self.lone.broker, Delta()

@@ -30,7 +30,7 @@ from kmirror.records.batch import iter_batches
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER
 from tests.builders import batch
-from tests.links import opened
+from tests.client_links import link_opened
 
 TOPIC = "t"
 COUNT = 3
@@ -113,7 +113,7 @@ class PlainSession:
 
     @property
     def link(self) -> LinkOpened:
-        return opened(self.name)
+        return link_opened(self.name)
 
 
 class Stage:

@@ -31,13 +31,13 @@ from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclPermission
 from tests.acls import OBEYED, acl
-from tests.links import opened
+from tests.client_links import link_opened
 
 ASKED = 9
 """The broker that gets the requests; it has no replica, so it only responds."""
 BROKERS = (1, 2, 3)
 TOPICS = ("one", "two", "three")
-CLIENT = opened("c")
+CLIENT = link_opened("c")
 OTHERS = (
     LinkOpened(InboundLink(("second",)), "SECOND", ANONYMOUS, CLIENT.address),
     LinkOpened(InboundLink(("alice",)), CLIENT.listener, Principal("User", "alice"), CLIENT.address),

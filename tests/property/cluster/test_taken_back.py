@@ -14,7 +14,7 @@ from kmirror.kernel.events import TimerFired
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.keyed_records import VersionedMessage
 from kmirror.protocol.message import Message
-from tests.links import handled
+from tests.client_links import handle_with_disk
 from tests.property.cluster.test_metadata_snapshots import facts, logs
 from tests.unit.cluster.stage import controller
 
@@ -31,7 +31,7 @@ def proposed(log: list[tuple[VersionedMessage, ...]]) -> list[Message]:
 
 def commit(target: Controller) -> None:
     """Have the proposed records flushed."""
-    handled(target, MILLISECOND, TimerFired(("sessions",)))
+    handle_with_disk(target, MILLISECOND, TimerFired(("sessions",)))
     assert target.quorum.committed_end == target.quorum.end_offset
 
 

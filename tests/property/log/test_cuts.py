@@ -19,7 +19,7 @@ from kmirror.records.legacy import build_message_set, iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.testing.strategies import log_batches
 from tests.builders import NOW_MS, batch
-from tests.sound import assert_sound
+from tests.folder_checks import assert_verified
 from tests.unit.log.partitions import TP, lead, open_log
 
 CONFIGS = st.fixed_dictionaries(
@@ -90,7 +90,7 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
         # An old message clears the known epochs. If one was truncated, `verify` cannot know why there are none.
         was_old_cut = any(one.data[MAGIC_AT] < MAGIC_V2 and one.last >= expected for one in batches)
         if on_disk.epochs.entries or not was_old_cut:
-            assert_sound(folder.path, "--deep")
+            assert_verified(folder.path, "--deep")
         on_disk = open_log(folder.open(TP), recovery_point=CLEAN_SHUTDOWN, **config)
         assert told(on_disk, batches) == told(in_memory, batches)
         for log in (in_memory, read_again, on_disk):
@@ -99,7 +99,7 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
             log.update_high_watermark(log.log_end_offset)
         assert told(on_disk, batches) == told(in_memory, batches) == told(read_again, batches)
         on_disk.close()
-        assert_sound(folder.path, "--deep")
+        assert_verified(folder.path, "--deep")
 
 
 @pytest.mark.parametrize("cut", range(12))

@@ -41,7 +41,7 @@ from kmirror.testing.strategies import (
     versions,
 )
 from kmirror.testing.strategies.logs import NOW_MS
-from tests.sound import assert_sound
+from tests.folder_checks import assert_verified
 
 TP = TopicPartition("drawn", 0)
 GENERATED = settings(derandomize=True, database=None, phases=[Phase.generate])
@@ -146,7 +146,7 @@ def test_whole_logs_are_sound(shape: dict[str, Any], data: st.DataObject) -> Non
             copy.append(base, store.view(base))
         for name in store.files():
             copy.write_file(name, store.read_file(name) or b"")
-        assert_sound(path, "--deep")
+        assert_verified(path, "--deep")
 
 
 @pytest.mark.parametrize("suffix", [".txnindex", "00001.log", ".snapshot", "leader-epoch-checkpoint"])

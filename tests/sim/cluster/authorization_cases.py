@@ -99,7 +99,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclResourceType as Kind
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
-from tests.links import wrapped
+from tests.client_links import envelope_of
 from tests.sim.cluster.admin_rights import OF_ADMINS
 from tests.sim.stage import plain, transactional
 
@@ -366,7 +366,7 @@ CASES = [
     ),
     Case(alter(ResourceType.MIRROR, "m"), 2, [(Op.ALTER_CONFIGS, M)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
     Case(AlterPartitionRequest(), 3, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
-    Case(wrapped(b""), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
+    Case(envelope_of(b""), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
     Case(
         BrokerRegistrationRequest(broker_id=-1), 4, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"
     ),

@@ -23,7 +23,7 @@ from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened, wrapped
+from tests.client_links import envelope_of, link_opened
 from tests.sim.cluster.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
 from tests.sim.stage import T0_MS
 
@@ -98,7 +98,7 @@ def test_any_request_inside_an_envelope_is_answered(row: ApiRow) -> None:
             for _ in range(5):
                 body = generator.message(by_key(row.key).request, version)
                 inner = encode_request(body, version, correlation_id=7, client_id="c")
-                envelope = wrapped(inner)
+                envelope = envelope_of(inner)
                 answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
                 assert isinstance(answer, EnvelopeResponse), "the link was closed"
                 if answer.response_data is not None:
@@ -126,7 +126,7 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
     sent: dict[Link, bytes] = {}
     for turn in range(FRAMES_PER_API):
         for frames in drawn:
-            client, frame = opened("stranger", "raw", frames.row.name, turn), frames.garbled(turn)
+            client, frame = link_opened("stranger", "raw", frames.row.name, turn), frames.garbled(turn)
             ends[client.link], sent[client.link] = [], frame
             effects = node.handle(world.now, client) + node.handle(world.now, RequestReceived(client.link, frame))
             world.perform(cluster.process(node_id), effects)

@@ -38,7 +38,7 @@ from kmirror.spec.apis import ROWS
 from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclResourceType as Kind
-from tests.links import handled, opened, wrapped
+from tests.client_links import envelope_of, handle_with_disk, link_opened
 from tests.sim.cluster.authorization_cases import (
     ADD_PARTITIONS,
     ADD_TO_MIRROR,
@@ -96,7 +96,7 @@ def ask(cluster: Cluster, case: Case) -> list[Effect]:
     client = LinkOpened(InboundLink(("mallory", case.request.NAME)), "SASL", MALLORY, Endpoint(HOST, 4000))
     frame = encode_request(case.request, case.version, correlation_id=7, client_id=None)
     node.handle(now, client)
-    effects = handled(node, now, RequestReceived(client.link, frame))
+    effects = handle_with_disk(node, now, RequestReceived(client.link, frame))
     node.handle(now, LinkClosed(client.link))
     return effects
 
@@ -231,7 +231,7 @@ def test_a_request_in_an_envelope_is_authorized_for_the_client(watched: tuple[Cl
     inner = decode_response(bytes(reply.response_data or b""), key_of(CreateTopicsRequest), 7).body
     assert errors_in(inner) == [E.TOPIC_AUTHORIZATION_FAILED]
     bump = encode_request(BumpLeaderEpochsRequest(), 0, correlation_id=1, client_id=None)
-    reply = as_broker(cluster, wrapped(bump, MALLORY, HOST))
+    reply = as_broker(cluster, envelope_of(bump, MALLORY, HOST))
     inner = decode_response(bytes(reply.response_data or b""), key_of(BumpLeaderEpochsRequest), 0).body
     assert errors_in(inner) == [E.CLUSTER_AUTHORIZATION_FAILED]
 
@@ -242,17 +242,17 @@ def test_an_envelope_without_a_valid_client_is_refused(watched: tuple[Cluster, W
     for principal in (b"", b"\0", b"\0\1", b"\0\0", None):
         broken = EnvelopeRequest(request_data=frame, request_principal=principal, client_host_address=b"\x7f\0\0\1")
         assert as_broker(cluster, broken).error_code == E.PRINCIPAL_DESERIALIZATION_FAILURE
-    broken = wrapped(frame)
+    broken = envelope_of(frame)
     broken.client_host_address = b"\x7f\0\0"
     assert as_broker(cluster, broken).error_code == E.INVALID_REQUEST
 
 
 def as_broker(cluster: Cluster, envelope: Message) -> EnvelopeResponse:
     """Return the controller's response to a broker's envelope."""
-    client, now = opened("broker"), cluster.simulation.world.now
+    client, now = link_opened("broker"), cluster.simulation.world.now
     frame = encode_request(envelope, 0, correlation_id=7, client_id=None)
     cluster.controller.handle(now, client)
-    effects = handled(cluster.controller, now, RequestReceived(client.link, frame))
+    effects = handle_with_disk(cluster.controller, now, RequestReceived(client.link, frame))
     [reply] = [effect for effect in effects if isinstance(effect, Reply)]
     body = decode_response(b"".join(reply.chunks), key_of(EnvelopeRequest), 0).body
     assert isinstance(body, EnvelopeResponse)

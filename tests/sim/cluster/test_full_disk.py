@@ -18,8 +18,8 @@ from kmirror.logdir import files
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
+from tests.folder_checks import assert_verified
 from tests.sim.runner.test_folders import Folders
-from tests.sound import assert_sound
 
 ORDERS = TopicPartition("orders", 0)
 CONFIGS = {"min.insync.replicas": "2", "log.segment.bytes": str(1 << 20)}
@@ -98,7 +98,7 @@ def test_a_broker_with_a_full_disk_hands_over_and_the_others_continue(disks: Dis
         assert len(a.replicas(ORDERS)) == 3 and len(a.image.topics["orders"].partitions[0].isr) == 3
         a.stop()
     for broker_id in a.broker_ids:
-        assert_sound(disks.path(broker_id), "--deep")
+        assert_verified(disks.path(broker_id), "--deep")
 
 
 @pytest.mark.parametrize("room", [0, 100, 2_000])
@@ -141,7 +141,7 @@ def test_a_broker_alone_refuses_with_kafkas_error_and_loses_nothing(disks: Disks
         simulation.run_for(span_s=20)
         assert [record.value for record in a.read(ORDERS)] == [b"one"]
         a.stop()
-    assert_sound(disks.path(1), "--deep")
+    assert_verified(disks.path(1), "--deep")
 
 
 def test_a_controller_that_cannot_write_ends_and_says_nothing_that_is_not_so(disks: Disks) -> None:

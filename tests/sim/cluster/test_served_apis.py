@@ -42,7 +42,7 @@ from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import ROWS, versions_disabled
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import wrapped
+from tests.client_links import envelope_of
 from tests.sim.cluster.random_requests import Generator, RawClient, read_back
 from tests.sim.stage import SMALL
 
@@ -209,7 +209,7 @@ def test_disabled_requests_in_an_envelope_are_refused(without_mirroring: tuple[C
     """A broker that does not know yet that the feature is off forwards the controller's error."""
     cluster, raw = without_mirroring
     inner = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=5, client_id=None)
-    envelope = wrapped(inner)
+    envelope = envelope_of(inner)
     answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
     assert isinstance(answer, EnvelopeResponse) and answer.error_code == 0 and answer.response_data is not None
     body = read_back(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)

@@ -22,8 +22,8 @@ from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
+from tests.call_counts import count_calls
 from tests.sim.stage import Pair, StagedCluster, WrittenLogs, assert_equal, mirrored, pair, plain, values
-from tests.work import calls
 
 KINDS: tuple[type[Message], ...] = (
     ApiVersionsRequest,
@@ -291,7 +291,7 @@ def test_to_describe_one_partition_costs_the_same_among_few_and_among_many() -> 
             mirror_names=["m"], lineages=[LineageTopic(topic_name="t1", partitions=[0])], named_only=True
         )
         inbound = AnsweredInbound(request)
-        return calls(lambda: describe_mirrors.handle(context, p.simulation.world.now, inbound))  # type: ignore[arg-type]
+        return count_calls(lambda: describe_mirrors.handle(context, p.simulation.world.now, inbound))  # type: ignore[arg-type]
 
     assert work(60) == work(6)
 

@@ -21,7 +21,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.features import FORMATTED, MIRROR_VERSION
 from kmirror.spec.wire_values import IsolationLevel
-from tests.sound import assert_sound
+from tests.folder_checks import assert_verified
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -84,8 +84,8 @@ def test_nodes_killed_in_turn_keep_all_acknowledged_records(tmp_path: Path) -> N
     folders.close()
     for broker_id in a.broker_ids:
         assert (folders.path(broker_id) / CLEAN_SHUTDOWN).is_file()
-        assert_sound(folders.path(broker_id), "--deep")
-    assert_sound(folders.path(CONTROLLER_ID))
+        assert_verified(folders.path(broker_id), "--deep")
+    assert_verified(folders.path(CONTROLLER_ID))
 
 
 def test_all_nodes_die_at_once_and_nothing_acknowledged_is_gone(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_all_nodes_die_at_once_and_nothing_acknowledged_is_gone(tmp_path: Path) 
     folders.close()
     for broker_id in a.broker_ids:
         assert len(list((folders.path(broker_id) / "orders-0").glob("*.log"))) > 1
-        assert_sound(folders.path(broker_id), "--deep")
+        assert_verified(folders.path(broker_id), "--deep")
 
 
 def formatted(folder: Path) -> Cluster:
@@ -127,7 +127,7 @@ def test_broker_and_controller_share_a_folder_as_in_kafka(tmp_path: Path) -> Non
         a.start()
         a.produce("orders", 0, [b"two"])
         a.stop()
-    assert_sound(tmp_path, "--deep")
+    assert_verified(tmp_path, "--deep")
     assert "__cluster_metadata" not in "".join(path.read_text() for path in tmp_path.glob("*-offset-checkpoint"))
     assert (tmp_path / "__cluster_metadata-0" / "quorum-state").is_file()
     assert "topic_id: AAAAAAAAAAAAAAAAAAAAAQ" in (tmp_path / "__cluster_metadata-0/partition.metadata").read_text()

@@ -22,8 +22,8 @@ from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
+from tests.folder_checks import assert_verified
 from tests.sim.runner.test_folders import Folders
-from tests.sound import assert_sound
 
 ORDERS = TopicPartition("orders", 0)
 STATES = TopicPartition("states", 0)
@@ -107,4 +107,4 @@ def test_nothing_is_synced_while_an_event_is_handled(tmp_path: Path, waits: list
     disks.close()
     assert waits == [], waits[0]
     for node_id in (*cluster.broker_ids, CONTROLLER_ID):
-        assert_sound(disks.path(node_id), "--deep")
+        assert_verified(disks.path(node_id), "--deep")

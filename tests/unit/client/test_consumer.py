@@ -30,8 +30,8 @@ from kmirror.records.control import end_txn_marker
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from tests.call_counts import count_calls
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata
-from tests.work import calls
 
 COMMITTED = ConsumerConfigs(isolation_level=IsolationLevel.READ_COMMITTED)
 
@@ -284,7 +284,7 @@ def test_the_cost_of_a_round_grows_with_changes_only(moved: int) -> None:
             stage.script.answer(FetchResponse(session_id=9))
 
         rounds = len(stage.rounds)
-        work = calls(one_round)
+        work = count_calls(one_round)
         assert len(stage.rounds) == rounds + 1
         return work
 

@@ -49,8 +49,8 @@ from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
+from tests.call_counts import count_calls
 from tests.unit.client.script import ONE, OTHER, TOPIC_ID, TP, TWO, Script
-from tests.work import calls
 
 BACKOFF = 1_000 * MILLISECOND
 """Kafka's default of replica.fetch.backoff.ms."""
@@ -296,7 +296,7 @@ def test_the_cost_of_a_poll_grows_with_changes_only(news: int) -> None:
         for state in states[:news]:
             log.loop.changed(state.tp)
         told = answer(*(row(state.tp.partition) for state in states[-news:] if news))
-        return calls(lambda: log.script.answer(told))
+        return count_calls(lambda: log.script.answer(told))
 
     assert cost(10) == cost(500)
 

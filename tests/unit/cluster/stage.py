@@ -26,7 +26,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.features import FEATURES
-from tests.links import handled
+from tests.client_links import handle_with_disk
 
 TP = TopicPartition("orders", 0)
 TOPIC_ID = Uuid.from_ints(3, 4)
@@ -77,7 +77,7 @@ def controller(
         100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),), configs or {}, bootstrap
     )
     made = Controller(options, MemoryDisk(), Rng(1), [MirrorControllerComponent()])
-    handled(made, 0, Started())
+    handle_with_disk(made, 0, Started())
     return made
 
 

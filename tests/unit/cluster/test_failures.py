@@ -24,11 +24,11 @@ from kmirror.protocol.headers import decode_response, encode_request, encode_res
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened
+from tests.client_links import link_opened
 
 REQUESTS = (ApiVersionsRequest, ListOffsetsRequest, ProduceRequest)
 VERSIONS = {key_of(request): (0, 12) for request in REQUESTS}
-CLIENT = opened("c")
+CLIENT = link_opened("c")
 LIST = ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition(partition_index=3)])])
 
 

@@ -34,7 +34,7 @@ from kmirror.protocol.repeated_produce import LastProduce
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, AclResourceType
 from tests.builders import batch, idempotent
-from tests.links import handled, opened
+from tests.client_links import handle_with_disk, link_opened
 
 TOPIC = "t"
 DENIED, THROTTLED = ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.THROTTLING_QUOTA_EXCEEDED
@@ -89,12 +89,12 @@ class Stage:
         """Return the effects of a request, as values in which the link has no name."""
         self._count += 1
         if self._in_general or not self._is_open:
-            self._link = opened("c", self._count)
+            self._link = link_opened("c", self._count)
             self.lone.broker.handle(self.lone.now, self._link)
             self._is_open = True
         frame = encode_request(body, version, correlation_id=self._count, client_id="me")
         with in_general() if self._in_general else watched(self.quick):
-            effects = handled(self.lone.broker, self.lone.now, RequestReceived(self._link.link, frame))
+            effects = handle_with_disk(self.lone.broker, self.lone.now, RequestReceived(self._link.link, frame))
         self._is_open = not any(isinstance(effect, CloseLink) for effect in effects)
         for effect in effects:
             if isinstance(effect, Reply):

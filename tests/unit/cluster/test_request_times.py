@@ -15,7 +15,7 @@ from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.headers import encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from tests.links import opened
+from tests.client_links import link_opened
 
 VERSIONS = {key_of(ListMirrorsRequest): (0, 0), key_of(BumpLeaderEpochsRequest): (0, 0)}
 
@@ -39,7 +39,7 @@ class Stage:
         outbox = Outbox()
         failures = Failures(outbox, OnFailure.GO_ON)
         self.server = Server(lambda: on, lambda: off, outbox, authorizer, failures=failures, clock=lambda: self.clock)
-        self.client: LinkOpened = opened("c")
+        self.client: LinkOpened = link_opened("c")
         self.server.on_opened(self.client)
         self.kept: list[Inbound] = []
         self.server.serve({ListMirrorsRequest: self._keep, BumpLeaderEpochsRequest: self._keep})

@@ -17,7 +17,7 @@ from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchRes
 from kmirror.protocol.headers import encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from tests.links import opened
+from tests.client_links import link_opened
 
 FETCH_VERSION = 12
 VERSIONS = {key_of(ApiVersionsRequest): (0, 4), key_of(FetchRequest): (4, 18)}
@@ -41,7 +41,7 @@ def server(handler: Handler) -> Server:
 
 
 def connect(to: Server, *name: str) -> LinkOpened:
-    client = opened(*name)
+    client = link_opened(*name)
     to.on_opened(client)
     return client
 

@@ -20,7 +20,7 @@ from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, PartitionStore
 from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.store import FileStore, LogFolder
 from tests.builders import NOW_MS, batch, idempotent, marker
-from tests.sound import assert_sound
+from tests.folder_checks import assert_verified
 from tests.unit.log.partitions import content, follow
 
 TP = TopicPartition("a.topic-with_all", 3)
@@ -457,7 +457,7 @@ def test_files_that_say_nothing_are_there_and_as_good_as_none(tmp_path: Path) ->
     folder.close()
     names = ("t-0/leader-epoch-checkpoint", f"t-1/{0:020d}.txnindex", f"t-2/{7:020d}.snapshot")
     assert [(tmp_path / name).stat().st_size for name in names] == [0, 0, 10]
-    assert_sound(tmp_path)
+    assert_verified(tmp_path)
 
 
 def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:

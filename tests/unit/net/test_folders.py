@@ -25,8 +25,8 @@ from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
+from tests.folder_checks import assert_verified
 from tests.net.wire import Wire
-from tests.sound import assert_sound
 
 ORDERS = TopicPartition("orders", 0)
 SESSIONS = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "100"}
@@ -136,7 +136,7 @@ def test_nothing_acknowledged_is_lost_by_a_process_that_is_killed_under_load(tmp
             assert [value for value in values if value in acked] == acked
             assert len(values) <= len(acked) + turn + 1, "at most the record under way is there besides, each time"
     for folder in [data] if brokers == 1 else sorted(data.glob("broker-*")):
-        assert_sound(folder, "--deep")
+        assert_verified(folder, "--deep")
 
 
 def test_brokers_that_are_killed_in_turn_under_load_lose_nothing_acknowledged(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_brokers_that_are_killed_in_turn_under_load_lose_nothing_acknowledged(tm
         assert firsts == sorted(firsts)
         assert cluster.failures == []
     for folder in sorted(tmp_path.glob("broker-*")):
-        assert_sound(folder, "--deep")
+        assert_verified(folder, "--deep")
 
 
 def test_sigterm_closes_the_folder_cleanly_and_lets_others_open_it(tmp_path: Path) -> None:

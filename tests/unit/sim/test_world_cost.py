@@ -21,7 +21,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
 from kmirror.sim.world import World
-from tests.work import calls
+from tests.call_counts import count_calls
 
 SERVER = Endpoint("server", 1)
 TIMEOUT = ("timeout",)
@@ -62,7 +62,7 @@ def test_a_frame_costs_the_world_few_calls() -> None:
     world, _ = pair()
     world.run_for(span_us=SECOND)
     events, lines = world.events, world.trace.count
-    count = calls(lambda: world.run_for(span_us=SECOND), in_python=True, under=OURS)
+    count = count_calls(lambda: world.run_for(span_us=SECOND), in_python=True, under=OURS)
     frames = world.events - events
     assert frames == world.trace.count - lines > 1_000, "an event for each frame that arrives, and for nothing else"
     assert count <= 16 * frames, f"{count / frames:.1f} calls for each frame"

@@ -34,8 +34,8 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 from tests.builders import batch
-from tests.links import opened
-from tests.work import calls
+from tests.call_counts import count_calls
+from tests.client_links import link_opened
 
 TOPIC = "t"
 CONSUMER, FOLLOWER = -1, 2
@@ -49,7 +49,7 @@ class Fetcher:
     def __init__(self, broker: LoneBroker, replica_id: int = CONSUMER, *, name: str = "fetcher") -> None:
         self.broker = broker
         self.replica_id = replica_id
-        self.link = opened(name)
+        self.link = link_opened(name)
         broker.broker.handle(broker.now, self.link)
         self.offsets: dict[int, int] = {}
         self.forgotten: list[int] = []
@@ -195,7 +195,7 @@ def test_the_cost_of_a_fetch_in_a_session_grows_with_changes_only(replica_id: in
             rows = fetcher.take(effects if news else time_out(broker, effects))
             assert served(rows) == [3] * news
 
-        spent.append(calls(poll))
+        spent.append(count_calls(poll))
     assert spent[1] == spent[2], "calls for 10 partitions and for 300"
 
 
@@ -426,7 +426,7 @@ def test_a_fetch_that_waits_is_overtaken_by_the_next_of_its_session() -> None:
     fetcher.settle(1)
     slow = fetcher.link
     assert not [effect for effect in fetcher.ask(max_wait_ms=500) if isinstance(effect, Reply)]
-    fetcher.link = opened("another link")
+    fetcher.link = link_opened("another link")
     broker.broker.handle(broker.now, fetcher.link)
     fetcher.epoch += 1
     effects = fetcher.ask(max_wait_ms=500)
@@ -451,7 +451,7 @@ def test_the_first_partition_gives_a_batch_even_where_it_may_give_no_byte() -> N
 def test_a_divergence_that_the_version_lacks_fails_the_response() -> None:
     broker = LoneBroker({TOPIC: 2})
     append(broker, 0)
-    link = opened("by name")
+    link = link_opened("by name")
     broker.broker.handle(broker.now, link)
 
     def ask(session_id: int, epoch: int, of: int, rows: Sequence[FetchPartition] = ()) -> FetchResponse:

@@ -16,7 +16,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened
+from tests.client_links import link_opened
 
 
 @pytest.mark.kip("590", "Envelope")
@@ -25,7 +25,7 @@ def test_a_client_hears_of_a_refused_envelope(error: ErrorCode) -> None:
     cluster = Cluster(Simulation(3), "a", brokers=1)
     cluster.start()
     broker, now = cluster.broker(1), cluster.simulation.world.now
-    client = opened("c")
+    client = link_opened("c")
     request = CreateTopicsRequest(topics=[CreatableTopic(name="t")])
     broker.handle(now, client)
     effects = broker.handle(

@@ -21,8 +21,8 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import version_served
 from kmirror.spec.wire_values import Acks
 from tests.builders import batch
-from tests.links import opened
-from tests.work import calls
+from tests.call_counts import count_calls
+from tests.client_links import link_opened
 
 TOPIC = "orders"
 VERSION = version_served(key_of(ProduceRequest), mirror=True)
@@ -37,7 +37,7 @@ class Asked:
         self.cluster.create_topic(TOPIC, partitions)
         self.broker: Broker = self.cluster.broker(self.cluster.leader(TopicPartition(TOPIC, 0)).broker_id)
         self.now = self.cluster.simulation.world.now
-        self.client: LinkOpened = opened("c")
+        self.client: LinkOpened = link_opened("c")
         self.broker.handle(self.now, self.client)
 
     def event(self, body: Message, version: int) -> RequestReceived:
@@ -52,7 +52,7 @@ class Asked:
 def calls_of(asked: Asked, event: RequestReceived) -> tuple[int, list[Effect]]:
     """Return the number of calls of Python functions to handle the event."""
     effects: list[Effect] = []
-    count = calls(lambda: effects.extend(asked.broker.handle(asked.now, event)), in_python=True)
+    count = count_calls(lambda: effects.extend(asked.broker.handle(asked.now, event)), in_python=True)
     return count, effects
 
 

@@ -15,7 +15,7 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import encode_request
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from tests.links import opened
+from tests.client_links import link_opened
 
 TP = TopicPartition("t", 0)
 
@@ -55,7 +55,7 @@ def test_requests_wait_until_a_broker_has_caught_up(cluster: Cluster) -> None:
     world = cluster.simulation.world
     frame = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None)
     broker = cluster.broker(2)
-    client = opened("stranger", "raw", 1)
+    client = link_opened("stranger", "raw", 1)
     effects = broker.handle(world.now, client) + broker.handle(world.now, RequestReceived(client.link, frame))
     assert not any(isinstance(effect, Reply) for effect in effects)
     cluster.client.call(cluster.endpoint(2), ApiVersionsRequest(), 0)

@@ -31,9 +31,9 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import handled
+from tests.call_counts import count_calls
+from tests.client_links import handle_with_disk
 from tests.unit.cluster.stage import RIGHTS, controller
-from tests.work import calls
 
 
 def add_topics(target: Controller, count: int, replicas: list[int], *, partitions: int = 10, first: int = 0) -> None:
@@ -91,7 +91,7 @@ def fence_and_unfence(c: Controller) -> None:
 def test_a_decision_costs_the_same_among_few_and_many_topics(decide: Callable[[Controller], None]) -> None:
     decide(elsewhere(3))  # Values that are computed once for all exist then.
     few, many = elsewhere(3), elsewhere(300)
-    assert calls(lambda: decide(many)) <= 1.05 * calls(lambda: decide(few)), "longer numbers, and no walk"
+    assert count_calls(lambda: decide(many)) <= 1.05 * count_calls(lambda: decide(few)), "longer numbers, and no walk"
 
 
 def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def restarted(target: Controller, disk: MemoryDisk, end: int) -> Controller:
     target.context.log.log.truncate_to(end)
     options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),))
     made = Controller(options, disk, Rng(1))
-    handled(made, 0, Started())
+    handle_with_disk(made, 0, Started())
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 from kmirror.kernel.events import DiskDone, DiskWork, Effect, Note, Reply, RequestReceived, Stop, Stopped
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.headers import encode_request
-from tests.links import opened
+from tests.client_links import link_opened
 from tests.unit.cluster.stage import controller
 
 
@@ -29,7 +29,7 @@ def jobs(effects: list[Effect]) -> list[DiskWork]:
 
 
 def test_an_answer_leaves_when_its_records_are_flushed() -> None:
-    node, one, other = controller(), opened("one"), opened("other")
+    node, one, other = controller(), link_opened("one"), link_opened("other")
     node.handle(0, one)
     node.handle(0, other)
     first = node.handle(0, RequestReceived(one.link, create("a", 1)))
@@ -46,7 +46,7 @@ def test_an_answer_leaves_when_its_records_are_flushed() -> None:
 
 
 def test_a_controller_whose_disk_fails_ends_without_an_answer() -> None:
-    node, one = controller(), opened("one")
+    node, one = controller(), link_opened("one")
     node.handle(0, one)
     [flush] = jobs(node.handle(0, RequestReceived(one.link, create("a", 1))))
     effects = node.handle(1, DiskDone(flush.key, None, OSError("no space left")))
@@ -55,7 +55,7 @@ def test_a_controller_whose_disk_fails_ends_without_an_answer() -> None:
 
 
 def test_a_controller_that_cannot_write_returns_no_decision() -> None:
-    node, one, other = controller(), opened("one"), opened("other")
+    node, one, other = controller(), link_opened("one"), link_opened("other")
     node.handle(0, one)
     node.handle(0, other)
     node.handle(0, RequestReceived(one.link, create("a", 1)))
@@ -69,7 +69,7 @@ def test_a_controller_that_cannot_write_returns_no_decision() -> None:
 
 
 def test_a_stop_waits_for_the_disk_and_returns_the_decision() -> None:
-    node, one = controller(), opened("one")
+    node, one = controller(), link_opened("one")
     node.handle(0, one)
     [flush] = jobs(node.handle(0, RequestReceived(one.link, create("a", 1))))
     assert node.handle(1, Stop()) == []

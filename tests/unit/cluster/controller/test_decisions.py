@@ -39,7 +39,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import LeaderRecoveryState
-from tests.links import handled, opened, wrapped
+from tests.client_links import envelope_of, handle_with_disk, link_opened
 from tests.unit.cluster.stage import BROKER_EPOCH, RIGHTS, TOPIC_ID, TP, controller, fence
 
 SOURCE_ID = Uuid.from_ints(77, 77)
@@ -253,10 +253,10 @@ def test_bumping_a_missing_partition_is_an_error() -> None:
 
 def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
     """Send an envelope with a frame; return its response."""
-    envelope = wrapped(frame)
+    envelope = envelope_of(frame)
     outer = encode_request(envelope, 0, correlation_id=5, client_id="broker-1")
-    client = opened("broker-1")
-    effects = handled(target, 0, client) + handled(target, 0, RequestReceived(client.link, outer))
+    client = link_opened("broker-1")
+    effects = handle_with_disk(target, 0, client) + handle_with_disk(target, 0, RequestReceived(client.link, outer))
     reply = next(effect for effect in effects if isinstance(effect, Reply))
     body = decode_response(b"".join(reply.chunks), 58, 0).body
     assert isinstance(body, EnvelopeResponse)
@@ -355,10 +355,10 @@ def test_a_restarted_controller_replays_its_decisions() -> None:
     bootstrap = controller(topic=(1, 2)).options.bootstrap
     options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),), {}, bootstrap)
     first = Controller(options, disk, Rng(1))
-    handled(first, 0, Started())
+    handle_with_disk(first, 0, Started())
     first.sessions.fence(0, 1, "a test")
     second = Controller(options, disk, Rng(2))
-    handled(second, 5, Started())
+    handle_with_disk(second, 5, Started())
     assert second.image.topics == first.image.topics
     assert second.image.brokers == first.image.brokers
     assert second.image.offset == first.image.offset

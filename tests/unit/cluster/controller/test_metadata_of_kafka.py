@@ -35,7 +35,7 @@ from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from tests.links import handled
+from tests.client_links import handle_with_disk
 
 LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)
 KEPT = TopicRecord(name="kept", topic_id=Uuid.from_ints(1, 1))
@@ -57,7 +57,7 @@ def opened(disk: MemoryDisk) -> tuple[Controller, list[Effect]]:
     node = Controller(
         ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),)), disk, Rng(1)
     )
-    return node, handled(node, 1, Started())
+    return node, handle_with_disk(node, 1, Started())
 
 
 def of(*records: Message, versions: Sequence[int] = ()) -> tuple[Controller, list[Effect]]:

@@ -11,7 +11,7 @@ from kmirror.kernel.rng import Rng
 from kmirror.log.disk import MemoryDisk
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.headers import encode_request
-from tests.links import handled, opened
+from tests.client_links import handle_with_disk, link_opened
 
 QUESTION = encode_request(ApiVersionsRequest(), 0, correlation_id=5, client_id="c")
 
@@ -27,12 +27,12 @@ def started() -> tuple[Controller, DiskWork]:
 
 
 def opening(node: Controller, job: DiskWork) -> list[Effect]:
-    return handled(node, 1, DiskDone(job.key, job.job.run()))
+    return handle_with_disk(node, 1, DiskDone(job.key, job.job.run()))
 
 
 def test_requests_wait_until_the_log_has_been_read() -> None:
     node, job = started()
-    one = opened("one")
+    one = link_opened("one")
     assert node.handle(0, one) == []
     assert node.handle(0, RequestReceived(one.link, QUESTION)) == [] and not node.is_open
     assert [effect.link for effect in opening(node, job) if isinstance(effect, Reply)] == [one.link]

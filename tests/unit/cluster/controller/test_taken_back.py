@@ -24,7 +24,7 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import handled, opened
+from tests.client_links import handle_with_disk, link_opened
 
 VERSION = 6
 UNKNOWN = Uuid.from_ints(7, 7)
@@ -51,7 +51,7 @@ class Careless:
 def started(disk: MemoryDisk) -> Controller:
     options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), on_failure=OnFailure.GO_ON)
     node = Controller(options, disk, Rng(1), [Careless()])
-    handled(node, 0, Started())
+    handle_with_disk(node, 0, Started())
     return node
 
 
@@ -64,15 +64,15 @@ def errors(effects: list[Effect]) -> list[int]:
 
 def test_records_that_cannot_be_replayed_are_taken_back() -> None:
     disk = MemoryDisk()
-    node, client = started(disk), opened("c")
+    node, client = started(disk), link_opened("c")
     node.commit(0, [TopicRecord(name="t", topic_id=UNKNOWN)])
     node.commit(0, [RemoveTopicRecord(topic_id=UNKNOWN)])
     end_offset = node.quorum.end_offset
-    handled(node, 0, client)
-    assert errors(handled(node, 0, RequestReceived(client.link, DELETE))) == [ErrorCode.UNKNOWN_SERVER_ERROR]
+    handle_with_disk(node, 0, client)
+    assert errors(handle_with_disk(node, 0, RequestReceived(client.link, DELETE))) == [ErrorCode.UNKNOWN_SERVER_ERROR]
     assert not node.image.topics and not node.image.configs
     assert node.image.offset + 1 == node.quorum.end_offset == node.quorum.committed_end == end_offset
     node.commit(0, [TopicRecord(name="t", topic_id=UNKNOWN)])
-    assert errors(handled(node, 0, RequestReceived(client.link, DELETE))) == []
+    assert errors(handle_with_disk(node, 0, RequestReceived(client.link, DELETE))) == []
     again = started(disk)
     assert list(again.image.topics) == ["half"] and again.image.configs.broker(1) == {"log.retention.ms": "1"}

@@ -12,6 +12,7 @@ from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSOR
 from kmirror.cluster.coordinators.groups.classic.records import group_of
 from kmirror.protocol.gen.leave_group_request import MemberIdentity
 from kmirror.spec.error_codes import ErrorCode as E
+from tests.call_counts import count_calls
 from tests.unit.cluster.coordinators.groups.stage import (
     REBALANCE_MS,
     SESSION_MS,
@@ -20,7 +21,6 @@ from tests.unit.cluster.coordinators.groups.stage import (
     joined,
     stable,
 )
-from tests.work import calls
 
 S = GroupState
 FOLLOWS = {
@@ -57,10 +57,10 @@ def test_a_join_costs_the_same_among_few_and_among_many() -> None:
     stage = Stage()
     for _ in range(10):
         stage.join(version=3)
-    among_few = calls(lambda: stage.join(version=3))
+    among_few = count_calls(lambda: stage.join(version=3))
     for _ in range(300):
         stage.join(version=3)
-    assert calls(lambda: stage.join(version=3)) <= among_few + 10
+    assert count_calls(lambda: stage.join(version=3)) <= among_few + 10
 
 
 @pytest.mark.parametrize("version", [2, 3])

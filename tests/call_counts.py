@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 
 
-def calls(work: Callable[[], object], *, in_python: bool = False, under: str = "") -> int:
+def count_calls(work: Callable[[], object], *, in_python: bool = False, under: str = "") -> int:
     """Return the number of calls in `work`.
 
     `in_python` excludes built-in functions; `under` limits the others to files whose path starts with it. Garbage

@@ -38,12 +38,12 @@ class Load:
                 self._producer.poll(0.05)
                 continue
             partition = self.sent % self._partitions
-            self._producer.produce(self._topic, b"%d" % self.sent, partition=partition, on_delivery=self._told)
+            self._producer.produce(self._topic, b"%d" % self.sent, partition=partition, on_delivery=self._on_delivery)
             self.sent += 1
             self._producer.poll(0.001)
         self._producer.flush(WITHIN_S)
 
-    def _told(self, error: KafkaError | None, message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         with self._news:
             if error is not None:
                 self.failed.append(str(error))

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kmirror.cli.verify import command
 
 
-def assert_sound(folder: str | Path, *options: str) -> None:
+def assert_verified(folder: str | Path, *options: str) -> None:
     """Fail with the output of `verify`, unless it checked the folder and found no fault.
 
     Standalone mode is off: with it, click drops the return value of a command, and the exit code is always 0.

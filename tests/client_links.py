@@ -12,12 +12,12 @@ from kmirror.kernel.ids import ANONYMOUS, Endpoint, Principal
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 
 
-def opened(*name: Hashable) -> LinkOpened:
+def link_opened(*name: Hashable) -> LinkOpened:
     """Return the event that opens the link `name`."""
     return LinkOpened(InboundLink(name), "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 40000))
 
 
-def handled(node: Node, now: Instant, event: Event) -> list[Effect]:
+def handle_with_disk(node: Node, now: Instant, event: Event) -> list[Effect]:
     """Return the effects of `event`, with those of the requested disk work, which is executed immediately."""
     effects = []
     waiting = node.handle(now, event)
@@ -34,7 +34,7 @@ def handled(node: Node, now: Instant, event: Event) -> list[Effect]:
     return effects
 
 
-def wrapped(frame: bytes, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> EnvelopeRequest:
+def envelope_of(frame: bytes, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> EnvelopeRequest:
     """Return the envelope in which a broker forwards a client's frame."""
     return EnvelopeRequest(
         request_data=frame, request_principal=principal_bytes(principal), client_host_address=host_bytes(host)
