@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from kmirror.logdir.available_memory import in_words
+from kmirror.logdir.available_memory import size_in_words
 
 # With one of these variables rich treats stderr as a terminal in any case.
 _FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
@@ -29,7 +29,7 @@ def byte_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text(f"{in_words(int(speed))}/s" if speed else "?", style="progress.data.speed")
+            return Text(f"{size_in_words(int(speed))}/s" if speed else "?", style="progress.data.speed")
 
     console = Console(stderr=True)
     columns = (

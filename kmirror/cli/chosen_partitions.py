@@ -19,7 +19,7 @@ from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
 from kmirror.logdir.names import partition_of
 from kmirror.logdir.partition import (
     PartitionFolder,
-    holds_partition_files,
+    has_partition_files,
     is_log_dirs,
     open_partition,
     partition_paths,
@@ -67,7 +67,7 @@ def choose_partitions(
 
 def _candidates(folder: Path, *, has_topics: bool) -> Iterator[Candidate]:
     """Yield the partition of the folder, or those of a log folder."""
-    if holds_partition_files(folder) or not is_log_dirs(folder):
+    if has_partition_files(folder) or not is_log_dirs(folder):
         yield Candidate(open_partition(folder).tp, folder)
         return
     paths = partition_paths(folder)

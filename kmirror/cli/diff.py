@@ -21,7 +21,7 @@ from kmirror.cli.output import Output
 from kmirror.cli.usage_errors import as_usage_error
 from kmirror.errors import KmirrorError
 from kmirror.kernel.names import counted
-from kmirror.logdir.available_memory import in_words
+from kmirror.logdir.available_memory import size_in_words
 from kmirror.logdir.compare.pairs import pair_folders
 from kmirror.logdir.compare.partitions import CompareOptions, compare
 from kmirror.logdir.compare.results import ComparisonResult, Difference, PartitionResult
@@ -141,7 +141,7 @@ def summary(result: ComparisonResult) -> str:
     parts = [counted(len(result.partitions), "partition"), counted(result.batches, "equal batch")]
     if result.records:
         parts.append(f"{counted(result.records, 'equal record')} in other batches")
-    parts.append(in_words(result.bytes))
+    parts.append(size_in_words(result.bytes))
     lines = [f"note: {note}" for note in result.notes]
     for side, tps in (("left", result.only_left), ("right", result.only_right)):
         if tps:

@@ -15,7 +15,7 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.logdir.dissect.core import DissectedRow, with_paths
 from kmirror.logdir.dissect.files import KINDS, FileKind, dissect, kind_of
 from kmirror.logdir.faults import Unreadable
-from kmirror.logdir.mapped import Mapped
+from kmirror.logdir.mapped import MappedFile
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
 
 _BYTES_SHOWN_MAX = 24
@@ -71,7 +71,7 @@ def _kind(file: Path, kind_name: str | None) -> tuple[FileKind, int]:
 def _read(file: Path) -> memoryview:
     """Return the file's bytes, mapped so that a large segment need not fit into memory."""
     try:
-        return Mapped(file).view
+        return MappedFile(file).view
     except OSError as error:
         raise Unreadable(file, error.strerror or str(error)) from None
 

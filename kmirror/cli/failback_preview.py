@@ -27,7 +27,7 @@ from kmirror.cli.usage_errors import EXIT_USAGE, as_usage_error
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
-from kmirror.logdir.available_memory import in_words
+from kmirror.logdir.available_memory import size_in_words
 from kmirror.mirror.failback import Removed, RemovedRecord, Waits
 
 Found = Mapping[TopicPartition, Removed | Waits]
@@ -135,7 +135,9 @@ def _text(found: Found, *, with_records: bool) -> list[str]:
     gone = [each for each in found.values() if isinstance(each, Removed) and each.batches]
     waiting = sum(isinstance(each, Waits) for each in found.values())
     count, size = sum(len(each.records) for each in gone), sum(each.size_in_bytes for each in gone)
-    total = f"{counted(count, 'record')}, {in_words(size)} would be removed" if gone else "no records would be removed"
+    total = (
+        f"{counted(count, 'record')}, {size_in_words(size)} would be removed" if gone else "no records would be removed"
+    )
     checked = (
         f" from {len(gone)} of {counted(len(found), 'partition')}"
         if gone
@@ -152,7 +154,7 @@ def _sentence(removed: Removed) -> str:
     parts = [
         counted(len(removed.records), "record"),
         counted(removed.batches, "batch"),
-        in_words(removed.size_in_bytes),
+        size_in_words(removed.size_in_bytes),
         counted(len(removed.keys), "key"),
         counted(removed.tombstones, "tombstone"),
     ]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
 from kmirror.kernel.names import counted
-from kmirror.logdir.available_memory import in_words
+from kmirror.logdir.available_memory import size_in_words
 from kmirror.logdir.faults import FileFault, Gap, Tally, gaps_in_words
 from kmirror.logdir.verify.partition import open_job, verify
 
@@ -85,14 +85,14 @@ def summary_json(tally: Tally, elapsed_ns: int) -> dict[str, Any]:
 
 def summary(tally: Tally, elapsed_ns: int) -> str:
     """Return the last lines for readers."""
-    rate = in_words(tally.bytes * _NS // max(1, elapsed_ns))
+    rate = size_in_words(tally.bytes * _NS // max(1, elapsed_ns))
     lines = [f"skipped: {text}" for text in tally.skipped]
     lines += gaps_in_words(tally.gaps)
     found = "no fault" if not tally.faults else f"{tally.faults} fault{'s' if tally.faults > 1 else ''}"
     lines.append(
         f"{found} in {counted(tally.partitions, 'partition')}, {counted(tally.segments, 'segment')}, "
         f"{counted(tally.batches, 'batch')}, "
-        f"{in_words(tally.bytes)}; {counted(tally.index_entries, 'index entry')} "
+        f"{size_in_words(tally.bytes)}; {counted(tally.index_entries, 'index entry')} "
         f"and {counted(tally.snapshots, 'snapshot')} checked; "
         f"{elapsed_ns // 1_000_000} ms, {rate}/s"
     )

@@ -20,7 +20,7 @@ def allowed_bytes() -> int | None:
     return min(limits) * 4 // 5 if limits else None
 
 
-def in_words(count: int) -> str:
+def size_in_words(count: int) -> str:
     """Return a number of bytes as text: `1.4 GiB`."""
     power = min((max(count, 1).bit_length() - 1) // 10, len(_UNITS) - 1)
     if power == 0:

@@ -48,7 +48,7 @@ class FolderFacts(NamedTuple):
     high_watermarks: Mapping[TopicPartition, int] = _NO_OFFSETS
     log_start_offsets: Mapping[TopicPartition, int] = _NO_OFFSETS
     recovery_points: Mapping[TopicPartition, int] = _NO_OFFSETS
-    is_brokers: bool = False  # True if there is a `meta.properties`, the first file that a broker writes.
+    has_meta_properties: bool = False  # True if there is a `meta.properties`, the first file that a broker writes.
 
 
 def read_folder_facts(folder: Path) -> FolderFacts:
@@ -63,7 +63,7 @@ def read_folder_facts(folder: Path) -> FolderFacts:
         high_watermarks=read_offsets(folder / HIGH_WATERMARKS),
         log_start_offsets=read_offsets(folder / LOG_START_OFFSETS),
         recovery_points=read_offsets(folder / RECOVERY_POINTS),
-        is_brokers=properties is not None,
+        has_meta_properties=properties is not None,
     )
 
 

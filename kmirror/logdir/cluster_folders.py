@@ -40,7 +40,9 @@ NODE_CONTROLLER = -1
 """Key for the controller of a node that may also be a broker, as both have the node's id."""
 _METADATA = f"{METADATA_TOPIC}-0"
 # Entries that a folder may have before it is formatted: meta.properties is written last. A disk's root has lost+found.
-_BEFORE = frozenset({BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp", _METADATA, LOCK, "lost+found"})
+_UNFORMATTED_ENTRIES = frozenset(
+    {BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp", _METADATA, LOCK, "lost+found"}
+)
 
 
 class ClusterFolders:
@@ -57,7 +59,7 @@ class ClusterFolders:
         self._opened: dict[int, list[LogFolder]] = {}
         self._locks: list[FolderLock] = []
         try:
-            for path in dict.fromkeys(path for its in paths.values() for path in its if path not in offline):
+            for path in dict.fromkeys(path for folders in paths.values() for path in folders if path not in offline):
                 self._locks.append(lock_folder(path))
         except UsageError:
             self.close()
@@ -96,7 +98,7 @@ class ClusterFolders:
         self._locks.clear()
 
 
-def only_broker(tops: Sequence[Path], controller_id: int) -> int | None:
+def broker_id_of(tops: Sequence[Path], controller_id: int) -> int | None:
     """Return the node id of the broker that owns these folders, if any; UsageError if it is the controller's id."""
     for top in tops:
         try:
@@ -128,19 +130,19 @@ def open_cluster_folders(
     Raises UsageError for a folder of another cluster, one that is given twice, and one in use; FileFault for a damaged
     `meta.properties`; OSError if the system cannot open the folder of the metadata log, or any folder of a broker.
     """
-    metadata, offline = _prepared(tops, metadata)
+    metadata, offline = _prepare(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
-    layout = _laid_out(tops, live, metadata, broker_ids, controller_id)
+    layout = _layout_of(tops, live, metadata, broker_ids, controller_id)
     found = {path: ids for path in layout.roles if (ids := read_meta_properties(path)) is not None}
     clusters = sorted({ids.cluster_id for ids in found.values()} | ({cluster_id} if cluster_id else set()))
     if len(clusters) > 1:
         raise UsageError(f"{_listed(tops)}: the folders belong to different clusters: {' and '.join(clusters)}")
     cluster_id = clusters[0] if clusters else str(random_uuid())
-    _check_have_ids_of_their_own(found)
+    _check_distinct_directory_ids(found)
     for path, (node_id, is_controller) in layout.roles.items():
         if path in found:
             _check_is_node(path, found[path], node_id)
-            _have_directory_id(path, found[path])
+            _add_directory_id(path, found[path])
         else:
             _check_is_free(path)
             properties = MetaProperties(cluster_id, node_id, random_uuid())
@@ -155,7 +157,7 @@ class _Layout(NamedTuple):
     """Folder (not offline) to its node id, and whether it holds a controller's log."""
 
 
-def _made(tops: Iterable[Path]) -> dict[Path, OSError]:
+def _create_folders(tops: Iterable[Path]) -> dict[Path, OSError]:
     """Create missing folders; return those that cannot be created or read, with the error."""
     offline: dict[Path, OSError] = {}
     for top in tops:
@@ -176,17 +178,17 @@ def _check_may_begin(tops: Sequence[Path], metadata: Path, offline: Mapping[Path
         raise offline[tops[0]]
 
 
-def _check_have_ids_of_their_own(found: Mapping[Path, MetaProperties]) -> None:
+def _check_distinct_directory_ids(found: Mapping[Path, MetaProperties]) -> None:
     first: dict[Uuid, Path] = {}
     for path, ids in found.items():
         other = first.setdefault(ids.directory_id, path)
         if ids.directory_id != Uuid.ZERO and other != path:
             raise UsageError(
-                f"{path}: it has the directory.id of {other}, so one is a copy of the other; give only one"
+                f"{path}: has the same directory.id as {other}, so one is a copy of the other; give only one"
             )
 
 
-def _have_directory_id(path: Path, ids: MetaProperties) -> None:
+def _add_directory_id(path: Path, ids: MetaProperties) -> None:
     """Add a directory id to a folder that was formatted without one, as Kafka's brokers do."""
     if ids.directory_id == Uuid.ZERO:
         replace_file(path / META_PROPERTIES, replace(ids, directory_id=random_uuid()).encode())
@@ -214,16 +216,16 @@ def open_node_folders(
     joins_unknown = cluster_id is None and controller is None
     if joins_unknown and not any(map(os.path.lexists, (*tops, metadata or tops[0]))):
         raise _joins_unknown(tops[0])  # Before creating a folder that would be useless.
-    metadata, offline = _prepared(tops, metadata)
+    metadata, offline = _prepare(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
     found = {path: ids for path in live if (ids := read_meta_properties(path)) is not None}
-    _check_have_ids_of_their_own(found)
+    _check_distinct_directory_ids(found)
     for path, ids in found.items():
         _check_is_node(path, ids, node_id)
         if cluster_id is not None and ids.cluster_id != cluster_id:
-            raise UsageError(f"{path}: it belongs to cluster {ids.cluster_id}, but would be served in {cluster_id}")
+            raise UsageError(f"{path}: belongs to cluster {ids.cluster_id}, but would be served in {cluster_id}")
         cluster_id = ids.cluster_id
-        _have_directory_id(path, ids)
+        _add_directory_id(path, ids)
     for path in live:
         if path in found:
             continue
@@ -241,46 +243,48 @@ def open_node_folders(
     return ClusterFolders(cluster_id, folders, NODE_CONTROLLER, offline)
 
 
-def _prepared(tops: Sequence[Path], metadata: Path | None) -> tuple[Path, dict[Path, OSError]]:
+def _prepare(tops: Sequence[Path], metadata: Path | None) -> tuple[Path, dict[Path, OSError]]:
     """Create the folders; return the folder of the metadata log, and the offline folders."""
     if len({top.resolve() for top in tops}) < len(tops):
         raise UsageError(f"Duplicate log directory found: {', '.join(map(str, tops))}")
     metadata = tops[0] if metadata is None else metadata
-    offline = _made(dict.fromkeys((*tops, metadata)))
+    offline = _create_folders(dict.fromkeys((*tops, metadata)))
     _check_may_begin(tops, metadata, offline)
     return metadata, offline
 
 
-def _laid_out(
+def _layout_of(
     tops: Sequence[Path], live: Sequence[Path], metadata: Path, broker_ids: Sequence[int], controller_id: int
 ) -> _Layout:
     """Return the assignment of folders to nodes; `live` are the folders of `tops` and `metadata` that are readable."""
     brokers = len(broker_ids)
-    there = sorted({number for top in live for path in _entries(top) if (number := _broker_number(path))})
+    existing = sorted({number for top in live for path in _entries(top) if (number := _broker_number(path))})
     is_single = any(read_meta_properties(top) is not None for top in live)
     all_tops = _listed(tops)
     if is_single and brokers > 1:
         raise UsageError(f"{all_tops}: it is the folder of one broker, but {brokers} are requested: use 1")
-    if there and there != list(range(1, len(there) + 1)):
+    if existing and existing != list(range(1, len(existing) + 1)):
         raise UsageError(
-            f"{all_tops}: it has brokers {_listed(there)}, but brokers must be numbered from 1 without a gap"
+            f"{all_tops}: has brokers {_listed(existing)}, but brokers must be numbered from 1 without a gap"
         )
-    if there and not is_single and brokers != len(there):
-        raise UsageError(f"{all_tops}: it has brokers {_listed(there)}, but {brokers} are requested: use {len(there)}")
-    if brokers == 1 and not there:
+    if existing and not is_single and brokers != len(existing):
+        raise UsageError(
+            f"{all_tops}: has brokers {_listed(existing)}, but {brokers} are requested: use {len(existing)}"
+        )
+    if brokers == 1 and not existing:
         folders = {broker_ids[0]: list(tops), controller_id: [metadata]}
         return _Layout(folders, {top: (broker_ids[0], top == metadata) for top in live})
     folders = {number: [top / f"broker-{number}" for top in tops] for number in broker_ids}
     folders[controller_id] = [metadata / CONTROLLER]
-    wanted = {path for its in folders.values() for path in its}
+    wanted = {path for paths in folders.values() for path in paths}
     for top in live:
-        strange = sorted(path.name for path in _entries(top) if path not in wanted)
-        if strange:
-            raise UsageError(f"{top}: it holds {strange[0]!r}, so it is not a cluster's folder; use an empty folder")
+        unknown = sorted(path.name for path in _entries(top) if path not in wanted)
+        if unknown:
+            raise UsageError(f"{top}: contains {unknown[0]!r}, so it is not a cluster's folder; use an empty folder")
     roles = {
         path: (node_id, node_id == controller_id)
-        for node_id, its in folders.items()
-        for path in its
+        for node_id, paths in folders.items()
+        for path in paths
         if path.parent in live
     }
     return _Layout(folders, roles)
@@ -303,7 +307,7 @@ def _check_is_folder(top: Path) -> None:
 def _check_is_node(path: Path, ids: MetaProperties, node_id: int) -> None:
     if ids.node_id != node_id:
         raise UsageError(
-            f"{path}: it is of node {ids.node_id} ({META_PROPERTIES}), but would be served as node {node_id}"
+            f"{path}: belongs to node {ids.node_id} ({META_PROPERTIES}), but would be served as node {node_id}"
         )
 
 
@@ -313,9 +317,13 @@ def _joins_unknown(path: Path) -> UsageError:
 
 
 def _check_is_free(path: Path) -> None:
-    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _BEFORE) if path.exists() else []
-    if strange:
-        text = f"{path}: it holds {strange[0]!r} but no {META_PROPERTIES}, so it is not a broker's folder"
+    unknown = (
+        sorted(entry.name for entry in path.iterdir() if entry.name not in _UNFORMATTED_ENTRIES)
+        if path.exists()
+        else []
+    )
+    if unknown:
+        text = f"{path}: contains {unknown[0]!r} but no {META_PROPERTIES}, so it is not a broker's folder"
         raise UsageError(f"{text}; use an empty folder")
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.log.committed import Committed
 from kmirror.logdir.faults import Unreadable, fault_of
-from kmirror.logdir.mapped import Mapped
+from kmirror.logdir.mapped import MappedFile
 from kmirror.logdir.partition import PartitionFolder, iter_batches
 from kmirror.logdir.producer_snapshots import committed_walk
 from kmirror.records.legacy import AnyBatch
@@ -87,7 +87,7 @@ class _Span(NamedTuple):
     until: int | None
     end: int | None
 
-    def batches(self) -> Iterator[tuple[Mapped, AnyBatch]]:
+    def batches(self) -> Iterator[tuple[MappedFile, AnyBatch]]:
         """Yield the batches that overlap the range; nothing after the last one is read."""
         until = self.until
         if until is not None and until <= self.start:
@@ -98,7 +98,7 @@ class _Span(NamedTuple):
             if until is not None and batch.next_offset >= until:
                 return
 
-    def records(self, file: Mapped, batch: AnyBatch) -> Iterator[Record]:
+    def records(self, file: MappedFile, batch: AnyBatch) -> Iterator[Record]:
         """Yield the records of a batch within the range, including control records; raises `FileFault`."""
         try:
             batch.verify_crc()
@@ -108,7 +108,7 @@ class _Span(NamedTuple):
         except CorruptBatch as error:
             raise fault_of(error, file.path) from None
 
-    def record_count(self, file: Mapped, batch: AnyBatch) -> int:
+    def record_count(self, file: MappedFile, batch: AnyBatch) -> int:
         """Return the number of records of a batch within the range, from the header if possible; raises `FileFault`."""
         is_inside = self.until is None or batch.next_offset <= self.until
         known = batch.record_count

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, KmirrorError
 
-_GAPS_TOLD_MAX: Final = 5
+_GAPS_SHOWN_MAX: Final = 5
 
 Progress = Callable[[int], None]
 """Called with the number of bytes of log processed since the last call."""
@@ -67,13 +67,13 @@ def offsets_in_words(first_offset: int, last_offset: int | None) -> str:
 
 def gaps_in_words(gaps: Iterable[Gap]) -> Iterator[str]:
     """Yield a line per partition and reason; of many gaps only the first ones are listed."""
-    ranges: dict[tuple[Path, str], list[str]] = {}
+    ranges_by_folder: dict[tuple[Path, str], list[str]] = {}
     for gap in gaps:
         offsets = offsets_in_words(gap.first_offset, gap.last_offset)
-        ranges.setdefault((gap.folder, gap.reason), []).append(offsets)
-    for (folder, reason), told in ranges.items():
-        more = f" and {len(told) - _GAPS_TOLD_MAX} more ranges" if len(told) > _GAPS_TOLD_MAX else ""
-        yield f"{folder}: no segment contains {', '.join(told[:_GAPS_TOLD_MAX])}{more}: {reason}"
+        ranges_by_folder.setdefault((gap.folder, gap.reason), []).append(offsets)
+    for (folder, reason), ranges in ranges_by_folder.items():
+        more = f" and {len(ranges) - _GAPS_SHOWN_MAX} more ranges" if len(ranges) > _GAPS_SHOWN_MAX else ""
+        yield f"{folder}: no segment contains {', '.join(ranges[:_GAPS_SHOWN_MAX])}{more}: {reason}"
 
 
 def fault_of(error: CorruptBatch, path: Path) -> FileFault:
@@ -90,24 +90,24 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise refusal(error, path) from None
+        raise read_error(error, path) from None
 
 
-def refusal(error: OSError | ValueError, path: Path) -> Unreadable:
+def read_error(error: OSError | ValueError, path: Path) -> Unreadable:
     """Return the operating system's error about `path`, or about the entry that the error names.
 
     Python raises `ValueError` for a path with a null character.
     """
-    named, told = getattr(error, "filename", None), getattr(error, "strerror", None)
+    named, text = getattr(error, "filename", None), getattr(error, "strerror", None)
     # An error while listing a directory names the entry, which is more precise than `path`.
-    return Unreadable(Path(named) if isinstance(named, str) else path, f"cannot be read: {told or error}")
+    return Unreadable(Path(named) if isinstance(named, str) else path, f"cannot be read: {text or error}")
 
 
 class Tally:
     """Counts of the checked items; `tell` receives each fault when it is found."""
 
-    def __init__(self, tell: Callable[[FileFault], None], progress: Progress = lambda count: None) -> None:
-        self.tell = tell
+    def __init__(self, on_fault: Callable[[FileFault], None], progress: Progress = lambda count: None) -> None:
+        self.on_fault = on_fault
         self.progress = progress
         self.partitions = self.segments = self.batches = self.bytes = 0
         self.index_entries = self.snapshots = 0
@@ -118,9 +118,9 @@ class Tally:
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
         """Count and report a fault; `position` is a byte of the file, `offset` a Kafka offset."""
         self.faults += 1
-        self.tell(FileFault(reason, path=path, position=position, offset=offset))
+        self.on_fault(FileFault(reason, path=path, position=position, offset=offset))
 
-    def wrong(self, error: FileFault | Unreadable) -> None:
+    def report_error(self, error: FileFault | Unreadable) -> None:
         """Count and report a file that could not be read."""
         self.faults += 1
-        self.tell(error if isinstance(error, FileFault) else FileFault(error.reason, path=error.path))
+        self.on_fault(error if isinstance(error, FileFault) else FileFault(error.reason, path=error.path))

@@ -16,21 +16,21 @@ from kmirror.spec.features import MIRROR_VERSION
 from kmirror.spec.topics import METADATA_TOPIC
 
 
-def check_levels(folder: Path, asked: Mapping[str, int | None]) -> None:
+def check_levels(folder: Path, requested: Mapping[str, int | None]) -> None:
     """Raise UsageError if the metadata log in `folder` has a different level than requested.
 
     None requests no level. `mirror.version` is raised at startup, so only a lower level is rejected.
     """
-    if all(level is None for level in asked.values()):
+    if all(level is None for level in requested.values()):
         return
     found = feature_levels(folder)
-    for name, level in asked.items():
-        there = found.get(name, 0)
-        if level is None or level == there or (name == MIRROR_VERSION and level > there):
+    for name, level in requested.items():
+        present = found.get(name, 0)
+        if level is None or level == present or (name == MIRROR_VERSION and level > present):
             continue
-        how = "upgrade" if level > there else "downgrade"
+        how = "upgrade" if level > present else "downgrade"
         raise UsageError(
-            f"{folder}: its {name} is {there}, and {level} is asked for: serve it as it is, and change it by "
+            f"{folder}: its {name} is {present}, and {level} is asked for: serve it as it is, and change it by "
             f"kmirror features {how} --feature {name}={level}"
         )
 

@@ -81,7 +81,7 @@ def read_meta_properties(folder: Path) -> MetaProperties | None:
     found = parse_properties(data)
     version = found.get("version")
     if version != _VERSION:
-        raise FileFault(f"version {version} where {_VERSION} is expected", path=path)
+        raise FileFault(f"version {version}, expected {_VERSION}", path=path)
     try:
         node_id = int(found["node.id"])
         directory_id = Uuid.from_str(found["directory.id"]) if "directory.id" in found else Uuid.ZERO
@@ -89,7 +89,7 @@ def read_meta_properties(folder: Path) -> MetaProperties | None:
     except KeyError as missing:
         raise FileFault(f"it has no {missing.args[0]}", path=path) from None
     except (ValueError, UsageError) as error:
-        raise FileFault(f"an id in it is none: {error}", path=path) from None
+        raise FileFault(f"an id in it is invalid: {error}", path=path) from None
 
 
 def format_folder(
@@ -125,18 +125,18 @@ def _voters_snapshot(ids: MetaProperties, controller: Endpoint, now_ms: int) -> 
         endpoints=[voters.Endpoint(name=CONTROLLER_NAME, host=controller.host, port=controller.port)],
         kraft_version_feature=voters.KRaftVersionFeature(min_supported_version=0, max_supported_version=_KRAFT_VERSION),
     )
-    told = [
+    records_to_write = [
         (ControlType.SNAPSHOT_HEADER, SnapshotHeaderRecord(last_contained_log_timestamp=now_ms)),
         (ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=_KRAFT_VERSION)),
         (ControlType.KRAFT_VOTERS, voters.VotersRecord(voters=[voter])),
     ]
-    return _control(told, 0, now_ms) + _footer(len(told), now_ms)
+    return _control(records_to_write, 0, now_ms) + _footer(len(records_to_write), now_ms)
 
 
 def _footer(offset: int, now_ms: int) -> bytes:
     return _control([(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord())], offset, now_ms)
 
 
-def _control(told: Sequence[tuple[ControlType, Message]], base_offset: int, now_ms: int) -> bytes:
-    records = [RecordData(control_key(kind), message.encode(0), (), now_ms) for kind, message in told]
+def _control(records_to_write: Sequence[tuple[ControlType, Message]], base_offset: int, now_ms: int) -> bytes:
+    records = [RecordData(control_key(kind), message.encode(0), (), now_ms) for kind, message in records_to_write]
     return build_batch(records, base_offset=base_offset, partition_leader_epoch=0, is_control=True)

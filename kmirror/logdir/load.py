@@ -19,17 +19,17 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names, counted, few
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
-from kmirror.logdir.available_memory import allowed_bytes, in_words
+from kmirror.logdir.available_memory import allowed_bytes, size_in_words
 from kmirror.logdir.checkpoints import (
     FolderFacts,
     parse_topic_id,
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.faults import Gap, refusal
+from kmirror.logdir.faults import Gap, read_error
 from kmirror.logdir.load_segments import load_segments
-from kmirror.logdir.names import SET_ASIDE, parse_folder_name
-from kmirror.logdir.partition import PartitionFolder, holds_partition_files, meant_instead, read_partition
+from kmirror.logdir.names import RENAME_REASONS, parse_folder_name
+from kmirror.logdir.partition import PartitionFolder, has_partition_files, read_partition, suggestion
 from kmirror.spec.topics import SYSTEM_TOPICS
 
 __all__ = ["LogDirs", "PartitionFiles", "SkippedFolder", "read_log_dirs", "read_sample"]
@@ -110,26 +110,26 @@ def read_log_dirs(
     machine's free memory. Raises `UsageError`, `Unreadable`, and `FileFault` at the first fault in a file.
     """
     folder = _checked_path(path)
-    picked = None if topics is None else as_names(topics)
+    selected = None if topics is None else as_names(topics)
     if progress is not None:
         callback("progress", progress)
     if memory_limit is not None:
         whole_number("memory_limit", memory_limit, 0)
     names = _list_folder(folder)
     skipped: list[SkippedFolder] = []
-    if holds_partition_files(folder):
+    if has_partition_files(folder):
         folder = folder.resolve()  # The folder's name is that of the partition, so `.` must be resolved.
         facts = read_folder_facts(folder.parent)
         found = list(_find_partitions(folder.parent, [folder.name], facts, skipped))
     else:
         facts = read_folder_facts(folder)
         found = list(_find_partitions(folder, names, facts, skipped))
-    if picked is not None:
-        found = _pick(folder, found, picked, skipped)
+    if selected is not None:
+        found = _select_topics(folder, found, selected, skipped)
         skipped.clear()  # With selected topics, other skipped folders are not reported.
     if not found:
-        raise UsageError(_holds_no_log(folder, skipped))
-    _refuse_too_large(folder, found, memory_limit)
+        raise UsageError(_no_log_message(folder, skipped))
+    _check_size(folder, found, memory_limit)
     partitions = _read_partitions(found, facts, progress)
     _check_topic_ids(folder, partitions)
     return LogDirs(folder, facts.cluster_id, partitions, skipped)
@@ -161,7 +161,7 @@ def _list_folder(folder: Path) -> list[str]:
     except NotADirectoryError:
         raise UsageError(f"{folder}: is not a folder; {_ADVICE}") from None
     except OSError as error:
-        raise refusal(error, folder) from None
+        raise read_error(error, folder) from None
 
 
 def _find_partitions(
@@ -176,24 +176,24 @@ def _find_partitions(
             continue
         tp, set_aside = found
         if set_aside is not None:
-            skipped.append(SkippedFolder(name, SET_ASIDE[set_aside]))
+            skipped.append(SkippedFolder(name, RENAME_REASONS[set_aside]))
         elif tp.topic in SYSTEM_TOPICS:
             if tp.topic not in internal:
                 skipped.append(SkippedFolder(tp.topic, "internal topic"))
             internal.add(tp.topic)
-        elif holds_partition_files(top / name):
+        elif has_partition_files(top / name):
             yield read_partition(top / name, facts)
         else:
-            skipped.append(SkippedFolder(name, "no segment file in it"))
+            skipped.append(SkippedFolder(name, "contains no segment file"))
 
 
-def _pick(
+def _select_topics(
     folder: Path, found: list[PartitionFolder], topics: Collection[str], skipped: list[SkippedFolder]
 ) -> list[PartitionFolder]:
     """Return the partitions of `topics`; raises `UsageError` for a missing topic."""
     reasons = dict(skipped)
     if not topics:
-        raise UsageError(f"{folder}: an empty list of topics picks nothing; leave it out to read all of them")
+        raise UsageError(f"{folder}: the list of topics is empty; omit it to read all topics")
     present = sorted({item.tp.topic for item in found})
     for topic in topics:
         if topic not in present:
@@ -202,14 +202,14 @@ def _pick(
     return [item for item in found if item.tp.topic in topics]
 
 
-def _refuse_too_large(folder: Path, found: list[PartitionFolder], memory_limit: int | None) -> None:
+def _check_size(folder: Path, found: list[PartitionFolder], memory_limit: int | None) -> None:
     """Raise `UsageError` if mirroring these segments may need more memory than allowed."""
     total = sum(item.size for item in found)
     allowed = allowed_bytes() if memory_limit is None else memory_limit
     if allowed is not None and total * COPIES > allowed:
         raise UsageError(
-            f"{folder}: mirroring {in_words(total)} of segments in {counted(len(found), 'partition')} takes up to "
-            f"{in_words(total * COPIES)} of memory ({COPIES} copies), and {in_words(allowed)} are allowed; "
+            f"{folder}: mirroring {size_in_words(total)} of segments in {counted(len(found), 'partition')} takes up to "
+            f"{size_in_words(total * COPIES)} of memory ({COPIES} copies), but only {size_in_words(allowed)} is allowed; "
             "choose fewer topics"
         )
 
@@ -267,17 +267,17 @@ def _check_topic_ids(folder: Path, partitions: dict[TopicPartition, PartitionFil
         if topic_id != files.topic_id:
             raise UsageError(
                 f"{folder}: {other} has the topic id {topic_id} and {tp} has {files.topic_id}; "
-                "the topic was deleted and created again: take out the folders of the old one"
+                "the topic was deleted and created again: remove the folders of the old topic"
             )
 
 
-def _holds_no_log(folder: Path, skipped: list[SkippedFolder]) -> str:
+def _no_log_message(folder: Path, skipped: list[SkippedFolder]) -> str:
     """Return the error text for a folder with nothing to mirror, with a suggested path if there is one."""
-    meant = meant_instead(folder)
-    if meant:
-        return f"{folder}: holds no log{meant}"
+    hint = suggestion(folder)
+    if hint:
+        return f"{folder}: contains no log{hint}"
     if skipped:
         listed = "; ".join(f"{name}: {reason}" for name, reason in skipped[:5])
         more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
-        return f"{folder}: holds no log to mirror ({listed}{more})"
-    return f"{folder}: holds no log; {_ADVICE}"
+        return f"{folder}: contains no log to mirror ({listed}{more})"
+    return f"{folder}: contains no log; {_ADVICE}"

@@ -15,7 +15,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.index import TIME_ROW
 from kmirror.log.state_files import TIME_INDEX_SUFFIX
 from kmirror.logdir.faults import FileFault, Gap, Tally
-from kmirror.logdir.mapped import Mapped, WholeFile
+from kmirror.logdir.mapped import MappedFile, WholeFile
 from kmirror.logdir.partition import PartitionFolder
 from kmirror.logdir.segments import SegmentFile, read_segment, segment_fault
 from kmirror.logdir.verify.indexes import NEVER, last_row
@@ -68,13 +68,13 @@ class _Load(LogWalk):
             self._epochs, self._epoch_change = None, NEVER
 
     @contextmanager
-    def _opened(self, segment: SegmentFile) -> Iterator[WholeFile]:
+    def _open_segment(self, segment: SegmentFile) -> Iterator[WholeFile]:
         """Yield the whole segment: the kept bytes must be the checked ones."""
         data = read_segment(segment)
         yield WholeFile(segment.path, data)
         self.segments[segment.base_offset] = data
 
-    def _placed(self, error: CorruptBatch, file: Mapped | WholeFile) -> FileFault:
+    def _located(self, error: CorruptBatch, file: MappedFile | WholeFile) -> FileFault:
         return segment_fault(self._log, file.view, error, self._next_offset)
 
     def _on_segment_end(self, segment: SegmentFile, end: int | None, position: int) -> None:
@@ -114,7 +114,7 @@ def _check_time_index(segment: SegmentFile, next_offset: int, size: int, *, end:
     that a closed segment was truncated between two batches. But an index can be rebuilt from the log, so an impossible
     or empty one is ignored.
     """
-    entry = last_row(segment.beside(TIME_INDEX_SUFFIX), TIME_ROW)
+    entry = last_row(segment.sibling(TIME_INDEX_SUFFIX), TIME_ROW)
     if entry is None:
         return
     last = segment.base_offset + TIME_ROW.unpack(entry)[1]

@@ -1,6 +1,6 @@
 """Reading files of any size by memory mapping.
 
-`passed` releases pages that are no longer needed, so reading gigabytes keeps only a window of them in memory.
+`release_before` releases pages that are no longer needed, so reading gigabytes keeps only a window of them in memory.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from kmirror.logdir.faults import Unreadable, refusal
+from kmirror.logdir.faults import Unreadable, read_error
 
 _WINDOW: Final = 16 * 1024 * 1024
-_MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
-_MAY_POPULATE: Final = sys.platform == "linux"
+_CAN_RELEASE: Final = hasattr(mmap, "MADV_DONTNEED")
+_CAN_POPULATE: Final = sys.platform == "linux"
 _POPULATE_READ: Final = 22  # MADV_POPULATE_READ of Linux 5.14; Python has no name for it.
 
 
-class Mapped:
+class MappedFile:
     """A file as one read-only view; `size` is the size when it was opened."""
 
-    __slots__ = ("_ahead", "_given_back", "_map", "path", "size", "view")
+    __slots__ = ("_ahead", "_released", "_map", "path", "size", "view")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
-        self._ahead = self._given_back = 0
+        self._ahead = self._released = 0
         with open(path, "rb", opener=_without_waiting) as opened:
             status = os.fstat(opened.fileno())
             if not stat.S_ISREG(status.st_mode):
@@ -41,9 +41,9 @@ class Mapped:
                 self._map = mmap.mmap(opened.fileno(), self.size, access=mmap.ACCESS_READ)
         self.view = memoryview(self._map or b"")
 
-    def about_to_read(self, position: int) -> None:
+    def will_need(self, position: int) -> None:
         """Announce that everything from `position` on will be read: mapping a window at once is faster than by page."""
-        if self._map is None or not self._ahead <= position < self.size or not _MAY_POPULATE:
+        if self._map is None or not self._ahead <= position < self.size or not _CAN_POPULATE:
             return
         begin = position - position % mmap.PAGESIZE
         self._ahead = begin + _WINDOW
@@ -52,13 +52,13 @@ class Mapped:
         except OSError:
             pass  # Linux before 5.14, or an unreadable page: reading it will raise.
 
-    def passed(self, position: int) -> None:
+    def release_before(self, position: int) -> None:
         """Announce that nothing before `position` is needed soon; it stays readable."""
-        if self._map is None or position - self._given_back < _WINDOW or not _MAY_GIVE_BACK:
+        if self._map is None or position - self._released < _WINDOW or not _CAN_RELEASE:
             return
         end = position - position % mmap.PAGESIZE
-        self._map.madvise(mmap.MADV_DONTNEED, self._given_back, end - self._given_back)
-        self._given_back = end
+        self._map.madvise(mmap.MADV_DONTNEED, self._released, end - self._released)
+        self._released = end
 
     def close(self) -> None:
         """Close the file; views still in use keep the mapping open."""
@@ -81,10 +81,10 @@ class WholeFile:
         self.size = len(data)
         self.view = memoryview(data)
 
-    def about_to_read(self, position: int) -> None:
+    def will_need(self, position: int) -> None:
         """Do nothing: the bytes are in memory."""
 
-    def passed(self, position: int) -> None:
+    def release_before(self, position: int) -> None:
         """Do nothing: the bytes are kept."""
 
 
@@ -94,14 +94,14 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 @contextmanager
-def mapped(path: Path) -> Iterator[Mapped]:
+def mapped(path: Path) -> Iterator[MappedFile]:
     """Yield the file at `path`; raises `Unreadable` if it cannot be opened."""
     try:
-        found = Mapped(path)
+        found = MappedFile(path)
     except FileNotFoundError:
         raise Unreadable(path, "no such file") from None
     except (OSError, ValueError) as error:
-        raise refusal(error, path) from None
+        raise read_error(error, path) from None
     try:
         yield found
     finally:

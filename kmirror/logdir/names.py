@@ -17,7 +17,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.topics import problem_with_name
 
 # Reasons why a broker has renamed a folder, by suffix of the new name.
-SET_ASIDE: Final = {
+RENAME_REASONS: Final = {
     "delete": "the broker was deleting this folder",
     "stray": "the broker found no such partition in its metadata",
     "future": "a move between disks was not finished",
@@ -25,7 +25,7 @@ SET_ASIDE: Final = {
 NAME_MAX: Final = 255
 """Maximum length of a file name on the file systems that Kafka runs on."""
 _PARTITION_MAX: Final = 2**31 - 1
-_NAME: Final = re.compile(rf"(.+)-(0|[1-9][0-9]{{0,9}})(?:\.[^\s.]+-({'|'.join(SET_ASIDE)}))?")
+_NAME: Final = re.compile(rf"(.+)-(0|[1-9][0-9]{{0,9}})(?:\.[^\s.]+-({'|'.join(RENAME_REASONS)}))?")
 
 
 class FolderName(NamedTuple):
@@ -55,10 +55,10 @@ def partition_of(name: str) -> TopicPartition | None:
     return None if found is None or found.set_aside is not None else found.tp
 
 
-def name_aside(tp: TopicPartition, unique: str, why: str) -> str:
+def renamed_folder_name(tp: TopicPartition, unique: str, reason: str) -> str:
     """Return the name of the partition's folder after it is set aside; a long topic is truncated (logDeleteDirName).
 
     `why` is a key of SET_ASIDE.
     """
-    end = f"-{tp.partition}.{unique}-{why}"
+    end = f"-{tp.partition}.{unique}-{reason}"
     return tp.topic[: NAME_MAX - len(end)] + end

@@ -17,14 +17,14 @@ from kmirror.kernel.names import few
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, offset_of
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.logdir.checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
-from kmirror.logdir.faults import Unreadable, fault_of, reading, refusal
-from kmirror.logdir.mapped import Mapped, mapped
-from kmirror.logdir.names import SET_ASIDE, parse_folder_name, partition_of
+from kmirror.logdir.faults import Unreadable, fault_of, read_error, reading
+from kmirror.logdir.mapped import MappedFile, mapped
+from kmirror.logdir.names import RENAME_REASONS, parse_folder_name, partition_of
 from kmirror.logdir.segments import SegmentFile, is_segment_name, list_segments
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 _ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
-_DEEPEST: Final = 2
+_DEPTH_MAX: Final = 2
 
 
 class PartitionFolder(NamedTuple):
@@ -52,7 +52,7 @@ class PartitionFolder(NamedTuple):
         return self.segments[max(0, below - 1) :]
 
 
-def holds_partition_files(folder: Path) -> bool:
+def has_partition_files(folder: Path) -> bool:
     """Return whether `folder` is a partition folder."""
     try:
         with os.scandir(folder) as entries:
@@ -62,7 +62,7 @@ def holds_partition_files(folder: Path) -> bool:
     except FileNotFoundError:
         raise UsageError(f"{folder}: no such folder") from None
     except (OSError, ValueError) as error:
-        raise refusal(error, folder) from None
+        raise read_error(error, folder) from None
     return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
 
 
@@ -75,11 +75,11 @@ def open_partition(
     is an error unless `may_be_empty` is set.
     """
     folder = Path(folder)
-    if not holds_partition_files(folder):
+    if not has_partition_files(folder):
         near = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
-        told = f"; it has {few(near, '')}" if near else meant_instead(folder)
+        hint = f"; it has {few(near, '')}" if near else suggestion(folder)
         if near or not may_be_empty:
-            raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
+            raise UsageError(f"{folder}: contains no segment files{hint}; {_ADVICE}")
     return read_partition(folder, facts)
 
 
@@ -115,7 +115,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
 
 def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
     """Return the start of recovery after a kill: offset 0 if the broker has not recorded one yet."""
-    if around.clean_shutdown or not around.is_brokers:
+    if around.clean_shutdown or not around.has_meta_properties:
         return None
     return around.recovery_points.get(tp, 0)
 
@@ -138,13 +138,13 @@ def set_aside(top: Path) -> list[tuple[str, str]]:
         for entry in entries:
             name = parse_folder_name(entry.name)
             if name is not None and name.set_aside is not None and entry.is_dir():
-                found.append((entry.name, SET_ASIDE[name.set_aside]))
+                found.append((entry.name, RENAME_REASONS[name.set_aside]))
     return sorted(found)
 
 
-def holds_folders_alone(folder: Path) -> bool:
+def has_only_folders(folder: Path) -> bool:
     """Return whether `folder` is no partition folder in spite of its name: it has folders and no partition files."""
-    if holds_partition_files(folder):
+    if has_partition_files(folder):
         return False
     with reading(folder), os.scandir(folder) as entries:
         return any(entry.is_dir() for entry in entries)
@@ -154,19 +154,19 @@ def log_dirs_below(top: Path) -> list[Path]:
     """Return the log folders one or two levels below `top`, sorted, to suggest them to the user."""
     found: list[Path] = []
     level = [top]
-    for _ in range(_DEEPEST):
+    for _ in range(_DEPTH_MAX):
         below = []
         for folder in level:
             with reading(folder), os.scandir(folder) as entries:
                 below += [folder / entry.name for entry in entries if entry.is_dir()]
         level = []
         for folder in below:
-            is_log = (folder / META_PROPERTIES).is_file() or any(map(holds_partition_files, partition_paths(folder)))
+            is_log = (folder / META_PROPERTIES).is_file() or any(map(has_partition_files, partition_paths(folder)))
             (found if is_log else level).append(folder)
     return sorted(found)
 
 
-def meant_instead(folder: Path) -> str:
+def suggestion(folder: Path) -> str:
     """Return "; did you mean" with the log folders below `folder`; "" if there are none or it is a file."""
     try:
         near = log_dirs_below(folder)
@@ -184,12 +184,12 @@ def snapshots_of(folder: Path) -> list[tuple[int, Path]]:
 
 def is_log_dirs(folder: Path) -> bool:
     """Return whether `folder` is a log folder and not a partition folder."""
-    return not holds_partition_files(folder) and bool(partition_paths(folder) or (folder / META_PROPERTIES).is_file())
+    return not has_partition_files(folder) and bool(partition_paths(folder) or (folder / META_PROPERTIES).is_file())
 
 
 def iter_batches(
     segments: list[SegmentFile], *, end: int | None = None, check_crc: bool = False
-) -> Iterator[tuple[Mapped, AnyBatch]]:
+) -> Iterator[tuple[MappedFile, AnyBatch]]:
     """Yield the batches below offset `end`, each with its file; nothing from `end` on is read.
 
     A batch is valid until the next one is requested. Raises `FileFault` for bytes that are no batch.
@@ -205,7 +205,7 @@ def iter_batches(
                     if end is not None and batch.next_offset > end:
                         return
                     yield file, batch
-                    file.passed(batch.position)
+                    file.release_before(batch.position)
                     if batch.next_offset == end:
                         return
             except CorruptBatch as error:

@@ -32,7 +32,7 @@ class SegmentFile(NamedTuple):
     size: int
     swaps: frozenset[str] = frozenset()  # Names of the swap files that a broker would rename.
 
-    def beside(self, suffix: str) -> Path:
+    def sibling(self, suffix: str) -> Path:
         """Return the path of the segment's file with this suffix; after an interrupted swap it may have a swap name."""
         name = file_name(self.base_offset, suffix)
         is_swap = self.path.suffix == SWAP_SUFFIX or name + SWAP_SUFFIX in self.swaps
@@ -65,10 +65,10 @@ def list_segments(folder: Path) -> list[SegmentFile]:
                 swaps.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
     swaps = [file for file in swaps if file.base_offset < cleaned_from]
     if swaps:
-        logs = _swapped(logs, swaps)
+        logs = _apply_swaps(logs, swaps)
     if names:
-        counting = frozenset(name for name, offset in names.items() if offset < cleaned_from)
-        logs = [file._replace(swaps=counting) for file in logs]
+        valid = frozenset(name for name, offset in names.items() if offset < cleaned_from)
+        logs = [file._replace(swaps=valid) for file in logs]
     return sorted(logs, key=lambda file: file.base_offset)
 
 
@@ -77,7 +77,7 @@ def is_segment_name(name: str) -> bool:
     return offset_in(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
 
 
-def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
+def _apply_swaps(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
     """Return the segments as after completing the swap that a crash interrupted."""
     low = min(file.base_offset for file in swaps)
     high = max(_end_offset(file) for file in swaps)

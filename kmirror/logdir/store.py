@@ -35,9 +35,9 @@ from kmirror.logdir.checkpoints import (
 )
 from kmirror.logdir.files import replace_file, sync_folder, write_new
 from kmirror.logdir.format import directory_id_of, read_meta_properties
-from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
+from kmirror.logdir.names import parse_folder_name, partition_of, renamed_folder_name
+from kmirror.logdir.pending_syncs import PendingSyncs, flush
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
-from kmirror.logdir.unsafe import Unsafe, flush
 
 # Names in the store port of a partition's values in the common checkpoints.
 SHARED_FILES = {
@@ -82,8 +82,8 @@ class LogFolder:
         self._writing_files = threading.Lock()
         """Serialises writes of the checkpoint files (normally by a disk job)."""
         self.is_deferred = flushes_in_jobs
-        self.unsafe = Unsafe(self.path, is_deferred=flushes_in_jobs)
-        self.cuts: dict[TopicPartition, dict[str, None]] = {}
+        self.pending_syncs = PendingSyncs(self.path, is_deferred=flushes_in_jobs)
+        self.truncations: dict[TopicPartition, dict[str, None]] = {}
         """Partitions with a truncation that is not safe yet, each with the truncated files."""
         self._stores: dict[TopicPartition, FileStore] = {}
         self._is_batch = False
@@ -129,13 +129,16 @@ class LogFolder:
             store.close()
         for name in self._offsets:
             self.set_offset(name, tp, None)
-        path, name = self.path / str(tp), name_aside(tp, os.urandom(16).hex(), "stray" if is_stray else "delete")
+        path, name = (
+            self.path / str(tp),
+            renamed_folder_name(tp, os.urandom(16).hex(), "stray" if is_stray else "delete"),
+        )
         if path.exists():
             path.rename(self.path / name)
             if store is not None:
                 store.path = self.path / name
-            self.unsafe.forget(path)
-            self.unsafe.renamed_in(self.path)
+            self.pending_syncs.forget(path)
+            self.pending_syncs.mark_renamed(self.path)
         return name
 
     def leftovers(self) -> list[str]:
@@ -145,12 +148,12 @@ class LogFolder:
 
     def purge(self, name: str) -> None:
         """Delete a folder that was set aside, if it exists; may run concurrently with other calls."""
-        self.unsafe.make_safe(self.path)  # Otherwise a power cut could leave an incomplete folder under its old name.
-        doomed = self.path / name
-        if doomed.exists():
-            for entry in doomed.iterdir():
+        self.pending_syncs.sync(self.path)  # Otherwise a power cut could leave an incomplete folder under its old name.
+        folder = self.path / name
+        if folder.exists():
+            for entry in folder.iterdir():
                 entry.unlink()
-            doomed.rmdir()
+            folder.rmdir()
 
     def read_file(self, name: str) -> bytes | None:
         """Return the content of a file that belongs to no partition, or None if it does not exist."""
@@ -193,7 +196,7 @@ class LogFolder:
                 offsets[tp] = offset
             self._dirty[name] = None
             if self.is_deferred and (offset is None or offset < before):
-                self._add_cut(tp)  # Data appended from now on must not be confused with the old data.
+                self._add_truncation(tp)  # Data appended from now on must not be confused with the old data.
         if not (self._is_batch or self.is_deferred):
             self._write_dirty()
 
@@ -214,26 +217,26 @@ class LogFolder:
                         self._dirty[name] = None
                     raise
 
-    def cut(self, tp: TopicPartition, name: str = "") -> None:
+    def record_truncation(self, tp: TopicPartition, name: str = "") -> None:
         """Record that a file of a partition was truncated, or (without a name) that files were deleted."""
         with self._writing:
-            self._add_cut(tp, name)
+            self._add_truncation(tp, name)
 
-    def _add_cut(self, tp: TopicPartition, name: str = "") -> None:
-        self.cuts[tp] = {**self.cuts.get(tp, {}), name: None}
+    def _add_truncation(self, tp: TopicPartition, name: str = "") -> None:
+        self.truncations[tp] = {**self.truncations.get(tp, {}), name: None}
 
-    def make_cut_safe(self, tp: TopicPartition) -> None:
+    def sync_truncations(self, tp: TopicPartition) -> None:
         """Make truncations safe, so that a power cut restores nothing: offsets first, then files. Raises OSError."""
-        cut = self.cuts.get(tp)
-        if cut is None:
+        names = self.truncations.get(tp)
+        if names is None:
             return
         self._write_dirty()
-        for name in cut:  # The last one may be the folder itself.
+        for name in names:  # The last one may be the folder itself.
             flush(self.path / str(tp) / name)
         flush(self.path / str(tp))
         with self._writing:
-            if self.cuts.get(tp) is cut:  # Otherwise there was another truncation.
-                del self.cuts[tp]
+            if self.truncations.get(tp) is names:  # Otherwise there was another truncation.
+                del self.truncations[tp]
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -247,9 +250,9 @@ class LogFolder:
 
     def write_shared(self) -> None:
         """Write the deferred common checkpoints once, in their current state; may run concurrently with other calls."""
-        self.unsafe.make_safe()
-        for tp in [*self.cuts]:
-            self.make_cut_safe(tp)
+        self.pending_syncs.sync()
+        for tp in [*self.truncations]:
+            self.sync_truncations(tp)
         self._write_dirty()
 
 
@@ -263,10 +266,10 @@ class FileStore:
         self._open: tuple[int, int] | None = None  # Base offset and descriptor of the last written segment.
         self._maps: dict[int, mmap.mmap] = {}
         # Dropped maps with a view that was still in use.
-        self._lingering: dict[int, list[weakref.ref[mmap.mmap]]] = {}
+        self._maps_in_use: dict[int, list[weakref.ref[mmap.mmap]]] = {}
         if not path.exists():
             path.mkdir()
-            folder.unsafe.renamed_in(path.parent)
+            folder.pending_syncs.mark_renamed(path.parent)
         self._finish_replacements()
         self._sizes: dict[int, int] = {}
         for entry in os.scandir(path):
@@ -291,7 +294,7 @@ class FileStore:
         descriptor = os.open(self._log(base_offset), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         self._open = base_offset, descriptor
         self._sizes[base_offset] = 0
-        self._folder.unsafe.renamed_in(self.path)
+        self._folder.pending_syncs.mark_renamed(self.path)
 
     def size(self, base_offset: int) -> int:
         return self._sizes[base_offset]
@@ -300,8 +303,10 @@ class FileStore:
         return self._log(base_offset).stat().st_mtime_ns // 1_000_000
 
     def append(self, base_offset: int, data: Chunk) -> None:
-        if self._folder.cuts:  # Normally a job does this; an earlier append must wait, or old and new bytes could mix.
-            self._folder.make_cut_safe(self._tp)
+        if (
+            self._folder.truncations
+        ):  # Normally a job does this; an earlier append must wait, or old and new bytes could mix.
+            self._folder.sync_truncations(self._tp)
         descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
         try:
             written = os.pwrite(descriptor, data, position)
@@ -328,24 +333,24 @@ class FileStore:
         data = os.pread(descriptor, end - start, start)
         while len(data) < end - start:
             more = os.pread(descriptor, end - start - len(data), start + len(data))
-            assert more, f"{self._log(base_offset)} was cut by another process"
+            assert more, f"{self._log(base_offset)} was truncated by another process"
             data += more
         return memoryview(data)
 
     def flush(self, base_offset: int) -> None:
-        self._folder.make_cut_safe(self._tp)
-        self._folder.unsafe.make_safe(self.path)
+        self._folder.sync_truncations(self._tp)
+        self._folder.pending_syncs.sync(self.path)
         flush(self._log(base_offset))  # Uses a new descriptor: other threads may close the current one.
 
     def truncate(self, base_offset: int, size: int) -> None:
-        assert 0 <= size <= self._sizes[base_offset], f"a cut to {size} of {self._sizes[base_offset]} bytes"
+        assert 0 <= size <= self._sizes[base_offset], f"a truncation to {size} of {self._sizes[base_offset]} bytes"
         self._unmap(base_offset)
-        if any(mapped() is not None for mapped in self._lingering.pop(base_offset, ())):
+        if any(mapped() is not None for mapped in self._maps_in_use.pop(base_offset, ())):
             self._move(base_offset, size)
         else:
             os.ftruncate(self._descriptor(base_offset), size)
         if self._folder.is_deferred:
-            self._folder.cut(self._tp, self._log(base_offset).name)
+            self._folder.record_truncation(self._tp, self._log(base_offset).name)
         else:
             os.fsync(self._descriptor(base_offset))
         self._sizes[base_offset] = size
@@ -370,11 +375,11 @@ class FileStore:
         if self._open is not None and self._open[0] == base_offset:
             self._release()
         self._unmap(base_offset)
-        self._lingering.pop(base_offset, None)
+        self._maps_in_use.pop(base_offset, None)
         self._log(base_offset).unlink()
         del self._sizes[base_offset]
         if self._folder.is_deferred:
-            self._folder.cut(self._tp)
+            self._folder.record_truncation(self._tp)
         else:
             sync_folder(self.path)
 
@@ -382,10 +387,10 @@ class FileStore:
         if self._open is not None and self._open[0] == base_offset:
             self._release()
         self._unmap(base_offset)
-        self._lingering.pop(base_offset, None)
+        self._maps_in_use.pop(base_offset, None)
         self._log(base_offset).rename(self._aside(base_offset))
         del self._sizes[base_offset]
-        self._folder.unsafe.renamed_in(self.path)
+        self._folder.pending_syncs.mark_renamed(self.path)
 
     def purge(self, base_offset: int) -> None:
         self._aside(base_offset).unlink(missing_ok=True)
@@ -412,13 +417,13 @@ class FileStore:
         os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
         cleaned.rename(swap)
-        self._folder.unsafe.renamed_in(self.path)  # From here on the replacement is valid.
+        self._folder.pending_syncs.mark_renamed(self.path)  # From here on the replacement is valid.
         for base_offset in base_offsets:
-            self._lingering.pop(base_offset, None)
-            self._folder.unsafe.delete_replaced(self._log(base_offset), self._aside(base_offset))
+            self._maps_in_use.pop(base_offset, None)
+            self._folder.pending_syncs.delete_replaced(self._log(base_offset), self._aside(base_offset))
             del self._sizes[base_offset]
         swap.rename(first)
-        self._folder.unsafe.renamed_in(self.path)
+        self._folder.pending_syncs.mark_renamed(self.path)
         self._sizes[base_offsets[0]] = size
 
     def _finish_replacements(self) -> None:
@@ -433,15 +438,15 @@ class FileStore:
         deleted, cleaned, swaps = found.values()
         # Interrupted split: its swap files are deleted before the `.cleaned` ones, which are the evidence of it.
         cleaned_from = min((offset for offset, _ in cleaned), default=OFFSET_MAX + 1)
-        undone = [(offset, path) for offset, path in swaps if offset >= cleaned_from]
-        for _, path in (*deleted, *undone, *cleaned):
+        interrupted = [(offset, path) for offset, path in swaps if offset >= cleaned_from]
+        for _, path in (*deleted, *interrupted, *cleaned):
             path.unlink()
-        counting = sorted((offset, path) for offset, path in swaps if offset < cleaned_from)
-        logs = [(offset, path) for offset, path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+        valid = sorted((offset, path) for offset, path in swaps if offset < cleaned_from)
+        logs = [(offset, path) for offset, path in valid if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
         if logs:
             self._drop_replaced(logs)
         # Logs first: while one is still a swap file, files already renamed would be deleted the next time.
-        for _, path in sorted(counting, key=lambda file: file not in logs):
+        for _, path in sorted(valid, key=lambda file: file not in logs):
             path.rename(path.with_suffix(""))
         if deleted or cleaned or swaps:
             sync_folder(self.path)
@@ -489,9 +494,9 @@ class FileStore:
         try:
             mapped.close()
         except BufferError:
-            lingering = self._lingering.setdefault(base_offset, [])
-            lingering[:] = [other for other in lingering if other() is not None]
-            lingering.append(weakref.ref(mapped))
+            in_use = self._maps_in_use.setdefault(base_offset, [])
+            in_use[:] = [other for other in in_use if other() is not None]
+            in_use.append(weakref.ref(mapped))
 
     # -- named files --------------------------------------------------------------------------
 
@@ -499,17 +504,17 @@ class FileStore:
         if name in SHARED_FILES:
             offset = self._folder.offset(name, self._tp)
             return None if offset is None else b"%d" % offset
-        return self._folder.unsafe.read_file(self.path / name)
+        return self._folder.pending_syncs.read_file(self.path / name)
 
     def write_file(self, name: str, data: bytes) -> None:
         if name in SHARED_FILES:
             self._set_offset(name, int(data))
         else:
-            self._folder.unsafe.write_file(self.path / name, data)
+            self._folder.pending_syncs.write_file(self.path / name, data)
 
     @property
     def has_unsafe_cut(self) -> bool:
-        return self._tp in self._folder.cuts
+        return self._tp in self._folder.truncations
 
     def write_safe_file(self, name: str, data: bytes) -> None:
         assert name not in SHARED_FILES, f"{name} is a line in a file that all partitions share"
@@ -526,7 +531,7 @@ class FileStore:
         if name in SHARED_FILES:
             self._folder.set_offset(name, self._tp, None)
         else:
-            self._folder.unsafe.delete_file(self.path / name)
+            self._folder.pending_syncs.delete_file(self.path / name)
 
     def files(self) -> Iterable[str]:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]

@@ -72,17 +72,17 @@ def write_log_dirs(files: ClusterFiles, path: str | os.PathLike[str]) -> dict[in
     is complete. Raises `UsageError` if `path` exists and is not an empty folder, OSError if the system fails.
     """
     target = Path(path)
-    _refuse_occupied(target)
+    _check_is_free(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
         for broker in files.brokers:
-            _write_broker(beside / _name(broker), broker, files.cluster_id)
-        beside.chmod(0o755)  # mkdtemp creates a folder that only its owner may read.
-        sync_folder(beside)
-        beside.rename(target)  # Replaces an empty folder.
+            _write_broker(temporary / _name(broker), broker, files.cluster_id)
+        temporary.chmod(0o755)  # mkdtemp creates a folder that only its owner may read.
+        sync_folder(temporary)
+        temporary.rename(target)  # Replaces an empty folder.
     except BaseException:  # Also Ctrl-C.
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
     sync_folder(target.parent)
     return {broker.broker_id: target / _name(broker) for broker in files.brokers}
@@ -92,7 +92,7 @@ def _name(broker: BrokerFiles) -> str:
     return f"broker-{broker.broker_id}"
 
 
-def _refuse_occupied(target: Path) -> None:
+def _check_is_free(target: Path) -> None:
     try:
         is_free = not target.exists() or not any(target.iterdir())
     except NotADirectoryError:

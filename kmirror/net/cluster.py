@@ -30,7 +30,7 @@ from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks, MemoryDisk
-from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
+from kmirror.logdir.cluster_folders import ClusterFolders, broker_id_of, open_cluster_folders
 from kmirror.logdir.feature_levels import check_levels
 from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
@@ -101,7 +101,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         authorizer: Authorizer | None = None,
     ) -> None:
         self._data = folders_of(data)
-        known = None if not self._data or brokers != 1 else only_broker(self._data, self.controller_id)
+        known = None if not self._data or brokers != 1 else broker_id_of(self._data, self.controller_id)
         first_id = 1 if known is None else known
         RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
         ClusterInside.__init__(self, name, brokers, replication_factor, first_id=first_id)

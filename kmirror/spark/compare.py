@@ -127,7 +127,7 @@ def _cursor(task: Range) -> LogCursor:
     position = index_position(left[0], task.first) if left else 0
     cursor = LogCursor([Path(s.path) for s in left], start=task.first, end=task.end, position=position)
     try:
-        cursor.pass_to(task.first)
+        cursor.skip_below(task.first)
     except CorruptBatch:
         pass  # The comparison will find and report it.
     return cursor
@@ -228,10 +228,10 @@ class RangeComparison:
 
     def _flipped(self, batch: AnyBatch) -> None:
         """Report the first of the flipped bits."""
-        flips = self._cursor.flips(batch)
+        flips = self._cursor.bit_flips(batch)
         assert flips is not None, "some bits are flipped"
         at, position = flips.byte, self._cursor.position + flips.byte
-        there = self._cursor.beside(batch)
+        there = self._cursor.next_bytes(batch)
         more = f" and {flips.total - 1} more" if flips.total > 1 else ""
         side = "destination" if _is_sound(batch) else "source"
         self._differ(

@@ -24,10 +24,10 @@ from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
 from kmirror.logdir.names import partition_of
 from kmirror.logdir.partition import (
     PartitionFolder,
-    holds_partition_files,
-    meant_instead,
+    has_partition_files,
     partition_paths,
     read_partition,
+    suggestion,
 )
 from kmirror.logdir.segments import is_segment_name
 from kmirror.records import layout
@@ -77,7 +77,7 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
         if len(found) == before and not path.exists():
             refused.append(f"{path} does not exist")
         elif len(found) == before and topics is None:
-            meant = meant_instead(path).removeprefix("; ")
+            meant = suggestion(path).removeprefix("; ")
             refused += [meant] if meant else []
     if not found and topics is None:
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
@@ -122,7 +122,7 @@ def _partition_folders(path: Path) -> Iterator[Path]:
         return
     if not path.is_dir():
         raise UsageError(f"{path}: does not exist; give a log.dirs folder, a partition's folder, or a pattern")
-    if holds_partition_files(path):
+    if has_partition_files(path):
         yield path
         return
     yield from sorted(partition_paths(path))

@@ -21,7 +21,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names, counted
 from kmirror.log.compare import Extent, Shares
-from kmirror.logdir.compare.results import in_words, shares_in_words
+from kmirror.logdir.compare.results import extent_in_words, shares_in_words
 from kmirror.logdir.partition import PartitionFolder, read_partition
 from kmirror.spark.compare import Difference, Range, RangeResult, Records, compare_ranges
 from kmirror.spark.folders import SPLIT_BYTES, FolderSegment, find_segments, first_offset, split
@@ -110,7 +110,7 @@ class Verification:
         common = self.common
         head = (
             f"{counted(self.partitions, 'partition')}, {counted(len(self.replicas), 'replica')}, "
-            f"{in_words(common)}, {self.bytes} bytes equal"
+            f"{extent_in_words(common)}, {self.bytes} bytes equal"
         )
         if self.is_empty:
             head = "nothing was compared"
@@ -171,7 +171,7 @@ def verify(
         result.untold += found.more
         result.rows += found.differences
     if result.is_empty and not (result.rows or result.untold):
-        what = "the partitions hold no batch below the source's last stable offset" if result.replicas else ""
+        what = "the partitions have no batch below the source's last stable offset" if result.replicas else ""
         raise UsageError(f"nothing was compared: {what or 'no partition exists on both sides'}")
     result.rows.sort(key=lambda row: (row.topic, row.partition, row.destination_file, row.offset))
     return result

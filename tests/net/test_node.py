@@ -110,9 +110,9 @@ def test_whose_folder_it_is(tmp_path: Path) -> None:
         broker(2, nowhere, cluster_id=None)
     with broker(2, nowhere, data=tmp_path / "2"):
         assert f"cluster.id={CLUSTER}\n" in (tmp_path / "2" / META_PROPERTIES).read_text()
-    with pytest.raises(UsageError, match=f"it belongs to cluster {CLUSTER}, but would be served in another"):
+    with pytest.raises(UsageError, match=f"belongs to cluster {CLUSTER}, but would be served in another"):
         broker(2, nowhere, data=tmp_path / "2", cluster_id="another").start()
-    with pytest.raises(UsageError, match="it is of node 2"):
+    with pytest.raises(UsageError, match="belongs to node 2"):
         broker(3, nowhere, data=tmp_path / "2").start()
     with broker(2, nowhere, data=tmp_path / "2", cluster_id=None) as known:
         assert known.cluster_id == CLUSTER

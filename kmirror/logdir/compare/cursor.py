@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import FlippedBits, Match, flipped_bits
 from kmirror.log.first_difference import header_offset
-from kmirror.logdir.faults import fault_of, refusal
-from kmirror.logdir.mapped import Mapped
+from kmirror.logdir.faults import fault_of, read_error
+from kmirror.logdir.mapped import MappedFile
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.legacy import AnyBatch, LegacyBatch
@@ -44,7 +44,7 @@ class LogCursor:
 
     def __init__(self, paths: Sequence[Path], *, start: int, end: int | None, position: int = 0) -> None:
         self._left = list(reversed(paths))
-        self._file: Mapped | None = None
+        self._file: MappedFile | None = None
         self.end = end
         self.path: Path | None = None
         """The current file, None if there is none."""
@@ -61,9 +61,9 @@ class LogCursor:
             return False
         self.path = self._left.pop()
         try:
-            self._file = Mapped(self.path)
+            self._file = MappedFile(self.path)
         except (OSError, ValueError) as error:
-            raise refusal(error, self.path) from None
+            raise read_error(error, self.path) from None
         self.position = position
         return True
 
@@ -103,15 +103,15 @@ class LogCursor:
 
     def skip(self, batch: AnyBatch) -> None:
         """Advance by the size of `batch`."""
-        self._pass(len(batch.view), batch.next_offset)
+        self._advance(len(batch.view), batch.next_offset)
 
-    def _pass(self, size: int, next_offset: int) -> None:
+    def _advance(self, size: int, next_offset: int) -> None:
         self.position += size
         self.next_offset = max(self.next_offset, next_offset)
         if self._file is not None:
-            self._file.passed(self.position)
+            self._file.release_before(self.position)
 
-    def pass_to(self, offset: int) -> None:
+    def skip_below(self, offset: int) -> None:
         """Skip the batches that end below `offset`."""
         while (batch := self.batch()) is not None and batch.last_offset < offset:
             self.skip(batch)
@@ -122,24 +122,24 @@ class LogCursor:
         """Return EQUAL or FLIPPED if `batch` comes next here, else None."""
         if self.is_at_end():
             return None
-        there, size = self.beside(batch), len(batch.view)
+        there, size = self.next_bytes(batch), len(batch.view)
         if len(there) == size and _first_block(batch.view, there, size) is None:
             return Match.EQUAL
-        return None if self.flips(batch) is None else Match.FLIPPED
+        return None if self.bit_flips(batch) is None else Match.FLIPPED
 
-    def beside(self, batch: AnyBatch) -> memoryview:
+    def next_bytes(self, batch: AnyBatch) -> memoryview:
         """Return the next bytes, as many as `batch` has; fewer at the end of a file."""
         return self.view[self.position : self.position + len(batch.view)]
 
-    def flips(self, batch: AnyBatch) -> FlippedBits | None:
+    def bit_flips(self, batch: AnyBatch) -> FlippedBits | None:
         """Return the bits in which the next batch differs from `batch`, None if it is a different batch."""
-        there = self.beside(batch)
-        flips = flipped_bits(batch.view, there) if len(there) == len(batch.view) else None
-        if flips is None or (there[:8] != batch.view[:8] and not self._is_same_place(batch, there)):
+        there = self.next_bytes(batch)
+        bit_flips = flipped_bits(batch.view, there) if len(there) == len(batch.view) else None
+        if bit_flips is None or (there[:8] != batch.view[:8] and not self._is_same_place(batch, there)):
             return None  # A different batch, perhaps with the same records.
         if there[8:12] != batch.view[8:12] and not self._ends_after(batch):
             return None  # A batch of a different length with the same start.
-        return flips
+        return bit_flips
 
     def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
         """Return whether one of two different base offsets does not fit its neighbours."""
@@ -156,10 +156,10 @@ class LogCursor:
     def _offset_after(self, size: int) -> int:
         """Return the offset after the next `size` bytes, or -1."""
         at = self.position + size
-        stands = self.view[at : at + 8]
-        return int.from_bytes(stands, "big") if len(stands) == 8 else -1
+        stored = self.view[at : at + 8]
+        return int.from_bytes(stored, "big") if len(stored) == 8 else -1
 
-    def take_run(self, other: LogCursor) -> Run | None:
+    def skip_equal(self, other: LogCursor) -> Run | None:
         """Pass and return the whole batches with equal bytes here and in `other`; None if there are none.
 
         Only their lengths and offsets are read.
@@ -167,10 +167,10 @@ class LogCursor:
         if self.is_at_end() or other.is_at_end():
             return None
         here, there = self.view[self.position :], other.view[other.position :]
-        most = min(len(here), len(there))
-        size = min(most, self._window)
-        if most >= layout.LOG_OVERHEAD:  # Compare at least one whole batch.
-            size = min(most, max(size, layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(here)[1]))
+        longest = min(len(here), len(there))
+        size = min(longest, self._window)
+        if longest >= layout.LOG_OVERHEAD:  # Compare at least one whole batch.
+            size = min(longest, max(size, layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(here)[1]))
         block = _first_block(here, there, size)
         if block is None:
             self._window = min(max(2 * self._window, _RUN_BYTES_MIN), _RUN_BYTES_MAX)
@@ -181,8 +181,8 @@ class LogCursor:
             return None
         run = self._run(size)
         if run is not None:
-            self._pass(run.size, run.next_offset)
-            other._pass(run.size, run.next_offset)
+            self._advance(run.size, run.next_offset)
+            other._advance(run.size, run.next_offset)
         return run
 
     def _run(self, size: int) -> Run | None:

@@ -12,11 +12,11 @@ from kmirror.kernel.names import as_names, few
 from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.partition import (
     PartitionFolder,
-    holds_folders_alone,
+    has_only_folders,
     is_log_dirs,
-    meant_instead,
     open_partition,
     partition_paths,
+    suggestion,
 )
 from kmirror.spec.topics import SYSTEM_TOPICS
 
@@ -51,32 +51,34 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
     for path, is_log in zip((left, right), are_logs, strict=True):
         found = _partitions(path, notes) if is_log else {}
         if is_log and not found:
-            raise UsageError(f"{path}: holds no log to compare{meant_instead(path)}")
+            raise UsageError(f"{path}: contains no log to compare{suggestion(path)}")
         sides.append(found)
     if are_logs[0] != are_logs[1]:
         one, other = (left, right) if are_logs[0] else (right, left)
-        raise UsageError(f"{one} is a log folder, but {other} is not{meant_instead(other)}: give two of the same kind")
+        raise UsageError(f"{one} is a log folder, but {other} is not{suggestion(other)}: give two of the same kind")
     for topic in wanted or ():
         if not any(tp.topic == topic for side in sides for tp in side):
-            there = sorted({tp.topic for side in sides for tp in side})
-            raise UsageError(f"neither {left} nor {right} has the topic {topic!r}: they have {few(there, 'topics')}")
+            topics_found = sorted({tp.topic for side in sides for tp in side})
+            raise UsageError(
+                f"neither {left} nor {right} has the topic {topic!r}: they have {few(topics_found, 'topics')}"
+            )
 
     def is_wanted(tp: TopicPartition) -> bool:
         return internal or tp.topic not in SYSTEM_TOPICS if wanted is None else tp.topic in wanted
 
-    here, there_ = (_chosen(side, is_wanted) for side in sides)
-    if not (here or there_):
+    ours, theirs = (_selected(side, is_wanted) for side in sides)
+    if not (ours or theirs):
         raise UsageError(f"{left} and {right} have internal topics only: compare them with --internal")
-    both = sorted(here.keys() & there_.keys())
+    both = sorted(ours.keys() & theirs.keys())
     return Pairs(
-        [(here[tp], there_[tp]) for tp in both],
-        [here[tp] for tp in sorted(here.keys() - there_.keys())],
-        [there_[tp] for tp in sorted(there_.keys() - here.keys())],
+        [(ours[tp], theirs[tp]) for tp in both],
+        [ours[tp] for tp in sorted(ours.keys() - theirs.keys())],
+        [theirs[tp] for tp in sorted(theirs.keys() - ours.keys())],
         notes,
     )
 
 
-def _chosen(
+def _selected(
     found: dict[TopicPartition, PartitionFolder], is_wanted: Callable[[TopicPartition], bool]
 ) -> dict[TopicPartition, PartitionFolder]:
     return {tp: folder for tp, folder in found.items() if is_wanted(tp)}
@@ -86,7 +88,7 @@ def _partitions(top: Path, notes: list[str]) -> dict[TopicPartition, PartitionFo
     facts = read_folder_facts(top)
     found = {}
     for path in partition_paths(top):
-        if holds_folders_alone(path):
+        if has_only_folders(path):
             notes.append(f"{path}: skipped, because it contains folders and no log")
             continue
         folder = open_partition(path, facts, may_be_empty=True)

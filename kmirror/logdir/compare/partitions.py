@@ -20,7 +20,7 @@ from kmirror.log.first_difference import part_bytes
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.pairs import Pairs
 from kmirror.logdir.compare.records import compare_records
-from kmirror.logdir.compare.results import ComparisonResult, Difference, PartitionResult, told
+from kmirror.logdir.compare.results import ComparisonResult, Difference, PartitionResult, difference_of
 from kmirror.logdir.consume import read_transactions
 from kmirror.logdir.faults import FileFault, Progress
 from kmirror.logdir.partition import PartitionFolder
@@ -89,7 +89,7 @@ def compare(
 def _why_nothing(result: ComparisonResult, options: CompareOptions) -> str:
     if not result.partitions:
         return "no partition exists on both sides"
-    what = "the partition holds" if len(result.partitions) == 1 else f"the {len(result.partitions)} partitions hold"
+    what = "the partition has" if len(result.partitions) == 1 else f"the {len(result.partitions)} partitions have"
     bound = " below the last stable offset" if options.until_lso else ""
     return f"{what} no batch{bound} on either side"
 
@@ -136,7 +136,7 @@ class _Pair:
             return
         ends = end, _last_stable_offset(right) if options.until_lso else None
         self._open((max(starts), max(starts)), ends)
-        self._take_runs()
+        self._skip_equal_runs()
         if self._result.shares.is_empty:
             self._open(starts, ends)  # No common batch: a copy need not have the offsets of its source.
             self._note_starts("each from its start")
@@ -157,7 +157,7 @@ class _Pair:
         for folder, start, end in zip(self._folders, starts, ends, strict=True):
             paths = [segment.path for segment in folder.segments_from(start)]
             self._cursors.append(LogCursor(paths, start=start, end=end))
-            self._cursors[-1].pass_to(start)
+            self._cursors[-1].skip_below(start)
 
     def close(self) -> None:
         for cursor in self._cursors:
@@ -177,11 +177,11 @@ class _Pair:
                     self._result.bytes += len(step.expected.view)
                 elif difference is None:
                     if step.match is Match.FLIPPED and step.expected is not None:
-                        difference = told(tp, part_bytes(step.expected, right.beside(step.expected)))
+                        difference = difference_of(tp, part_bytes(step.expected, right.next_bytes(step.expected)))
                     elif step.expected is not None and step.found is not None:
-                        difference = told(tp, parting(step))
+                        difference = difference_of(tp, parting(step))
                     else:
-                        difference = self._ended(step)
+                        difference = self._log_end_difference(step)
             if difference is not None and difference.field == LOG_END:
                 difference = difference._replace(left=left.next_offset, right=right.next_offset)
         finally:
@@ -192,7 +192,7 @@ class _Pair:
         """Yield the left batches that are not in a run of equal bytes; the runs are counted directly."""
         left = self._cursors[0]
         while True:
-            self._take_runs()
+            self._skip_equal_runs()
             batch = left.batch()
             if batch is None:
                 return
@@ -200,19 +200,19 @@ class _Pair:
             left.skip(batch)
             self._progress(len(batch.view))
 
-    def _take_runs(self) -> None:
+    def _skip_equal_runs(self) -> None:
         """Pass and count equal runs."""
         left, right = self._cursors
         common = self._result.shares.common
-        while (run := left.take_run(right)) is not None:
+        while (run := left.skip_equal(right)) is not None:
             common.batches += run.batches
             common.offsets += run.offsets
             self._result.bytes += run.size
             self._progress(run.size)
 
-    def _ended(self, step: Step) -> Difference:
+    def _log_end_difference(self, step: Step) -> Difference:
         """Return the difference for the end of one log; the caller sets its end offset after the comparison."""
         left, right = (folder.path for folder in self._folders)
-        goes_on, ends = (left, right) if step.found is None else (right, left)
-        text = f"the log of {goes_on} continues, that of {ends} ends before this offset"
+        longer, shorter = (left, right) if step.found is None else (right, left)
+        text = f"the log of {longer} continues, that of {shorter} ends before this offset"
         return Difference(self._result.tp, parting(step).offset, LOG_END, None, None, text)

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from kmirror.errors import CorruptBatch
 from kmirror.log.first_difference import NONE, header_offset, part_records
 from kmirror.logdir.compare.cursor import LogCursor
-from kmirror.logdir.compare.results import Difference, PartitionResult, told
+from kmirror.logdir.compare.results import Difference, PartitionResult, difference_of
 from kmirror.logdir.faults import FileFault, Progress, fault_of
 from kmirror.records import layout
 from kmirror.records.batch import Batch
@@ -111,9 +111,9 @@ class _Side:
 
     def look_ahead(self) -> deque[Record]:
         """Return the next records, as many as may be kept in memory."""
-        kept = sum(map(_size, self._ahead))
-        while len(self._ahead) < _AHEAD_MAX and kept < _AHEAD_BYTES_MAX and self._fetch():
-            kept += _size(self._ahead[-1])
+        size = sum(map(_size, self._ahead))
+        while len(self._ahead) < _AHEAD_MAX and size < _AHEAD_BYTES_MAX and self._fetch():
+            size += _size(self._ahead[-1])
         return self._ahead
 
 
@@ -140,28 +140,28 @@ def compare_records(
             there.take(1)
             shares.common.records += 1
             continue
-        mine, theirs = _distance(here.look_ahead(), there.look_ahead())
+        left_count, right_count = _next_equal_pair(here.look_ahead(), there.look_ahead())
         if not result.differences:
-            result.differences.append(_difference(result, one, other, mine, theirs))
-        both = min(mine, theirs)
+            result.differences.append(_difference(result, one, other, left_count, right_count))
+        both = min(left_count, right_count)
         shares.differing.records += both
-        shares.only_expected.records += mine - both
-        shares.only_found.records += theirs - both
-        here.take(mine)
-        there.take(theirs)
+        shares.only_expected.records += left_count - both
+        shares.only_found.records += right_count - both
+        here.take(left_count)
+        there.take(right_count)
 
 
 def _take_batch(here: _Side, there: _Side) -> int:
     """Skip two batches with the same record bytes and return their number of records; 0 if the next ones differ."""
     one, other = here.whole_batch(), there.whole_batch()
-    if not (isinstance(one, Batch) and isinstance(other, Batch)) or not _hold_the_same(one, other):
+    if not (isinstance(one, Batch) and isinstance(other, Batch)) or not _have_equal_records(one, other):
         return 0
     here.skip(one)
     there.skip(other)
     return one.record_count
 
 
-def _hold_the_same(one: Batch, other: Batch) -> bool:
+def _have_equal_records(one: Batch, other: Batch) -> bool:
     """Return whether two batches certainly have the same records, judged without decoding them.
 
     False if unknown.
@@ -176,13 +176,13 @@ def _hold_the_same(one: Batch, other: Batch) -> bool:
     )
 
 
-def _distance(mine: deque[Record], theirs: deque[Record]) -> tuple[int, int]:
+def _next_equal_pair(left: deque[Record], right: deque[Record]) -> tuple[int, int]:
     """Return the numbers of records before the nearest equal pair, or of all records read ahead if there is none."""
     places: dict[_Content, int] = {}
-    for place, record in enumerate(theirs):
+    for place, record in enumerate(right):
         places.setdefault(_content(record), place)
-    best = len(mine), len(theirs)
-    for place, record in enumerate(mine):
+    best = len(left), len(right)
+    for place, record in enumerate(left):
         if place >= sum(best):
             break
         found = places.get(_content(record))
@@ -192,23 +192,23 @@ def _distance(mine: deque[Record], theirs: deque[Record]) -> tuple[int, int]:
 
 
 def _difference(
-    result: PartitionResult, one: Record | None, other: Record | None, mine: int, theirs: int
+    result: PartitionResult, one: Record | None, other: Record | None, left_count: int, right_count: int
 ) -> Difference:
     """Return the difference between the next records; `mine` and `theirs` count those before the next equal pair."""
     tp = result.tp
-    if one is not None and other is not None and mine and theirs:
+    if one is not None and other is not None and left_count and right_count:
         where = part_records(one, other)
         assert where is not None, "they are not equal"
-        return told(tp, where, other.offset)
-    if one is not None and mine:
-        text = f"the left has the record at its offset {one.offset}, the right has not"
+        return difference_of(tp, where, other.offset)
+    if one is not None and left_count:
+        text = f"only the left log has the record at offset {one.offset}"
         at = None if other is None else other.offset
-        return Difference(tp, one.offset, RECORD, one.offset, NONE, f"{text}{_more(mine)}", right_offset=at)
-    assert other is not None and theirs, "one side continues"
-    text = f"the right has the record at its offset {other.offset}, the left has not"
+        return Difference(tp, one.offset, RECORD, one.offset, NONE, f"{text}{_more(left_count)}", right_offset=at)
+    assert other is not None and right_count, "one side continues"
+    text = f"only the right log has the record at offset {other.offset}"
     at = other.offset if one is None else one.offset
-    return Difference(tp, at, RECORD, NONE, other.offset, f"{text}{_more(theirs)}", right_offset=other.offset)
+    return Difference(tp, at, RECORD, NONE, other.offset, f"{text}{_more(right_count)}", right_offset=other.offset)
 
 
 def _more(count: int) -> str:
-    return "" if count == 1 else f", nor the {count - 1} after it" if count < _AHEAD_MAX else ", nor those after it"
+    return "" if count == 1 else f" and the {count - 1} after it" if count < _AHEAD_MAX else " and those after it"

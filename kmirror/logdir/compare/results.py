@@ -38,7 +38,7 @@ class Difference(NamedTuple):
         return f"{place}: {self.text}"
 
 
-def told(tp: TopicPartition, where: Parting, right_offset: int | None = None) -> Difference:
+def difference_of(tp: TopicPartition, where: Parting, right_offset: int | None = None) -> Difference:
     """Return the difference between two batches or records, with a text."""
     text = f"{where.field} is {_shown(where.expected)} on the left and {_shown(where.found)} on the right"
     if where.place is not None:
@@ -81,13 +81,16 @@ def shares_in_words(shares: Shares, one: str, other: str) -> str:
         f"only {one}": shares.only_expected,
         f"only {other}": shares.only_found,
     }
-    common = "nothing" if shares.common.is_empty else in_words(shares.common)
+    common = "nothing" if shares.common.is_empty else extent_in_words(shares.common)
     return ", ".join(
-        [f"{common} on both sides", *(f"{in_words(part)} {where}" for where, part in rows.items() if not part.is_empty)]
+        [
+            f"{common} on both sides",
+            *(f"{extent_in_words(part)} {where}" for where, part in rows.items() if not part.is_empty),
+        ]
     )
 
 
-def in_words(extent: Extent) -> str:
+def extent_in_words(extent: Extent) -> str:
     """Return an extent in words, such as `3 batches (12 offsets) and 1 record`."""
     parts = []
     if extent.batches or not extent.records:

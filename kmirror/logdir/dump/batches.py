@@ -269,11 +269,11 @@ class FileBatch:
         try:
             payload = decompress(codec, self.file[start + layout.RECORDS_AT : start + size])
         except CorruptBatch as error:
-            raise self._placed(error) from None
-        found = decode_records(payload, self.record_count, context, self._placed)
+            raise self._located(error) from None
+        found = decode_records(payload, self.record_count, context, self._located)
         return _last_is_checked(found, self.record_count) if codec is Compression.NONE else iter(list(found))
 
-    def _placed(self, error: CorruptBatch) -> CorruptBatch:
+    def _located(self, error: CorruptBatch) -> CorruptBatch:
         inner = "" if error.position is None else f", {error.position} bytes into the records"
         return self.corrupt(error.reason + inner)
 

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.kernel import java
-from kmirror.logdir.dump.jvm_reasons import reason_of
+from kmirror.logdir.dump.jvm_reasons import jvm_message
 from kmirror.protocol import keyed_records as coordinator
 from kmirror.protocol import wire
 from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAssignment
@@ -176,7 +176,7 @@ def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes |
 
 
 def _unreadable(version: int, name: str, error: ProtocolError, data: bytes) -> ProtocolError:
-    reason = reason_of(error, data)
+    reason = jvm_message(error, data)
     return ProtocolError(f"Could not read record with version {version} from {name}'s buffer due to: {reason}.")
 
 

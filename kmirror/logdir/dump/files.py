@@ -25,13 +25,13 @@ from kmirror.logdir.dump.indexes import (
     OffsetIndexFile,
     TimeIndexFile,
     aborted_rows,
-    beside,
     producer_rows,
+    sibling,
 )
 from kmirror.logdir.dump.printers import Printer
 from kmirror.logdir.dump.rows import TimeRow
 from kmirror.logdir.faults import FileFault, fault_of
-from kmirror.logdir.mapped import Mapped, mapped
+from kmirror.logdir.mapped import MappedFile, mapped
 
 MAX_BYTES: Final = 2**31 - 1
 MAX_MESSAGE_SIZE: Final = 5 * 1024 * 1024
@@ -137,7 +137,7 @@ class Dump:
         with _segment(path) as file:
             self._batches(file, decoder, max_bytes, _absolute(shown))
 
-    def _batches(self, file: Mapped, decoder: Decoder, max_bytes: int, absolute: str) -> None:
+    def _batches(self, file: MappedFile, decoder: Decoder, max_bytes: int, absolute: str) -> None:
         printer = self._printer
         if max_bytes < 0:
             raise UsageError(f"{file.path}: {max_bytes} bytes are less than none")
@@ -149,7 +149,7 @@ class Dump:
             if self._options.is_deep:
                 last_offset = self._records(batch, decoder, last_offset, absolute)
             at = head.position + head.size_in_bytes
-            file.passed(at)
+            file.release_before(at)
         if end > at and max_bytes == MAX_BYTES:
             printer.invalid_bytes(end - at, file.path.name)
 
@@ -170,7 +170,7 @@ class Dump:
     def _offset_index(self, shown: str, path: Path) -> None:
         max_message_size = self._options.max_message_size()
         base_offset = _base_offset(path)
-        with _segment(beside(path, ".log")) as log, mapped(path) as file:
+        with _segment(sibling(path, ".log")) as log, mapped(path) as file:
             index = OffsetIndexFile(file, base_offset)
             if index.rows == 0:
                 self._printer.verdict(shown, "is empty")
@@ -193,8 +193,8 @@ class Dump:
 
     def _time_index(self, shown: str, path: Path) -> None:
         base_offset = _base_offset(path)
-        offset_path = beside(path, ".index")
-        with _segment(beside(path, ".log")) as log, mapped(offset_path) as offsets, mapped(path) as file:
+        offset_path = sibling(path, ".index")
+        with _segment(sibling(path, ".log")) as log, mapped(offset_path) as offsets, mapped(path) as file:
             index = TimeIndexFile(file, base_offset)
             if self._options.checks_sanity:
                 index.sanity_check()
@@ -212,7 +212,7 @@ class Dump:
                     self._printer.row(row)
                 before = row.timestamp
 
-    def _compare(self, row: TimeRow, head: Head | None, log: Mapped, before: int, absolute: str) -> None:
+    def _compare(self, row: TimeRow, head: Head | None, log: MappedFile, before: int, absolute: str) -> None:
         """Compare a time index row with the batch that it points to."""
         batch = None if head is None else open_batch(log.view, head)
         if batch is None or batch.last_offset != row.offset:
@@ -282,7 +282,7 @@ def _snapshot_id(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _segment(path: Path) -> Iterator[Mapped]:
+def _segment(path: Path) -> Iterator[MappedFile]:
     """Yield the segment file; raises `FileFault` if it is larger than Kafka can open."""
     with mapped(path) as file:
         if file.size > SEGMENT_BYTES_MAX:

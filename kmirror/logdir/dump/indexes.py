@@ -19,7 +19,7 @@ from kmirror.log.state_files import PRODUCER_ROW, SNAPSHOT_CHECKED_AT, SNAPSHOT_
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
 from kmirror.logdir.dump.rows import AbortedRow, OffsetRow, ShownProducer, TimeRow
 from kmirror.logdir.faults import FileFault
-from kmirror.logdir.mapped import Mapped
+from kmirror.logdir.mapped import MappedFile
 from kmirror.records.crc32c import crc32c
 
 _WARM_BYTES: Final = 8192
@@ -33,7 +33,7 @@ class CorruptSnapshot(FileFault):
 class OffsetIndexFile:
     """A `.index` file; rows are read in place."""
 
-    def __init__(self, file: Mapped, base_offset: int) -> None:
+    def __init__(self, file: MappedFile, base_offset: int) -> None:
         self.file = file
         self.base_offset = base_offset
         self.rows = file.size // OFFSET_ROW.size
@@ -80,7 +80,7 @@ class OffsetIndexFile:
 class TimeIndexFile:
     """A `.timeindex` file; rows are read in place."""
 
-    def __init__(self, file: Mapped, base_offset: int) -> None:
+    def __init__(self, file: MappedFile, base_offset: int) -> None:
         self.file = file
         self.base_offset = base_offset
         self.rows = file.size // TIME_ROW.size
@@ -104,7 +104,7 @@ class TimeIndexFile:
         _check_whole_rows(self.file, TIME_ROW.size)
 
 
-def _check_whole_rows(file: Mapped, size: int) -> None:
+def _check_whole_rows(file: MappedFile, size: int) -> None:
     if file.size % size:
         reason = f"{file.size} bytes, which is no multiple of the {size} of a row"
         raise FileFault(reason, path=file.path, position=file.size - file.size % size)
@@ -113,7 +113,7 @@ def _check_whole_rows(file: Mapped, size: int) -> None:
 class BatchLookup:
     """Lookup of the batches of a segment from any position; batch positions are collected once."""
 
-    def __init__(self, file: Mapped) -> None:
+    def __init__(self, file: MappedFile) -> None:
         self.file = file
         self._positions: array[int] | None = None
         self._fault: CorruptBatch | None = None
@@ -160,7 +160,7 @@ class BatchLookup:
         return iter_heads(self.file.view, position)
 
 
-def aborted_rows(file: Mapped) -> list[AbortedRow]:
+def aborted_rows(file: MappedFile) -> list[AbortedRow]:
     """Return the rows of a `.txnindex` file; raises `FileFault` for a future version."""
     rows = []
     for number, (version, row) in enumerate(state_files.aborted_rows(file.view)):
@@ -172,7 +172,7 @@ def aborted_rows(file: Mapped) -> list[AbortedRow]:
     return rows
 
 
-def producer_rows(file: Mapped) -> list[ShownProducer]:
+def producer_rows(file: MappedFile) -> list[ShownProducer]:
     """Return the rows of a `.snapshot` file; raises `CorruptSnapshot`."""
     data, path = file.view, file.path
     invalid = "Snapshot failed schema validation: "
@@ -199,6 +199,6 @@ def producer_rows(file: Mapped) -> list[ShownProducer]:
     return [ShownProducer._make(row) for row in state_files.producer_rows(data, count)]
 
 
-def beside(path: Path, suffix: str) -> Path:
+def sibling(path: Path, suffix: str) -> Path:
     """Return the file of the same segment with another suffix."""
     return path.with_name(path.name.split(".")[0] + suffix)

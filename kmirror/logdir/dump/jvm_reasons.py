@@ -20,22 +20,22 @@ _NUMBER_SIZES: Final = (1, 2, 4, 8, 16)
 _NO_MESSAGE: Final = "null"
 
 
-def reason_of(error: ProtocolError, data: bytes) -> str:
+def jvm_message(error: ProtocolError, data: bytes) -> str:
     """Return the JVM's message for the `error` from reading `data`; our message if the JVM has none for it."""
-    for pattern, say in _SAY:
+    for pattern, translate in _TRANSLATIONS:
         if found := pattern.fullmatch(error.reason):
-            return say(found, error, data)
+            return translate(found, error, data)
     return _NO_MESSAGE if error.reason == "the bytes end within a varint" else error.reason
 
 
 def _short(found: re.Match[str], error: ProtocolError, data: bytes) -> str:
     size, left = int(found[1]), int(found[2])
-    if size in _NUMBER_SIZES and not _follows_its_length(size, error.position or 0, data):
+    if size in _NUMBER_SIZES and not _has_valid_length(size, error.position or 0, data):
         return _NO_MESSAGE
     return f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
 
 
-def _follows_its_length(size: int, position: int, data: bytes) -> bool:
+def _has_valid_length(size: int, position: int, data: bytes) -> bool:
     """Return whether an encoded length of `size`, in any form, precedes `position`."""
     lengths = (size.to_bytes(2, "big"), (size + 1).to_bytes(1, "big"))
     return any(data[:position].endswith(length) for length in lengths)
@@ -48,7 +48,7 @@ def _name_of(error: ProtocolError) -> str:
     return first + "".join(word.capitalize() for word in others) + element
 
 
-_SAY: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], ProtocolError, bytes], str]], ...]] = (
+_TRANSLATIONS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], ProtocolError, bytes], str]], ...]] = (
     (_SHORT, _short),
     (
         _COUNT,

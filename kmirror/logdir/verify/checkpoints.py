@@ -32,7 +32,7 @@ def check_folder_files(top: Path, tally: Tally) -> None:
     try:
         read_offsets(top / CLEANER_OFFSETS)
     except FileFault as error:
-        tally.wrong(error)
+        tally.report_error(error)
 
 
 def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: int, tally: Tally) -> None:

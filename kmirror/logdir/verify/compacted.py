@@ -33,13 +33,13 @@ _COMPACT: Final = "compact"
 _POLICY: Final = "cleanup.policy"
 
 
-def why_compacted(folder: PartitionFolder) -> str | None:
+def compaction_evidence(folder: PartitionFolder) -> str | None:
     """Return the evidence that batches may have been compacted away, or None."""
     topic, top = folder.tp.topic, Path(os.path.abspath(folder.path)).parent
     if topic in _COMPACTED_TOPICS:
         return "Kafka compacts this topic"
     if folder.is_set_aside:
-        return "the broker set the folder aside, and where it was compacted is not written down any more"
+        return "the broker set the folder aside, so the cleaner's checkpoint no longer has it"
     if any(segment.path.suffix == SWAP_SUFFIX for segment in folder.segments):
         return "a compaction was interrupted"
     try:
@@ -66,7 +66,7 @@ def _has_been_cleaned(segments: list[SegmentFile]) -> bool:
                     if _shows_cleaning(batch, next_offset):
                         return True
                     next_offset = batch.next_offset
-                    file.passed(batch.position)
+                    file.release_before(batch.position)
             except CorruptBatch:
                 pass  # The walk reports it; the rest is unknown.
     return False
@@ -104,7 +104,7 @@ def _compacts(log: Path, topic: str) -> bool:
                     continue
                 if any(_is_compacting(record.value, topic) for record in batch.records()):
                     return True
-                file.passed(batch.position)
+                file.release_before(batch.position)
         except (CorruptBatch, ProtocolError):
             pass
     return False

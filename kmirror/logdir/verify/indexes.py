@@ -22,7 +22,7 @@ from typing import Final
 
 from kmirror.log.index import OFFSET_ROW, TIME_ROW
 from kmirror.logdir.faults import Tally, reading
-from kmirror.logdir.mapped import Mapped, mapped
+from kmirror.logdir.mapped import MappedFile, mapped
 from kmirror.records.layout import end_of_content
 
 NEVER: Final = 1 << 64
@@ -42,12 +42,12 @@ class _Rows:
             self._data = bytes(file.view[: self._count * size])
         tally.index_entries += self._count
         self._checked = -1  # Number of the last row that passed `_can_be`.
-        self.left: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
+        self.remaining: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
         self._advance()
 
     def _number(self) -> int:
         """Return the number of the due row; only valid while there is one."""
-        return self._count - length_hint(self.left) - 1
+        return self._count - length_hint(self.remaining) - 1
 
     def _row(self, number: int) -> tuple[int, int]:
         if number >= self._count:
@@ -56,27 +56,27 @@ class _Rows:
         return first, second
 
     def _advance(self) -> None:
-        self.due = next(self.left, NO_ROW)
-        self._settle()
+        self.due = next(self.remaining, NO_ROW)
+        self._skip_impossible()
 
-    def pass_over(self, due: tuple[int, int]) -> tuple[int, int]:
+    def skip_to(self, due: tuple[int, int]) -> tuple[int, int]:
         """Set the due row to `due`, skip impossible rows from there on, and return the new due row."""
         self.due = due
-        self._settle()
+        self._skip_impossible()
         return self.due
 
-    def _settle(self) -> None:
+    def _skip_impossible(self) -> None:
         """Report and skip due rows that are impossible and cannot be compared with a batch."""
         while self.due != NO_ROW and self._checked < self._number():
             self._checked = self._number()
-            if not self._can_be(self.due, self._row(self._checked - 1) if self._checked else None):
-                self.due = next(self.left, NO_ROW)
+            if not self._is_possible(self.due, self._row(self._checked - 1) if self._checked else None):
+                self.due = next(self.remaining, NO_ROW)
 
-    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+    def _is_possible(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         """Return whether the row can be compared with a batch; report faults of the row itself."""
         raise NotImplementedError
 
-    def _wrong(self, reason: str) -> None:
+    def _fault(self, reason: str) -> None:
         self._tally.fault(self._path, reason, self._number() * self._LAYOUT.size)
 
 
@@ -90,13 +90,13 @@ class OffsetRows(_Rows):
         self._is_open = False  # True if the due row's batch was seen, but not yet its offset.
         self._seen = -1  # Last offset of the newest batch since then.
 
-    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+    def _is_possible(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         relative, position = row
         if relative < 0 or position < 0:
-            self._wrong(f"the row is offset {self._base} + {relative} at position {position}")
+            self._fault(f"the row is offset {self._base} + {relative} at position {position}")
             return False
         if before is not None and (relative <= before[0] or position <= before[1]):
-            self._wrong(
+            self._fault(
                 f"the row is offset {self._base + relative} at position {position}, expected more than "
                 f"{self._base + before[0]} at {before[1]} of the row before"
             )
@@ -104,11 +104,11 @@ class OffsetRows(_Rows):
 
     def on_batch(self, position: int, last_offset: int) -> None:
         """Check a batch that begins at or after the position of the due row."""
-        self._settle()
+        self._skip_impossible()
         while True:
             while position > self.due[1] and not self._is_open:
                 offset = self._base + self.due[0]
-                self._wrong(f"the row of offset {offset} points to {self.due[1]}, where no batch begins")
+                self._fault(f"the row of offset {offset} points to {self.due[1]}, where no batch begins")
                 self._advance()
             if position == self.due[1]:
                 self._is_open = True
@@ -116,24 +116,24 @@ class OffsetRows(_Rows):
                 return
             offset, begin = self._base + self.due[0], self.due[1]
             # A batch at or after the next row's position does not belong to this row.
-            is_its = position == begin or position < self._row(self._number() + 1)[1]
-            if is_its:
+            belongs = position == begin or position < self._row(self._number() + 1)[1]
+            if belongs:
                 self._seen = last_offset
                 if last_offset < offset:
                     return
             if self._seen != offset:
-                self._wrong(f"the row says that the batch at {begin} ends at offset {offset}, but it is {self._seen}")
+                self._fault(f"the row says that the batch at {begin} ends at offset {offset}, but it is {self._seen}")
             self._is_open = False
             self._advance()
-            if is_its and self._seen == offset:
+            if belongs and self._seen == offset:
                 return
 
     def on_end(self, position: int) -> None:
         """Check the remaining rows when the segment ends at `position`."""
-        self._settle()
+        self._skip_impossible()
         while self.due != NO_ROW:
             offset = self._base + self.due[0]
-            self._wrong(f"the row of offset {offset} points to {self.due[1]}, the log ends at {position}")
+            self._fault(f"the row of offset {offset} points to {self.due[1]}, but the log ends at {position}")
             self._advance()
 
 
@@ -142,13 +142,13 @@ class TimeRows(_Rows):
 
     _LAYOUT = TIME_ROW
 
-    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+    def _is_possible(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         timestamp, relative = row
         if relative < 0:
-            self._wrong(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
+            self._fault(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
             return False
         if before is not None and (timestamp <= before[0] or relative < before[1]):
-            self._wrong(
+            self._fault(
                 f"the row is timestamp {timestamp} at offset {self._base + relative}, expected more than "
                 f"{before[0]} at {self._base + before[1]} of the row before"
             )
@@ -159,18 +159,18 @@ class TimeRows(_Rows):
 
         `greatest` is the greatest timestamp up to it.
         """
-        self._settle()
+        self._skip_impossible()
         while self.due[1] <= last_offset - self._base:
             stamp, relative = self.due
             if timestamp != stamp:
-                self._wrong(
+                self._fault(
                     f"the row says that the batch of offset {self._base + relative} has the timestamp {stamp}, "
-                    f"and it has {timestamp}"
+                    f"but it has {timestamp}"
                 )
             elif greatest != stamp:
-                self._wrong(
+                self._fault(
                     f"the row says that {stamp} is the greatest timestamp up to offset {self._base + relative}, "
-                    f"and it is {greatest}"
+                    f"but it is {greatest}"
                 )
             self._advance()
 
@@ -180,14 +180,14 @@ class TimeRows(_Rows):
         `greatest` is the segment's greatest timestamp if the broker has closed the index. It then adds a row for it,
         since retention and lookups use the last row as the segment's greatest timestamp.
         """
-        self._settle()
+        self._skip_impossible()
         while self.due != NO_ROW:
             offset = self._base + self.due[1]
-            self._wrong(f"the row points to offset {offset}, the segment ends before {next_offset}")
+            self._fault(f"the row points to offset {offset}, but the segment ends before {next_offset}")
             self._advance()
         last = self._row(self._count - 1)[0] if self._count else -1
         if greatest is not None and greatest > last:
-            reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
+            reason = f"the last row has the timestamp {last}, but the greatest in the segment is {greatest}"
             self._tally.fault(self._path, reason, max(0, len(self._data) - self._LAYOUT.size))
 
 
@@ -203,7 +203,7 @@ def last_row(path: Path, layout: Struct) -> bytes | None:
         return stream.read(layout.size)
 
 
-def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
+def _rows_in(file: MappedFile, row_size: int, is_last: bool, tally: Tally) -> int:
     """Return the number of rows without the trailing zeros."""
     if file.size % row_size:
         at = file.size - file.size % row_size

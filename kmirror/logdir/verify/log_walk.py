@@ -18,12 +18,12 @@ from kmirror.log.epochs import EpochEntry
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.checkpoints import parse_epochs, read_if_present
 from kmirror.logdir.faults import FileFault, Tally, fault_of
-from kmirror.logdir.mapped import Mapped, WholeFile, mapped
+from kmirror.logdir.mapped import MappedFile, WholeFile, mapped
 from kmirror.logdir.partition import PartitionFolder
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.indexes import NEVER, NO_ROW, OffsetRows, TimeRows
 from kmirror.logdir.verify.missing import MissingSegments
-from kmirror.logdir.verify.producers import Producers
+from kmirror.logdir.verify.producers import ProducerCheck
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
@@ -67,7 +67,7 @@ class CheckpointEpochs:
     """
 
     def __init__(self, entries: list[EpochEntry]) -> None:
-        self._left = list(reversed(entries))
+        self._remaining = list(reversed(entries))
         self.first = entries[0] if entries else None
         self.current = -1
         self.next_start = 0
@@ -75,9 +75,9 @@ class CheckpointEpochs:
 
     def advance(self, offset: int) -> None:
         """Advance to the entry that contains `offset`."""
-        while self._left and self._left[-1].start_offset <= offset:
-            self.current = self._left.pop().epoch
-        self.next_start = self._left[-1].start_offset if self._left else NEVER
+        while self._remaining and self._remaining[-1].start_offset <= offset:
+            self.current = self._remaining.pop().epoch
+        self.next_start = self._remaining[-1].start_offset if self._remaining else NEVER
 
 
 class LogWalk:
@@ -94,7 +94,7 @@ class LogWalk:
         *,
         decodes: bool = False,
         opens_wrappers: bool = False,
-        producers: Producers | None = None,
+        producers: ProducerCheck | None = None,
     ) -> None:
         self._folder, self._tally, self._decodes = folder, tally, decodes
         self._opens_wrappers = decodes or opens_wrappers
@@ -115,7 +115,7 @@ class LogWalk:
         self._greatest = -1  # Greatest timestamp of the segment so far.
         self._batches_before = tally.batches
         self._producers = producers
-        self._places: dict[int, int] = {} if producers is None else producers.places
+        self._positions: dict[int, int] = {} if producers is None else producers.positions
         self._offset_rows: OffsetRows | None = None
         self._time_rows: TimeRows | None = None
 
@@ -128,16 +128,16 @@ class LogWalk:
         if folder.segments:
             self._next_offset = folder.segments[0].base_offset
         self._on_begin()
-        self._missing.below(self._next_offset, self._epoch_entries)
+        self._missing.check_below(self._next_offset, self._epoch_entries)
         ends = [*(segment.base_offset for segment in folder.segments), None][1:]
         for segment, end in zip(folder.segments, ends, strict=True):
-            self._segment(segment, end)
+            self._check_segment(segment, end)
         if self._unknown is not None:
             path, position, offset, reason = self._unknown
             tally.fault(path, reason, position, offset)
         self._on_end()
         if self._end_position >= 0:
-            self._missing.above(self._next_offset, self._epoch_entries)
+            self._missing.check_above(self._next_offset, self._epoch_entries)
         return self._next_offset
 
     # -- hooks of subclasses ------------------------------------------------------------------
@@ -148,17 +148,17 @@ class LogWalk:
     def _on_end(self) -> None:
         """Check the log as a whole after all segments."""
 
-    def _opened(self, segment: SegmentFile) -> AbstractContextManager[Mapped | WholeFile]:
+    def _open_segment(self, segment: SegmentFile) -> AbstractContextManager[MappedFile | WholeFile]:
         """Return the context manager that opens the segment."""
         return mapped(segment.path)
 
     def _on_segment(self, segment: SegmentFile, end: int | None) -> None:
         """Prepare for a segment; `end` is the base offset of the next one, None for the last."""
 
-    def _on_file(self, file: Mapped | WholeFile) -> None:
+    def _on_file(self, file: MappedFile | WholeFile) -> None:
         """Receive the file with the next batches."""
 
-    def _on_file_end(self, file: Mapped | WholeFile) -> None:
+    def _on_file_end(self, file: MappedFile | WholeFile) -> None:
         """Read remaining data from the file before it is closed."""
 
     def _on_segment_end(self, segment: SegmentFile, end: int | None, position: int) -> None:
@@ -167,7 +167,7 @@ class LogWalk:
     def _on_batch(self, batch: Batch) -> None:
         """Check a batch with unusual fields."""
 
-    def _placed(self, error: CorruptBatch, file: Mapped | WholeFile) -> FileFault:
+    def _located(self, error: CorruptBatch, file: MappedFile | WholeFile) -> FileFault:
         """Return a parser's error with its file."""
         return fault_of(error, self._log)
 
@@ -183,25 +183,25 @@ class LogWalk:
             self._epochs = CheckpointEpochs(self._epoch_entries)
             self._epoch_change = min(self._epochs.next_start, self._folder.log_start_offset)
         except FileFault as error:
-            self._tally.wrong(error)
+            self._tally.report_error(error)
         if self._folder.is_set_aside and self._epochs is not None and self._epochs.first is None:
             self._epochs = None  # A broker clears the epochs of a log before it deletes it.
 
     # -- segments -----------------------------------------------------------------------------
 
-    def _segment(self, segment: SegmentFile, end: int | None) -> None:
+    def _check_segment(self, segment: SegmentFile, end: int | None) -> None:
         """Check one segment; `end` is the base offset of the next one."""
         tally, base = self._tally, segment.base_offset
         tally.segments += 1
         if base > self._next_offset and self._end_position >= 0:
-            self._missing.between(self._log, self._end_position, self._next_offset, base)
+            self._missing.check_between(self._log, self._end_position, self._next_offset, base)
         self._log, self._base, self._greatest = segment.path, base, -1
         self._limit, self._is_within = layout.LAST_OFFSET_MAX + 1 if end is None else end, True
         if segment.size > _SEGMENT_BYTES_MAX:
             tally.fault(segment.path, f"{segment.size} bytes, more than the {_SEGMENT_BYTES_MAX} of a segment")
         self._on_segment(segment, end)
         self._next_offset = max(self._next_offset, base)
-        with self._opened(segment) as file:
+        with self._open_segment(segment) as file:
             self._on_file(file)
             position = self._walk(file)
             self._end_position = position if position == file.size else -1
@@ -210,29 +210,29 @@ class LogWalk:
             tally.bytes += file.size
         self._on_segment_end(segment, end, position)
 
-    def _walk(self, file: Mapped | WholeFile) -> int:
+    def _walk(self, file: MappedFile | WholeFile) -> int:
         """Check every batch of the segment; return the end of the last complete one."""
         position = reported = 0
         while position < file.size:
             try:
                 is_batch = file.size - position >= layout.HEADER_SIZE and file.view[position + layout.MAGIC_AT] == 2
-                position = self._batches(file, position) if is_batch else self._message(file, position)
+                position = self._check_batches(file, position) if is_batch else self._check_message(file, position)
             except FileFault:
                 raise  # The tally stops at the first fault.
             except CorruptBatch as error:
-                self._tally.wrong(self._placed(error, file))
+                self._tally.report_error(self._located(error, file))
                 position = self._after_fault(file, error)
                 if position < 0:
                     position = error.position or 0
                     break
             if position - reported >= _PROGRESS_BYTES:
                 self._tally.progress(position - reported)
-                file.passed(position)
+                file.release_before(position)
                 reported = position
         self._tally.progress(file.size - reported)
         return position
 
-    def _after_fault(self, file: Mapped | WholeFile, error: CorruptBatch) -> int:
+    def _after_fault(self, file: MappedFile | WholeFile, error: CorruptBatch) -> int:
         """Return the position after a faulty batch, -1 if unknown."""
         if error.position is None:
             return -1
@@ -245,18 +245,18 @@ class LogWalk:
         self._next_offset = max(self._next_offset, found.next_offset)
         return error.position + found.size_in_bytes
 
-    def _batches(self, file: Mapped | WholeFile, position: int) -> int:
+    def _check_batches(self, file: MappedFile | WholeFile, position: int) -> int:
         """Check batches from `position` on, until the next progress report is due; return the position reached.
 
         This is the hot loop, so it keeps its state in local variables and calls functions only for unusual batches.
         """
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
-        file.about_to_read(position)
-        unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._places
+        file.will_need(position)
+        unpack, crc32c, plain, positions = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._positions
         next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
-        watch, above, rows, times = self._watch(), self._base + 1, self._offset_rows, self._time_rows
-        more_rows, (due_end, due_position) = (_NONE, NO_ROW) if rows is None else (rows.left, rows.due)
-        more_times, (stamp, due_time) = (_NONE, NO_ROW) if times is None else (times.left, times.due)
+        special, above, rows, times = self._next_special_offset(), self._base + 1, self._offset_rows, self._time_rows
+        more_rows, (due_end, due_position) = (_NONE, NO_ROW) if rows is None else (rows.remaining, rows.due)
+        more_times, (stamp, due_time) = (_NONE, NO_ROW) if times is None else (times.remaining, times.due)
         try:
             while position < stop:
                 head = unpack(view, position)
@@ -272,17 +272,17 @@ class LogWalk:
                     base != next_offset
                     or records - delta != 1
                     or epoch != current
-                    or base >= watch
+                    or base >= special
                     or attributes not in plain
                 ):
                     self._next_offset = next_offset
-                    self._unusual(Batch(view, position))
-                    current, watch = self._epoch, self._watch()
+                    self._check_unusual(Batch(view, position))
+                    current, special = self._epoch, self._next_special_offset()
                     next_offset = base + delta + 1
                 else:
                     next_offset = base + records
                     if producer_id >= 0:
-                        places[producer_id] = position
+                        positions[producer_id] = position
                         if attributes & _TRANSACTIONAL and self._producers is not None:
                             self._producers.on_transactional(producer_id, base)
                 relative = next_offset - above
@@ -290,7 +290,7 @@ class LogWalk:
                     if position == due_position and relative == due_end:
                         due_end, due_position = next(more_rows, NO_ROW)
                         if due_end < 0 and rows is not None:
-                            due_end, due_position = rows.pass_over((due_end, due_position))
+                            due_end, due_position = rows.skip_to((due_end, due_position))
                     elif rows is not None:
                         rows.due = due_end, due_position
                         rows.on_batch(position, next_offset - 1)
@@ -315,25 +315,25 @@ class LogWalk:
                 times.due = stamp, due_time
         return position
 
-    def _watch(self) -> int:
+    def _next_special_offset(self) -> int:
         """Return the offset from which on even a plain batch needs a further check."""
         if self._decodes:
             return -1
         return self._epoch_change if self._producers is None else min(self._epoch_change, self._producers.next_snapshot)
 
-    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
+    def _check_indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
         rows, times = self._offset_rows, self._time_rows
         if rows is not None and position >= rows.due[1]:
             rows.on_batch(position, last_offset)
         if times is not None and last_offset - self._base >= times.due[1]:
             times.on_batch(last_offset, timestamp, greatest)
 
-    def _message(self, file: Mapped | WholeFile, position: int) -> int:
+    def _check_message(self, file: MappedFile | WholeFile, position: int) -> int:
         """Check a message of format 0 or 1, or raise the error in the bytes; return the position after it."""
         batch = next(iter_any_batches(file.view, position=position, check_crc=True))
         assert isinstance(batch, LegacyBatch), "a batch is not looked at here"
         if self._opens_wrappers and batch.compression is not Compression.NONE:
-            self._wrapper(batch)
+            self._check_wrapper(batch)
         else:
             if batch.last_offset < self._next_offset:
                 self._out_of_order(batch.last_offset, position)
@@ -347,15 +347,15 @@ class LogWalk:
             self._epochs.advance(batch.last_offset)
             known = self._epochs.current
             if known >= 0:
-                reason = f"a message of format {batch.magic} has no epoch, and {LEADER_EPOCH_CHECKPOINT} says {known}"
+                reason = f"a message of format {batch.magic} has no epoch, but {LEADER_EPOCH_CHECKPOINT} says {known}"
                 self._tally.fault(self._log, reason, position, batch.last_offset)
         self._greatest = max(self._greatest, batch.max_timestamp)
-        self._indexes(position, batch.last_offset, batch.max_timestamp, self._greatest)
+        self._check_indexes(position, batch.last_offset, batch.max_timestamp, self._greatest)
         self._next_offset = batch.next_offset
         self._tally.batches += 1
         return position + batch.size_in_bytes
 
-    def _wrapper(self, wrapper: LegacyBatch) -> None:
+    def _check_wrapper(self, wrapper: LegacyBatch) -> None:
         """Check the offsets inside a wrapper; raises `CorruptBatch` if it cannot be decompressed.
 
         The first one may be below the log's first segment: a replica that began inside a wrapper has all of it.
@@ -365,7 +365,7 @@ class LogWalk:
         is_first = self._tally.batches == self._batches_before
         reason = None
         if last != stated:
-            reason = f"the wrapper has offset {stated}, and its last message {last}"
+            reason = f"the wrapper has offset {stated}, but its last message has {last}"
         elif any(after <= before for before, after in pairwise(offsets)):
             reason = f"the offsets inside the wrapper do not ascend: {offsets}"
         elif (stated if is_first else first) < self._next_offset:
@@ -375,7 +375,7 @@ class LogWalk:
 
     # -- unusual batches ----------------------------------------------------------------------
 
-    def _unusual(self, batch: Batch) -> None:
+    def _check_unusual(self, batch: Batch) -> None:
         """Check a batch that does not directly follow the previous one or has unusual fields."""
         base, last = batch.base_offset, batch.last_offset
         if base < self._next_offset:
@@ -395,7 +395,7 @@ class LogWalk:
                     f"{counted(batch.record_count, 'record')} in {counted(batch.last_offset_delta + 1, 'offset')}",
                 )
         if batch.attributes & layout.COMPRESSION_MASK > Compression.ZSTD:
-            self._odd_attributes(batch)
+            self._report_attributes(batch)
         self._check_epoch(batch)
         self._on_batch(batch)
         if self._decodes:
@@ -411,7 +411,7 @@ class LogWalk:
             epochs.advance(batch.base_offset if is_below else max(batch.base_offset, start))
             self._epoch_change = min(epochs.next_start, start) if is_below else epochs.next_start
             known, first = epochs.current, epochs.first
-            reason = f"the leader epoch is {epoch}, and {LEADER_EPOCH_CHECKPOINT} says {known}"
+            reason = f"the leader epoch is {epoch}, but {LEADER_EPOCH_CHECKPOINT} says {known}"
             if known >= 0:
                 if known != epoch:
                     self._fault(batch, reason)
@@ -422,7 +422,7 @@ class LogWalk:
                     self._fault(batch, reason)
         self._epoch = max(epoch, self._epoch)
 
-    def _odd_attributes(self, batch: Batch) -> None:
+    def _report_attributes(self, batch: Batch) -> None:
         self._fault(batch, f"the attributes {batch.attributes:#06x} have unknown bits")
 
     def _fault(self, batch: Batch, reason: str) -> None:
@@ -434,7 +434,7 @@ class LogWalk:
     def _why_too_low(self) -> str:
         if self._next_offset == self._base:
             return f"an offset below the segment's base offset {self._base}"
-        return f"an offset that is not above {self._next_offset - 1}, the last one before"
+        return f"an offset that is not above {self._next_offset - 1}, the previous one"
 
     def _check_last(self, last: int, offset: int, position: int) -> None:
         """Report offset `last`, of the batch at `offset`, if it is too high for this segment."""
@@ -442,16 +442,16 @@ class LogWalk:
             reason = f"an offset more than {_RELATIVE_OFFSET_MAX} above the segment's base offset {self._base}"
             self._tally.fault(self._log, reason, position, last)
         elif last >= self._limit and self._is_within:
-            self._beyond(last, offset, position)
+            self._report_beyond_end(last, offset, position)
 
-    def _beyond(self, last: int, offset: int, position: int) -> None:
+    def _report_beyond_end(self, last: int, offset: int, position: int) -> None:
         self._is_within = False
         reason = f"the next one begins with {self._limit}"
         if self._limit > layout.LAST_OFFSET_MAX:
-            reason = f"the greatest offset that there can be is {layout.LAST_OFFSET_MAX}"
-        self._tally.fault(self._log, f"the segment goes on to offset {last}, and {reason}", position, offset)
+            reason = f"the greatest possible offset is {layout.LAST_OFFSET_MAX}"
+        self._tally.fault(self._log, f"the segment continues to offset {last}, but {reason}", position, offset)
 
-    def _check_last_offset(self, file: Mapped | WholeFile) -> None:
+    def _check_last_offset(self, file: MappedFile | WholeFile) -> None:
         """Find a batch that directly follows the previous one but exceeds the segment's end."""
         if self._next_offset <= self._limit or not self._is_within:
             return
@@ -459,7 +459,9 @@ class LogWalk:
             for batch in iter_any_batches(file.view):
                 last = batch.last_offset
                 if last >= self._limit:
-                    self._beyond(last, last if isinstance(batch, LegacyBatch) else batch.base_offset, batch.position)
+                    self._report_beyond_end(
+                        last, last if isinstance(batch, LegacyBatch) else batch.base_offset, batch.position
+                    )
                     return
         except FileFault:
             raise

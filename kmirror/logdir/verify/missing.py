@@ -55,38 +55,38 @@ class MissingSegments:
         self._orphans = _orphans_of(folder)
         self._snapshots = snapshots_of(folder.path)
         self._is_killed = folder.recovery_point is not None
-        self._why_compacted: str | None = None
-        self._was_asked = False
+        self._compaction_evidence: str | None = None
+        self._is_compaction_known = False
 
-    def below(self, base_offset: int, epochs: list[EpochEntry]) -> None:
+    def check_below(self, base_offset: int, epochs: list[EpochEntry]) -> None:
         """Check for missing segments below `base_offset`, the start of the first segment."""
         orphan = self._orphan(0, base_offset)
         if orphan is not None:
-            self._no_log(*orphan, orphan[0], base_offset)
+            self._report_missing_log(*orphan, orphan[0], base_offset)
         elif epochs and epochs[0].start_offset < base_offset:
             first = epochs[0]
-            reason = (
-                f"{LEADER_EPOCH_CHECKPOINT} begins epoch {first.epoch} there, and whether retention deleted "
-                "the first segment cannot be told"
-            )
+            may_be = "retention may have deleted the first segment"
+            reason = f"{LEADER_EPOCH_CHECKPOINT} begins epoch {first.epoch} there; {may_be}"
             self._gap(first.start_offset, base_offset, reason)
 
-    def between(self, path: Path, position: int, end_offset: int, base_offset: int) -> None:
+    def check_between(self, path: Path, position: int, end_offset: int, base_offset: int) -> None:
         """Check the offsets from `end_offset`, where the segment at `path` ends, to the next segment's base offset."""
         orphan = self._orphan(end_offset, base_offset)
         if orphan is not None:
-            self._no_log(*orphan, end_offset, base_offset)
+            self._report_missing_log(*orphan, end_offset, base_offset)
             return
-        if not self._was_asked:
-            from kmirror.logdir.verify.compacted import why_compacted  # Imported late: most logs have no hole.
+        if not self._is_compaction_known:
+            from kmirror.logdir.verify.compacted import compaction_evidence  # Imported late: most logs have no hole.
 
-            self._was_asked, self._why_compacted = True, why_compacted(self._folder)
-        if self._why_compacted is not None:
-            self._gap(end_offset, base_offset, self._why_compacted)
+            self._is_compaction_known, self._compaction_evidence = True, compaction_evidence(self._folder)
+        if self._compaction_evidence is not None:
+            self._gap(end_offset, base_offset, self._compaction_evidence)
             return
         last = self._folder.segments[-1]
         if last.base_offset == base_offset and not last.size:
-            self._gap(end_offset, base_offset, "the log was cut between two batches, and an empty segment is its end")
+            self._gap(
+                end_offset, base_offset, "the log was truncated between two batches and ends with an empty segment"
+            )
             return
         reason = (
             f"no segment contains {offsets_in_words(end_offset, base_offset - 1)}, and nothing shows that the log was "
@@ -94,7 +94,7 @@ class MissingSegments:
         )
         self._tally.fault(path, reason, position, end_offset)
 
-    def above(self, end_offset: int, epochs: list[EpochEntry]) -> None:
+    def check_above(self, end_offset: int, epochs: list[EpochEntry]) -> None:
         """Check for missing data from `end_offset`, the log end, on."""
         orphan = self._orphan(end_offset, None)
         if orphan is not None:
@@ -103,16 +103,16 @@ class MissingSegments:
             self._tally.fault(path, reason, offset=orphan[0])
         for offset, path in self._snapshots:
             if offset > end_offset:
-                self._beyond(path, offset, end_offset, f"a snapshot at offset {offset}")
+                self._report_beyond_end(path, offset, end_offset, f"a snapshot at offset {offset}")
         # The epoch file may be stale if the log was truncated right before the shutdown.
         is_whole = self._folder.closed_at == end_offset
         if epochs and epochs[-1].start_offset > end_offset and not is_whole:
             epoch, start = epochs[-1]
-            self._beyond(
+            self._report_beyond_end(
                 self._folder.path / LEADER_EPOCH_CHECKPOINT, start, end_offset, f"epoch {epoch} begins at {start}"
             )
         if orphan is None and not is_whole and self._was_rolled(end_offset):
-            reason = "the last segment was closed by a roll, and the one that was begun then is not here"
+            reason = "the last segment was closed by a roll, but the next one is missing"
             self._tally.gaps.append(Gap(self._folder.path, end_offset, None, reason))
 
     def _was_rolled(self, end_offset: int) -> bool:
@@ -125,18 +125,18 @@ class MissingSegments:
         if not offsets or offsets[-1] >= end_offset or not self._folder.segments:
             return False
         last = self._folder.segments[-1]
-        times, offset_index = last_row(last.beside(TIME_INDEX_SUFFIX), TIME_ROW), last.beside(INDEX_SUFFIX)
+        times, offset_index = last_row(last.sibling(TIME_INDEX_SUFFIX), TIME_ROW), last.sibling(INDEX_SUFFIX)
         row = last_row(offset_index, OFFSET_ROW)
         return times is not None and any(times) and offset_index.exists() and (row is None or any(row))
 
-    def _beyond(self, path: Path, offset: int, end_offset: int, told: str) -> None:
+    def _report_beyond_end(self, path: Path, offset: int, end_offset: int, evidence: str) -> None:
         if self._is_killed:
-            reason = f"{path.name}: {told}, and a broker that is killed while it cuts the log leaves it so"
+            reason = f"{path.name}: {evidence}, as left by a broker that was killed while it truncated the log"
             self._gap(end_offset, offset, reason)
         else:
-            self._tally.fault(path, f"{told}, but the log ends at {end_offset}", offset=end_offset)
+            self._tally.fault(path, f"{evidence}, but the log ends at {end_offset}", offset=end_offset)
 
-    def _no_log(self, orphan_offset: int, name: str, start: int, end: int) -> None:
+    def _report_missing_log(self, orphan_offset: int, name: str, start: int, end: int) -> None:
         log, offsets = file_name(orphan_offset, LOG_SUFFIX), offsets_in_words(start, end - 1)
         reason = f"there is no {log}, and no segment contains {offsets}"
         self._tally.fault(self._folder.path / name, reason, offset=start)

@@ -25,20 +25,20 @@ from kmirror.logdir.checkpoints import (
     read_if_present,
 )
 from kmirror.logdir.faults import FileFault, Tally, Unreadable
-from kmirror.logdir.mapped import Mapped, WholeFile, mapped
+from kmirror.logdir.mapped import MappedFile, WholeFile, mapped
 from kmirror.logdir.partition import (
     PartitionFolder,
     is_log_dirs,
-    meant_instead,
     open_partition,
     partition_paths,
     set_aside,
+    suggestion,
 )
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.checkpoints import check_folder_files, check_offsets
 from kmirror.logdir.verify.indexes import OffsetRows, TimeRows
 from kmirror.logdir.verify.log_walk import LogWalk
-from kmirror.logdir.verify.producers import Producers
+from kmirror.logdir.verify.producers import ProducerCheck
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
@@ -51,40 +51,40 @@ class PartitionCheck(LogWalk):
     """Log walk that also compares indexes, snapshots and the transaction index with the log."""
 
     def __init__(self, folder: PartitionFolder, tally: Tally, *, decodes: bool = False) -> None:
-        self._followed = Producers(folder.path, tally)
-        super().__init__(folder, tally, decodes=decodes, producers=self._followed)
+        self._producer_check = ProducerCheck(folder.path, tally)
+        super().__init__(folder, tally, decodes=decodes, producers=self._producer_check)
 
     def _on_begin(self) -> None:
         segments, log_start = self._folder.segments, self._folder.log_start_offset
         if segments:
             first = None if self._epochs is None else self._epochs.first
-            self._followed.start(
+            self._producer_check.start(
                 segments[0].base_offset, log_start if first is None else max(log_start, first.start_offset)
             )
 
     def _on_end(self) -> None:
-        self._followed.on_log_end(self._next_offset)
+        self._producer_check.on_log_end(self._next_offset)
 
     def _on_segment(self, segment: SegmentFile, end: int | None) -> None:
         base, is_open = segment.base_offset, self._is_open(end)
         if base > self._next_offset:
-            self._followed.has_gaps = True
-        offsets, times = segment.beside(INDEX_SUFFIX), segment.beside(TIME_INDEX_SUFFIX)
+            self._producer_check.has_gaps = True
+        offsets, times = segment.sibling(INDEX_SUFFIX), segment.sibling(TIME_INDEX_SUFFIX)
         self._offset_rows = OffsetRows(offsets, base, self._tally, is_last=is_open) if offsets.exists() else None
         self._time_rows = TimeRows(times, base, self._tally, is_last=is_open) if times.exists() else None
 
-    def _on_file(self, file: Mapped | WholeFile) -> None:
-        self._followed.view = file.view
+    def _on_file(self, file: MappedFile | WholeFile) -> None:
+        self._producer_check.view = file.view
 
-    def _on_file_end(self, file: Mapped | WholeFile) -> None:
-        self._followed.leave_file()
+    def _on_file_end(self, file: MappedFile | WholeFile) -> None:
+        self._producer_check.leave_file()
 
     def _on_batch(self, batch: Batch) -> None:
         if batch.attributes & ~_KNOWN_ATTRIBUTES and batch.attributes & layout.COMPRESSION_MASK <= Compression.ZSTD:
-            self._odd_attributes(batch)
-        if batch.base_offset >= self._followed.next_snapshot:
-            self._followed.on_offset(batch.base_offset)
-        self._followed.on_batch(batch)
+            self._report_attributes(batch)
+        if batch.base_offset >= self._producer_check.next_snapshot:
+            self._producer_check.on_offset(batch.base_offset)
+        self._producer_check.on_batch(batch)
 
     def _on_segment_end(self, segment: SegmentFile, end: int | None, position: int) -> None:
         if self._offset_rows is not None:
@@ -92,7 +92,7 @@ class PartitionCheck(LogWalk):
         if self._time_rows is not None:
             is_complete = not self._is_open(end) or self._folder.clean_shutdown
             self._time_rows.on_end(self._next_offset, self._greatest if is_complete else None)
-        self._followed.on_segment_end(segment, self._next_offset, is_complete=not self._is_unflushed(end))
+        self._producer_check.on_segment_end(segment, self._next_offset, is_complete=not self._is_unflushed(end))
 
     def _is_open(self, end: int | None) -> bool:
         """Return whether the indexes of the segment before offset `end` may be longer than their content."""
@@ -113,7 +113,7 @@ class Job(NamedTuple):
     top: Path  # The log folder, also for a single partition.
     folders: list[PartitionFolder]
     facts: FolderFacts
-    is_one: bool = False  # Of the log folder, only the values of this one partition are verified.
+    is_single: bool = False  # Of the log folder, only the values of this one partition are verified.
 
     @property
     def size(self) -> int:
@@ -123,59 +123,59 @@ class Job(NamedTuple):
 
 def open_job(path: Path, tally: Tally) -> Job:
     """Return the job for `path`, a log folder or one of its partitions; raises `UsageError`."""
-    is_one = not is_log_dirs(path)
-    facts, top = FolderFacts(), Path(os.path.abspath(path)).parent if is_one else path
+    is_single = not is_log_dirs(path)
+    facts, top = FolderFacts(), Path(os.path.abspath(path)).parent if is_single else path
     try:
         facts = read_folder_facts(top)
     except (FileFault, Unreadable) as error:
-        tally.wrong(error)
+        tally.report_error(error)
     folders = []
-    for partition in [path] if is_one else partition_paths(path):
+    for partition in [path] if is_single else partition_paths(path):
         try:
             folders.append(open_partition(partition, facts))
         except (FileFault, Unreadable) as error:
-            tally.wrong(error)
+            tally.report_error(error)
         except UsageError as error:
-            if is_one:
+            if is_single:
                 raise
             tally.skipped.append(str(error))
-    if not (is_one or folders or tally.faults or (path / META_PROPERTIES).is_file()):
+    if not (is_single or folders or tally.faults or (path / META_PROPERTIES).is_file()):
         # Passing the parent of the log folders by mistake must not succeed.
-        meant = meant_instead(path) or "; give what a broker's log.dirs names"
-        raise UsageError(f"{path}: no folder in it holds segment files{meant}")
-    if not is_one:
-        tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
-    return Job(top, folders, facts, is_one)
+        hint = suggestion(path) or "; give a folder of a broker's log.dirs"
+        raise UsageError(f"{path}: none of its folders contains segment files{hint}")
+    if not is_single:
+        tally.skipped += [f"{path / name}: {reason}" for name, reason in set_aside(path)]
+    return Job(top, folders, facts, is_single)
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
     """Verify everything; `tally` receives the faults. Raises `UsageError` if there is no log and no fault."""
     topic_ids: dict[str, tuple[Uuid, Path]] = {}
     for folder in job.folders:
-        with _telling(tally):
+        with _reporting(tally):
             end = PartitionCheck(folder, tally, decodes=decodes).run()
             _check_topic_id(folder, topic_ids, tally)
             for path in sorted(folder.path.glob("*.checkpoint")):
                 _check_snapshot(path, tally)
             if not folder.is_set_aside:  # The checkpoints refer to the folder without the suffix.
                 check_offsets(job.top, job.facts, folder, end, tally)
-    if not job.is_one:
-        with _telling(tally):
+    if not job.is_single:
+        with _reporting(tally):
             check_folder_files(job.top, tally)
         for path in sorted(job.top.glob("*.checkpoint")):
-            with _telling(tally):
+            with _reporting(tally):
                 _check_snapshot(path, tally)
     if not (job.folders or tally.faults):
-        raise UsageError(f"{job.top}: holds no partition yet, so there was no log to verify")
+        raise UsageError(f"{job.top}: contains no partition yet, so there is no log to verify")
 
 
 @contextmanager
-def _telling(tally: Tally) -> Iterator[None]:
+def _reporting(tally: Tally) -> Iterator[None]:
     """Report a file that is unreadable or was just deleted by a broker, and continue."""
     try:
         yield
     except Unreadable as error:
-        tally.wrong(error)
+        tally.report_error(error)
 
 
 def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]], tally: Tally) -> None:
@@ -186,11 +186,11 @@ def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]]
     try:
         topic_id = parse_topic_id(data, path)
     except FileFault as error:
-        tally.wrong(error)
+        tally.report_error(error)
         return
     first, where = known.setdefault(folder.tp.topic, (topic_id, path))
     if first != topic_id:
-        tally.fault(path, f"the topic id is {topic_id}, and {first} in {where.parent.name}")
+        tally.fault(path, f"the topic id is {topic_id}, but {first} in {where.parent.name}")
 
 
 def _check_snapshot(path: Path, tally: Tally) -> None:

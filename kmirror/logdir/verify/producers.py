@@ -23,7 +23,7 @@ from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
 _ROW_SIZE: Final = ABORTED_ROW.size
-_OF_PRODUCER: Final = layout.header_struct("base_offset", "last_offset_delta", "producer_epoch", "base_sequence")
+_PRODUCER_FIELDS: Final = layout.header_struct("base_offset", "last_offset_delta", "producer_epoch", "base_sequence")
 
 
 class _Last(NamedTuple):
@@ -36,7 +36,7 @@ class _Last(NamedTuple):
 
     @classmethod
     def at(cls, view: memoryview, position: int) -> _Last:
-        base, delta, epoch, sequence = _OF_PRODUCER.unpack_from(view, position)
+        base, delta, epoch, sequence = _PRODUCER_FIELDS.unpack_from(view, position)
         return cls(epoch, layout.add_to_sequence(sequence, delta) if sequence >= 0 else sequence, base + delta)
 
 
@@ -46,18 +46,18 @@ class _Abort(NamedTuple):
     position: int
 
 
-class Producers:
+class ProducerCheck:
     """State of the producers of a partition up to the last checked batch."""
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self._tally = tally
         self._last: dict[int, _Last] = {}
         self.view = memoryview(b"")  # The current file.
-        self.places: dict[int, int] = {}  # Position of a producer's last batch in it, if newer than in `_last`.
+        self.positions: dict[int, int] = {}  # Position of a producer's last batch in it, if newer than in `_last`.
         self._open: dict[int, int] = {}
         self._aborts: dict[int, _Abort] = {}  # For this segment: offset of the marker -> the transaction it ended.
         self.has_gaps = False
-        self._begins = self._log_start = 0
+        self._first_segment_offset = self._log_start = 0
         self._knows_start = False  # True if the transactions open at the start of the log are known.
         found = snapshots_of(folder)
         self._snapshots = list(reversed(found))
@@ -65,7 +65,7 @@ class Producers:
 
     def start(self, base_offset: int, log_start_offset: int) -> None:
         """Start with the first segment; transactions open below it are known only from its snapshot."""
-        self._begins, self._log_start = base_offset, log_start_offset
+        self._first_segment_offset, self._log_start = base_offset, log_start_offset
         self._knows_start = base_offset == 0
         for offset, path in self._snapshots:
             if offset == base_offset:
@@ -83,7 +83,7 @@ class Producers:
         """Add any other batch."""
         if not batch.is_control:
             if batch.has_producer_id:
-                self.places[batch.producer_id] = batch.position
+                self.positions[batch.producer_id] = batch.position
                 if batch.is_transactional:
                     self.on_transactional(batch.producer_id, batch.base_offset)
             return
@@ -91,7 +91,7 @@ class Producers:
         kind = None if control is None else control.type
         if kind is ControlType.MIRROR_PID_RESET:
             self._last.clear()
-            self.places.clear()
+            self.positions.clear()
             self._open.clear()
         elif kind in (ControlType.ABORT, ControlType.COMMIT):
             last = self._last_of(batch.producer_id)
@@ -105,16 +105,16 @@ class Producers:
                 self._aborts[batch.last_offset] = _Abort(batch.producer_id, first, batch.position)
 
     def _last_of(self, producer_id: int) -> _Last | None:
-        place = self.places.pop(producer_id, None)
-        if place is not None:
-            self._last[producer_id] = _Last.at(self.view, place)
+        position = self.positions.pop(producer_id, None)
+        if position is not None:
+            self._last[producer_id] = _Last.at(self.view, position)
         return self._last.get(producer_id)
 
     def leave_file(self) -> None:
         """Save the state of the producers before the file is closed."""
-        for producer_id, place in self.places.items():
-            self._last[producer_id] = _Last.at(self.view, place)
-        self.places.clear()
+        for producer_id, position in self.positions.items():
+            self._last[producer_id] = _Last.at(self.view, position)
+        self.positions.clear()
         self.view = memoryview(b"")
 
     # -- snapshots ----------------------------------------------------------------------------
@@ -157,34 +157,34 @@ class Producers:
         """Return the contradiction between the log and a snapshot entry at `offset`, or None."""
         if max(entry.last_data_offset, entry.txn_first_offset) >= offset:
             newest = max(entry.last_data_offset, entry.txn_first_offset)
-            return f"the snapshot of all below {offset} knows offset {newest}"
+            return f"the snapshot at offset {offset} has offset {newest}"
         last = self._last_of(entry.producer_id)
         ends = entry.last_data_offset
         # The producer was forgotten before it ended a transaction: expired, or as in `_may_begin`.
-        is_anew = last is not None and last.has_ended and ends < 0 and entry.producer_epoch >= last.epoch
-        if last is not None and not is_anew:
+        was_forgotten = last is not None and last.has_ended and ends < 0 and entry.producer_epoch >= last.epoch
+        if last is not None and not was_forgotten:
             if ends < last.last_offset or (ends != last.last_offset and not self.has_gaps):
-                return f"its last batch ends at {ends}, and in the log at {last.last_offset}"
+                return f"its last batch ends at {ends}, but in the log at {last.last_offset}"
             if ends == last.last_offset and entry.last_sequence != last.last_sequence:
-                return f"its last sequence is {entry.last_sequence}, and in the log {last.last_sequence}"
+                return f"its last sequence is {entry.last_sequence}, but in the log {last.last_sequence}"
             if entry.producer_epoch < last.epoch:
-                return f"its epoch is {entry.producer_epoch}, and in the log {last.epoch}"
+                return f"its epoch is {entry.producer_epoch}, but in the log {last.epoch}"
         if not self.has_gaps and last is not None:
             first = self._open.get(entry.producer_id, -1)
             if not self._may_begin(entry.txn_first_offset, first):
-                return f"its open transaction began at {entry.txn_first_offset}, and in the log at {first}"
+                return f"its open transaction began at {entry.txn_first_offset}, but in the log at {first}"
         return None
 
-    def _may_begin(self, told: int, first: int) -> bool:
+    def _may_begin(self, file_first_offset: int, first: int) -> bool:
         """Return whether a file may have `told` as start of a transaction that begins at `first` in the log (-1: none).
 
         The start of transactions that began below the first segment is known only from a snapshot. Also, Kafka 2.1
         forgets a producer without data above the log start, so in the file its transaction begins with its next batch,
         or not at all.
         """
-        is_gone = 0 <= told < self._begins and not self._knows_start
-        is_forgotten = 0 <= first < self._log_start and not 0 <= told < first
-        return told == first or is_gone or is_forgotten
+        is_gone = 0 <= file_first_offset < self._first_segment_offset and not self._knows_start
+        is_forgotten = 0 <= first < self._log_start and not 0 <= file_first_offset < first
+        return file_first_offset == first or is_gone or is_forgotten
 
     # -- transaction indexes ------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Producers:
 
         Without `is_complete`, rows may be missing: a kill may happen between a marker and its row, or during recovery.
         """
-        path, base_offset = segment.beside(TXN_INDEX_SUFFIX), segment.base_offset
+        path, base_offset = segment.sibling(TXN_INDEX_SUFFIX), segment.base_offset
         data = read_if_present(path)
         rows: list[AbortedTxn] = []
         if data is not None:
@@ -223,7 +223,7 @@ class Producers:
         # A replica appends many batches at once, and counts as open a transaction that begins after the marker in the
         # append.
         if row.last_stable_offset > max(row.last_offset + 1, end_offset - 1):
-            return f"the last stable offset is {row.last_stable_offset}, and the segment ends at {end_offset}"
+            return f"the last stable offset is {row.last_stable_offset}, but the segment ends at {end_offset}"
         abort = self._aborts.get(row.last_offset)
         if abort is None:
             return None if self.has_gaps else f"no transaction is aborted at offset {row.last_offset}"
@@ -232,7 +232,7 @@ class Producers:
         if abort.first_offset is None or self.has_gaps:
             return None
         if not self._may_begin(row.first_offset, abort.first_offset):
-            return f"the transaction begins at {row.first_offset}, and in the log at {abort.first_offset}"
+            return f"the transaction begins at {row.first_offset}, but in the log at {abort.first_offset}"
         return None
 
 

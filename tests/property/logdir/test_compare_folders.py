@@ -63,7 +63,7 @@ def test_runs_of_equal_bytes_count_as_the_steps_do(ours: Rows, theirs: Rows, sam
     left, right = built(ours), built([*ours[:same], *theirs])
     found = compared(left, right, cuts, logical=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cursor.LogCursor, "take_run", lambda here, there: None)
+        patch.setattr(cursor.LogCursor, "skip_equal", lambda here, there: None)
         assert compared(left, right, cuts, logical=False) == found
     shares = found.shares
     both = shares.common.batches + shares.differing.batches

@@ -36,8 +36,10 @@ def seen(folder: Path) -> dict[int, list[bytes | None]]:
     """Return the bytes of each segment and of its indexes."""
     found = {}
     for segment in list_segments(folder):
-        beside = [segment.beside(suffix) for suffix in INDEXES]
-        found[segment.base_offset] = [path.read_bytes() if path.exists() else None for path in (segment.path, *beside)]
+        siblings = [segment.sibling(suffix) for suffix in INDEXES]
+        found[segment.base_offset] = [
+            path.read_bytes() if path.exists() else None for path in (segment.path, *siblings)
+        ]
     return found
 
 

@@ -233,7 +233,7 @@ def test_a_folder_that_is_no_partition_is_refused_with_advice(folder: Path, tmp_
     assert "no such folder" in str(cat(tmp_path / "x-0").exception)
     assert "is not a folder" in str(cat(write_segment(folder, data(0))).exception)
     (tmp_path / "nothing").mkdir()
-    assert "holds no segment files" in str(cat(tmp_path / "nothing").exception)
+    assert "contains no segment files" in str(cat(tmp_path / "nothing").exception)
 
 
 def test_a_folder_being_deleted_can_be_read(folder: Path) -> None:

@@ -207,7 +207,7 @@ def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
     assert [(row["topic"], row["field"], row["left"]) for row in logs.diff()] == [("v", "log end offset", 0)]
     assert [row["topic"] for row in logs.diff("--until-lso")] == []
     logs.left, logs.right = left, logs.left / "u-0"
-    assert "u-0: holds no segment files" in logs.refused(), "who names one partition means one that is there"
+    assert "u-0: contains no segment files" in logs.refused(), "who names one partition means one that is there"
 
 
 def test_text(logs: Logs) -> None:
@@ -353,7 +353,7 @@ def test_folders_of_folders_are_refused_with_a_suggestion(logs: Logs, tmp_path: 
         data.mkdir(parents=True)
         shutil.copytree(logs.left, data / "t-0")
     logs.left, logs.right = tmp_path / "x", tmp_path / "y"
-    assert logs.refused() == f"{tmp_path}/x: holds no log to compare; did you mean {tmp_path}/x/broker-1/data?"
+    assert logs.refused() == f"{tmp_path}/x: contains no log to compare; did you mean {tmp_path}/x/broker-1/data?"
     logs.left /= "broker-1"
     logs.right /= "broker-1"
     assert f"did you mean {tmp_path}/x/broker-1/data?" in logs.refused()
@@ -381,13 +381,13 @@ def test_folders_without_partitions_are_not_equal(logs: Logs) -> None:
         (top / "meta.properties").write_text("version=1\nbroker.id=1\ncluster.id=c\n")
         (top / "t-0").rmdir()
     logs.left, logs.right = logs.left.parent, logs.right.parent
-    assert "holds no log to compare" in logs.refused()
+    assert "contains no log to compare" in logs.refused()
 
 
 @pytest.mark.parametrize("option", [[], ["--until-lso"], ["--logical"], ["--common"]])
 def test_logs_without_a_batch_are_not_equal(logs: Logs, option: list[str]) -> None:
     logs.write(b"", b"")
-    assert "nothing was compared: the partition holds no batch" in logs.refused(*option)
+    assert "nothing was compared: the partition has no batch" in logs.refused(*option)
     undecided = keyed(0, producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     if option == ["--until-lso"]:
         logs.write(undecided, undecided)

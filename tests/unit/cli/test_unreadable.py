@@ -68,17 +68,18 @@ def test_verify_finds_no_fault_only_where_there_is_something(top: Path, capsys: 
     code, lines, err = ended(capsys, "verify", top.parent)
     assert (code, lines) == (1, [])
     assert (
-        err == f"kmirror: {top.parent}: no folder in it holds segment files; did you mean {top.parent / 'kafka-1'}?\n"
+        err
+        == f"kmirror: {top.parent}: none of its folders contains segment files; did you mean {top.parent / 'kafka-1'}?\n"
     )
     new = top.parent / "new"
     new.mkdir()
     (new / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
     code, lines, err = ended(capsys, "verify", new)  # The result of `kafka-storage format`.
     assert (code, lines) == (1, [])
-    assert err == f"kmirror: {new}: holds no partition yet, so there was no log to verify\n"
+    assert err == f"kmirror: {new}: contains no partition yet, so there is no log to verify\n"
     (new / "t-0.0123456789abcdef-delete").mkdir()
     code, lines, err = ended(capsys, "verify", new)
-    assert code == 1 and err.endswith("holds no partition yet, so there was no log to verify\n")
+    assert code == 1 and err.endswith("contains no partition yet, so there is no log to verify\n")
 
 
 def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
@@ -87,7 +88,7 @@ def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
     top.rename(top.with_name("kafka-1"))
     code, lines, err = ended(capsys, "diff", top.parent, top.parent)
     assert (code, lines) == (2, [])
-    assert err == f"kmirror: {top.parent}: holds no log to compare; did you mean {top.parent / 'kafka-1'}?\n"
+    assert err == f"kmirror: {top.parent}: contains no log to compare; did you mean {top.parent / 'kafka-1'}?\n"
 
 
 def test_a_segment_that_goes_while_logs_are_compared_is_one_that_the_system_refuses(top: Path) -> None:

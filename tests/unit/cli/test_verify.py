@@ -194,12 +194,12 @@ def test_offsets_and_counts(tmp_path: Path) -> None:
     segment(folder, 0).write_bytes(first + second)
     code, (fault,), _ = verify(folder)
     assert (code, fault["position"], fault["offset"]) == (1, len(first), 2)
-    assert fault["reason"] == "an offset that is not above 2, the last one before"
+    assert fault["reason"] == "an offset that is not above 2, the previous one"
     segment(folder, 0).write_bytes(first)
     segment(folder, 2).write_bytes(build_batch([RecordData(b"k", b"v", (), 1)], base_offset=2**31 + 2))
     _, faults, _ = verify(folder)
     assert [fault["reason"] for fault in faults] == [
-        "the segment goes on to offset 2, and the next one begins with 2",
+        "the segment continues to offset 2, but the next one begins with 2",
         "an offset more than 2147483647 above the segment's base offset 2",
     ]
 
@@ -213,7 +213,7 @@ def test_a_batch_that_belongs_to_a_later_segment_is_named_where_it_is(tmp_path: 
         segment(folder, 0).write_bytes(batch() + batch(offset=1) + batch(offset=moved))
         first = verify(folder)[1][0]
         assert (first["position"], first["offset"]) == (2 * len(batch()), moved)
-        assert first["reason"] == f"the segment goes on to offset {moved}, and the next one begins with 2"
+        assert first["reason"] == f"the segment continues to offset {moved}, but the next one begins with 2"
 
 
 def test_a_deep_look_holds_a_wrappers_offset_against_those_inside(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_deep_look_holds_a_wrappers_offset_against_those_inside(tmp_path: Path
     segment(folder, 0).write_bytes(build_message(wrapper, magic=0, offset=4, attributes=1))
     assert verify(folder)[1] == []
     (fault,) = verify(folder, "--deep")[1]
-    assert (fault["position"], fault["reason"]) == (0, "the wrapper has offset 4, and its last message 3")
+    assert (fault["position"], fault["reason"]) == (0, "the wrapper has offset 4, but its last message has 3")
 
 
 def with_crc(batch: bytes) -> bytes:
@@ -278,7 +278,7 @@ def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not
     known.batches.append(BatchMetadata(1, 1, 0, 1))
     segment(folder, base, ".snapshot").write_bytes(encode_snapshot([known]))
     reasons = [fault["reason"] for fault in verify(folder)[1]]
-    told = ["producer 7: its last batch ends at 1, and in the log at 0"]
+    told = ["producer 7: its last batch ends at 1, but in the log at 0"]
     assert reasons[-1:] == ([] if breaks == "gap" else told)
     assert len(reasons) == {"nothing": 1, "checksum": 2, "gap": 0}[breaks]
 
@@ -287,7 +287,7 @@ def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not
 def test_a_snapshot_knows_no_older_epoch_of_a_producer_than_the_log(tmp_path: Path, producer: int) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     segment(folder, 0).write_bytes(batch() + batch(offset=1, producer_id=producer, producer_epoch=3, base_sequence=0))
-    for epoch, told in ((3, []), (2, [f"producer {producer}: its epoch is 2, and in the log 3"])):
+    for epoch, told in ((3, []), (2, [f"producer {producer}: its epoch is 2, but in the log 3"])):
         known = ProducerEntry(producer, epoch, -1, 1)
         known.batches.append(BatchMetadata(0, 1, 0, 1))
         segment(folder, 2, ".snapshot").write_bytes(encode_snapshot([known]))

@@ -185,7 +185,7 @@ def test_topics_are_picked_by_name(tmp_path: Path) -> None:
         read_log_dirs(folder, topics=["txn", "nope"])
     with pytest.raises(UsageError, match="topics takes a list of names"):
         read_log_dirs(folder, topics="txn")
-    with pytest.raises(UsageError, match="picks nothing"):
+    with pytest.raises(UsageError, match="list of topics is empty"):
         read_log_dirs(folder, topics=[])
 
 
@@ -253,7 +253,7 @@ def test_this_machine_allows_something() -> None:
     ],
 )
 def test_sizes_are_said_in_words(count: int, words: str) -> None:
-    assert memory.in_words(count) == words
+    assert memory.size_in_words(count) == words
 
 
 def test_the_folder_is_left_untouched(tmp_path: Path) -> None:

@@ -143,14 +143,14 @@ def at_offset(offset: int) -> bytes:
 @pytest.mark.parametrize(
     ("segments", "file", "position", "offset", "reason"),
     [
-        ({0: batch(3) + batch(offset=2)}, 0, len(batch(3)), 2, "not above 2, the last one before"),
-        ({0: batch(3) + batch(3)}, 0, len(batch(3)), 0, "not above 2, the last one before"),
+        ({0: batch(3) + batch(offset=2)}, 0, len(batch(3)), 2, "not above 2, the previous one"),
+        ({0: batch(3) + batch(3)}, 0, len(batch(3)), 0, "not above 2, the previous one"),
         ({10: batch(2, offset=9)}, 10, 0, 9, "below the segment's base offset 10"),
         ({0: at_offset(-1)}, 0, 0, -1, "below the segment's base offset 0"),
         ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "goes on to offset 2, and the next one begins with 2"),
         ({0: batch(5), 5: batch(offset=4)}, 5, 0, 4, "below the segment's base offset 5"),
         ({0: at_offset(2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
-        ({2**63 - 1: at_offset(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest offset that there can be"),
+        ({2**63 - 1: at_offset(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest possible offset"),
         ({0: batch() + batch(2, offset=2**31 - 1)}, 0, len(batch()), 2**31, "more than 2147483647 above"),
         ({0: batch(epoch=5) + batch(offset=1, epoch=4)}, 0, len(batch()), 1, "is 4, after 5"),
         ({0: batch(epoch=5), 1: batch(offset=1, epoch=-1)}, 1, 0, 1, "is -1, after 5"),
@@ -176,10 +176,10 @@ def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shu
 @pytest.mark.parametrize(
     ("entries", "position", "reason"),
     [
-        ([], 0, "the leader epoch is 2, and leader-epoch-checkpoint says -1"),
-        (["1 3"], 0, "the leader epoch is 2, and leader-epoch-checkpoint says -1"),
-        (["1 0", "2 1"], 0, "the leader epoch is 2, and leader-epoch-checkpoint says 1"),
-        (["2 0", "3 2"], len(batch(2)), "the leader epoch is 2, and leader-epoch-checkpoint says 3"),
+        ([], 0, "the leader epoch is 2, but leader-epoch-checkpoint says -1"),
+        (["1 3"], 0, "the leader epoch is 2, but leader-epoch-checkpoint says -1"),
+        (["1 0", "2 1"], 0, "the leader epoch is 2, but leader-epoch-checkpoint says 1"),
+        (["2 0", "3 2"], len(batch(2)), "the leader epoch is 2, but leader-epoch-checkpoint says 3"),
     ],
 )
 def test_a_checkpoint_that_lost_an_epoch_of_the_log_is_no_clean_shutdown(
@@ -203,7 +203,7 @@ def test_a_batch_below_the_log_start_has_the_epoch_that_the_checkpoint_knows(epo
     )
     error = refused(tmp_path)
     assert (error.position, error.offset) == (0, 0)
-    assert f"the leader epoch is {epoch}, and leader-epoch-checkpoint says 0" in error.reason
+    assert f"the leader epoch is {epoch}, but leader-epoch-checkpoint says 0" in error.reason
 
 
 def test_a_checkpoint_that_is_cut_at_the_log_start_knows_nothing_below_it(tmp_path: Path) -> None:
@@ -319,10 +319,10 @@ def test_two_topic_ids_under_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_holds_no_log_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no log; give the folder"):
+    with pytest.raises(UsageError, match="contains no log; give the folder"):
         read_log_dirs(tmp_path)
     partition(tmp_path, "__consumer_offsets-0", {0: b""})
-    with pytest.raises(UsageError, match=r"holds no log to mirror \(__consumer_offsets: internal topic\)"):
+    with pytest.raises(UsageError, match=r"contains no log to mirror \(__consumer_offsets: internal topic\)"):
         read_log_dirs(tmp_path)
     with pytest.raises(UsageError, match="internal topic"):
         read_log_dirs(tmp_path / "__consumer_offsets-0")

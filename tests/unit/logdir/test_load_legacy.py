@@ -108,7 +108,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
 @pytest.mark.parametrize(
     ("segments", "file", "position", "offset", "reason"),
     [
-        ({0: messages(0, 3) + messages(2)}, 0, len(messages(0, 3)), 2, "not above 2, the last one before"),
+        ({0: messages(0, 3) + messages(2)}, 0, len(messages(0, 3)), 2, "not above 2, the previous one"),
         (
             {0: messages(0, 3) + messages(2, 2, codec=GZIP)},
             0,
@@ -116,7 +116,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
             3,
             "begins with offset 2: an offset that is not above 2",
         ),
-        ({0: batch(3) + messages(1, magic=0)}, 0, len(batch(3)), 1, "not above 2, the last one before"),
+        ({0: batch(3) + messages(1, magic=0)}, 0, len(batch(3)), 1, "not above 2, the previous one"),
         ({10: messages(9)}, 10, 0, 9, "below the segment's base offset 10"),
         ({0: renumbered(messages(0), -1)}, 0, 0, -1, "below the segment's base offset 0"),
         (
@@ -134,7 +134,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
             "begins with offset 4: an offset below the segment's base offset 5",
         ),
         ({0: renumbered(messages(0), 2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
-        ({0: renumbered(messages(0, 3, magic=0, codec=GZIP), 5)}, 0, 0, 5, "has offset 5, and its last message 2"),
+        ({0: renumbered(messages(0, 3, magic=0, codec=GZIP), 5)}, 0, 0, 5, "has offset 5, but its last message has 2"),
         (
             {0: batch(epoch=5) + messages(1) + batch(offset=2, epoch=4)},
             0,
@@ -193,7 +193,7 @@ def test_a_checkpoint_that_gives_a_message_an_epoch_is_contradicted_by_it(tmp_pa
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"")
     error = refused(tmp_path)
     assert (error.position, error.offset) == (len(messages(0)), 1)
-    assert "format 1 has no epoch, and leader-epoch-checkpoint says 0" in error.reason
+    assert "format 1 has no epoch, but leader-epoch-checkpoint says 0" in error.reason
 
 
 def test_an_interrupted_compaction_of_old_messages_is_brought_to_its_end(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.Monke
     with mapped(path) as file:
         assert file.size == len(DATA)
         for position in (0, 5000, len(DATA) - 1, len(DATA)):
-            file.about_to_read(position)
+            file.will_need(position)
         assert file.view == DATA
-        file.passed(len(DATA))
+        file.release_before(len(DATA))
         assert file.view == DATA
 
 
@@ -49,12 +49,12 @@ def test_a_window_at_once_is_asked_for_and_only_once(path: Path, monkeypatch: py
     page = mmap.PAGESIZE
     window = 16 * page
     monkeypatch.setattr(module, "_WINDOW", window)
-    monkeypatch.setattr(module, "_MAY_POPULATE", True)
+    monkeypatch.setattr(module, "_CAN_POPULATE", True)
     with mapped(path) as file:
         whole, file._map = file._map, (advised := Advised())
         positions = [0, 5, window - 1, window, window + 5, 3 * window + 7, len(DATA) - 5, len(DATA)]
         for position in positions:
-            file.about_to_read(position)
+            file.will_need(position)
         asked = [(start, length) for _, start, length in advised.calls]
         last = len(DATA) - page
         assert asked == [(0, window), (window, window), (3 * window, window), (last, page)]
@@ -64,8 +64,8 @@ def test_a_window_at_once_is_asked_for_and_only_once(path: Path, monkeypatch: py
 def test_an_empty_file_has_nothing_to_map(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with mapped(tmp_path / "empty") as file:
-        file.about_to_read(0)
-        file.passed(0)
+        file.will_need(0)
+        file.release_before(0)
         assert (file.size, bytes(file.view)) == (0, b"")
 
 

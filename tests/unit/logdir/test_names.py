@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.logdir.load import read_log_dirs
-from kmirror.logdir.names import SET_ASIDE, parse_folder_name, partition_of
+from kmirror.logdir.names import RENAME_REASONS, parse_folder_name, partition_of
 from kmirror.logdir.partition import open_partition, partition_paths
 from kmirror.logdir.store import LogFolder
 from kmirror.spark.folders import find_segments
@@ -96,7 +96,7 @@ def test_every_reader_finds_the_same_partitions(tmp_path: Path) -> None:
     assert [open_partition(path).tp for path in partition_paths(tmp_path)] == expected
     reasons = dict(loaded.skipped)
     assert {name: reasons.pop(name) for name in SET_ASIDE_FOLDERS} == {
-        name: SET_ASIDE[kind] for name, (_, _, kind) in SET_ASIDE_FOLDERS.items()
+        name: RENAME_REASONS[kind] for name, (_, _, kind) in SET_ASIDE_FOLDERS.items()
     }
     assert reasons == dict.fromkeys(OTHERS, "the name is not TOPIC-PARTITION")
 

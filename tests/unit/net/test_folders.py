@@ -219,8 +219,8 @@ def test_a_metadata_log_that_cannot_be_read_ends_the_start_with_the_reason(tmp_p
 @pytest.mark.parametrize(
     ("brokers", "files", "reason"),
     [
-        (1, {"notes.txt": "x"}, "it holds 'notes.txt' but no meta.properties"),
-        (3, {"notes.txt": "x"}, "it holds 'notes.txt', so it is not a cluster's folder"),
+        (1, {"notes.txt": "x"}, "contains 'notes.txt' but no meta.properties"),
+        (3, {"notes.txt": "x"}, "contains 'notes.txt', so it is not a cluster's folder"),
         (
             1,
             {META_PROPERTIES: "version=1\ncluster.id=x\nnode.id=100\n"},

@@ -52,7 +52,7 @@ def test_header_fields_are_at_kafkas_positions() -> None:
         (scan_result._START, ">qiib"),
         (segment._BOUNDS, ">qi4xb6xi"),
         (segment._LEGACY_BOUNDS, ">qi4xb"),
-        (producers._OF_PRODUCER, ">q15xi24xhi"),
+        (producers._PRODUCER_FIELDS, ">q15xi24xhi"),
         (log_walk._FIELDS, ">qiibIhi8xqq6xi"),
     ],
 )

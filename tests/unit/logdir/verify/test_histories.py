@@ -59,7 +59,7 @@ def test_a_broker_that_returns_to_an_old_format_forgets_the_epochs(tmp_path: Pat
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs())) == []
     assert faults(partition(tmp_path, "b-0", {0: log + batch(offset=2, epoch=0)}, epochs("0 2"))) == []
     # Without a message that has no epoch nothing explains it.
-    told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
+    told = ["the leader epoch is 0, but leader-epoch-checkpoint says -1"]
     assert faults(partition(tmp_path, "c-0", {0: batch(epoch=0) + batch(offset=1, epoch=1)}, epochs())) == told
     # After such a message the epochs need not be recorded.
     assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(offset=1, epoch=0)}, epochs())) == []
@@ -68,9 +68,9 @@ def test_a_broker_that_returns_to_an_old_format_forgets_the_epochs(tmp_path: Pat
 def test_a_kill_after_delete_records_leaves_the_epochs_cut_and_the_log_start_where_it_was(tmp_path: Path) -> None:
     log = batch(epoch=0) + batch(offset=1, epoch=1) + batch(offset=2, epoch=2) + batch(offset=3, epoch=3)
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs("2 2", "3 3"))) == []
-    told = ["the leader epoch is 2, and leader-epoch-checkpoint says 1"]
+    told = ["the leader epoch is 2, but leader-epoch-checkpoint says 1"]
     assert faults(partition(tmp_path, "b-0", {0: log}, epochs("1 2", "3 3"))) == told
-    told = ["the leader epoch is 2, and leader-epoch-checkpoint says -1"]
+    told = ["the leader epoch is 2, but leader-epoch-checkpoint says -1"]
     assert faults(partition(tmp_path, "c-0", {0: log[: -len(batch(offset=3))]}, epochs("1 3"))) == told
 
 
@@ -78,10 +78,10 @@ def test_a_producer_that_expired_comes_back_with_a_marker_alone(tmp_path: Path) 
     """Its transaction included the partition, and the only batch was refused."""
     log = data(0) + marker(offset=1, commit=True, pid=PRODUCER) + marker(offset=2, commit=False, pid=PRODUCER)
     assert faults(partition(tmp_path, "a-0", {0: log}, {name(3, "snapshot"): entry()})) == []
-    told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 0"]
+    told = [f"producer {PRODUCER}: its last batch ends at -1, but in the log at 0"]
     assert faults(partition(tmp_path, "b-0", {0: data(0) + batch(offset=1)}, {name(2, "snapshot"): entry()})) == told
     log += data(3, sequence=1)
-    told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 3"]
+    told = [f"producer {PRODUCER}: its last batch ends at -1, but in the log at 3"]
     assert faults(partition(tmp_path, "c-0", {0: log}, {name(4, "snapshot"): entry(txn_first_offset=3)})) == told
 
 
@@ -95,12 +95,12 @@ def test_a_transaction_from_below_the_first_segment(tmp_path: Path, has_snapshot
     if has_snapshot:
         files[name(10, "snapshot")] = encode_snapshot([])
     log = data(10) + marker(offset=11, commit=False, pid=PRODUCER) + batch(offset=12)
-    told = ["the transaction begins at 5, and in the log at 10"] if has_snapshot else []
+    told = ["the transaction begins at 5, but in the log at 10"] if has_snapshot else []
     assert faults(partition(tmp_path, "a-0", {10: log}, files)) == told
     files = {name(12, "snapshot"): entry(10, txn_first_offset=5)} | (
         {name(10, "snapshot"): encode_snapshot([])} if has_snapshot else {}
     )
-    told = [f"producer {PRODUCER}: its open transaction began at 5, and in the log at 10"] if has_snapshot else []
+    told = [f"producer {PRODUCER}: its open transaction began at 5, but in the log at 10"] if has_snapshot else []
     assert faults(partition(tmp_path, "b-0", {10: data(10) + batch(offset=11)}, files)) == told
 
 
@@ -116,14 +116,14 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
     assert faults(partition(tmp_path, "a-0", {0: log}, files(2))) == []
     # The checkpoints of the folder may be older than that, after a kill; the epochs are truncated immediately.
     assert faults(partition(tmp_path, "e-0", {0: log}, files(2))) == [
-        "the transaction begins at 2, and in the log at 0"
+        "the transaction begins at 2, but in the log at 0"
     ]
     assert faults(partition(tmp_path, "f-0", {0: log}, files(2) | epochs("0 2"))) == []
     late = batch(2) + data(2) + data(3) + marker(offset=4, commit=False, pid=PRODUCER)
     reasons = faults(
         partition(tmp_path, "b-0", {0: late}, {name(0, "txnindex"): encode_aborted([AbortedTxn(7, 3, 4, 3)])})
     )
-    assert reasons == ["the transaction begins at 3, and in the log at 2"]
+    assert reasons == ["the transaction begins at 3, but in the log at 2"]
     # If it ends before anything is above the log start, its row says that it had nothing but the marker.
     emptied = data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER)
     rows = encode_aborted([AbortedTxn(PRODUCER, 2, 2, 2)])
@@ -151,7 +151,7 @@ def test_an_aborted_row_of_a_replica_may_have_a_later_stable_offset(tmp_path: Pa
         producer_id=PRODUCER + 1, producer_epoch=0, base_sequence=0, is_transactional=True,
     )  # fmt: skip
     log = data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER) + batch(offset=3) + other
-    for stable, told in ((3, []), (4, []), (5, ["the last stable offset is 5, and the segment ends at 5"])):
+    for stable, told in ((3, []), (4, []), (5, ["the last stable offset is 5, but the segment ends at 5"])):
         rows = encode_aborted([AbortedTxn(PRODUCER, 0, 2, stable)])
         assert faults(partition(tmp_path, f"a-{stable}", {0: log}, {name(0, "txnindex"): rows})) == told
 

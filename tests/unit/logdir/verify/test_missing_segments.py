@@ -370,7 +370,7 @@ def test_a_segment_that_was_rolled_is_not_the_last(tmp_path: Path) -> None:
     rolled = {name(3, "timeindex"): TIME_ROW.pack(NOW_MS, 1), name(3, "index"): b"", name(3, "snapshot"): NO_PRODUCERS}
     segments = {0: batch(3), 3: batch(2, offset=3)}
     place = partition(tmp_path, "t-0", segments, rolled)
-    reason = "the last segment was closed by a roll, and the one that was begun then is not here"
+    reason = "the last segment was closed by a roll, but the next one is missing"
     assert judge(place) == (set(), {Gap(place, 5, None, reason)})
     assert read_log_dirs(place).partitions[TopicPartition("t", 0)].gaps == (Gap(place, 5, None, reason),)
     for sound in (

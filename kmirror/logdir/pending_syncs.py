@@ -17,7 +17,7 @@ from kmirror.logdir.checkpoints import read_if_present
 from kmirror.logdir.files import replace_file, sync_folder, write_new
 
 
-class Unsafe:
+class PendingSyncs:
     """Folders under `top` (included) with names that are not safe yet, and the new files in each."""
 
     def __init__(self, top: Path, *, is_deferred: bool) -> None:
@@ -29,7 +29,7 @@ class Unsafe:
         self._replaced: dict[Path, list[Path]] = {}
         """Folder to its files that may be deleted after its names are safe."""
 
-    def renamed_in(self, folder: Path) -> None:
+    def mark_renamed(self, folder: Path) -> None:
         """Record that a name in `folder` was added, changed or removed."""
         if not self._is_deferred:
             sync_folder(folder)
@@ -59,8 +59,8 @@ class Unsafe:
 
     def read_file(self, path: Path) -> bytes | None:
         """Return the last written content of a file, or None if it does not exist."""
-        waiting = self._replacing.get(path)
-        return read_if_present(path) if waiting is None else waiting
+        pending = self._replacing.get(path)
+        return read_if_present(path) if pending is None else pending
 
     def delete_file(self, path: Path) -> None:
         """Delete a file, if it exists."""
@@ -85,13 +85,13 @@ class Unsafe:
             for path in [path for path in self._replacing if path.parent == folder]:
                 del self._replacing[path]
 
-    def make_safe(self, folder: Path | None = None) -> None:
+    def sync(self, folder: Path | None = None) -> None:
         """Make the content and the name of `folder` safe, or without it everything. Raises OSError."""
         wanted = [*self._folders] if folder is None else [folder]
         for each in [path for path in wanted if path != self._top] + [self._top]:
             with self._lock:
                 names = self._folders.pop(each, None)
-                gone = self._replaced.pop(each, [])
+                replaced = self._replaced.pop(each, [])
                 replacing = {path: data for path, data in self._replacing.items() if path.parent == each}
             if names is None:
                 continue
@@ -101,12 +101,12 @@ class Unsafe:
                 for name in names:
                     flush(each / name)
                 flush(each)
-                for path in gone:
+                for path in replaced:
                     path.unlink(missing_ok=True)
             except OSError:
                 with self._lock:
                     self._folders[each] = {**names, **self._folders.get(each, {})}
-                    self._replaced[each] = [*gone, *self._replaced.get(each, [])]
+                    self._replaced[each] = [*replaced, *self._replaced.get(each, [])]
                 raise
 
     def _replace(self, path: Path, data: bytes) -> None:
