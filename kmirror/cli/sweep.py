@@ -79,7 +79,7 @@ def command(
     for table in tables:
         out.print(table)
     out.print(_summary(report, location), highlight=False, soft_wrap=True)
-    return 1 if report.bad else 0
+    return 1 if report.failed_or_broken else 0
 
 
 def prepare(location: str, sweep: Sweep) -> None:
@@ -151,6 +151,6 @@ def _summary(report: SweepReport, location: str) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
     text = f"{counted(report.total, 'run')}: {report.skipped} from earlier runs, {done} new"
     text += f" ({counts})" if counts else ""
-    if report.bad:
-        text += f"\nfailed or broken, repeat one with --only RUN: {', '.join(report.bad[:10])}"
+    if report.failed_or_broken:
+        text += f"\nfailed or broken, repeat one with --only RUN: {', '.join(report.failed_or_broken[:10])}"
     return f"{text}\nresults in {location}; kmirror report {location} -o report.html shows them"

@@ -26,7 +26,7 @@ _POPULATE_READ: Final = 22  # MADV_POPULATE_READ of Linux 5.14; Python has no na
 class MappedFile:
     """A file as one read-only view; `size` is the size when it was opened."""
 
-    __slots__ = ("_ahead", "_released", "_map", "path", "size", "view")
+    __slots__ = ("_ahead", "_map", "_released", "path", "size", "view")
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -63,7 +63,7 @@ class StateChange:
     state: str
 
 
-def key_of(states: Container[str]) -> str:
+def legend(states: Container[str]) -> str:
     """Return the legend of the colours of these states."""
     colors = [(state, color) for state, color in COLORS.items() if state in states]
     return "".join(f'<span style="background:{color}">{state}</span>' for state, color in colors)
@@ -116,19 +116,18 @@ def line(kind: str, at_ms: int, end: int) -> str:
     return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{LANE}"/>'
 
 
-def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
-    """Return a bar from `start` to `until`, in milliseconds of a run that ends at `end`; `look` has SVG attributes."""
+def bar(start: int, until: int, y: int, end: int, attributes: str, title: str) -> str:
+    """Return a bar with SVG `attributes` from `start` to `until`, in milliseconds of a run that ends at `end`."""
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
-    return (
-        f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{HALF}" {look}><title>{escape(title)}</title></rect>'
-    )
+    size = f'width="{width:.1f}" height="{HALF}"'
+    return f'<rect x="{left:.1f}" y="{y}" {size} {attributes}><title>{escape(title)}</title></rect>'
 
 
-def strip(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
+def strip(start: int, until: int, y: int, end: int, attributes: str, title: str) -> str:
     """Return a strip along the lower edge of a bar, for something that happens at the same time."""
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
     return (
-        f'<rect x="{left:.1f}" y="{y + HALF - STRIP}" width="{width:.1f}" height="{STRIP}" {look}>'
+        f'<rect x="{left:.1f}" y="{y + HALF - STRIP}" width="{width:.1f}" height="{STRIP}" {attributes}>'
         f"<title>{escape(title)}</title></rect>"
     )
 
@@ -141,23 +140,23 @@ def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> st
     return f'<text class="{kind}" x="{middle:.1f}" y="{y + HALF - 5.5}" text-anchor="middle">{escape(text)}</text>'
 
 
-def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, str]) -> list[str]:
+def state_bars(changes: list[StateChange], half: int, end: int, texts_by_state: Mapping[str, str]) -> list[str]:
     """Return a bar for each period of one state; a new leader in the same state does not begin another one."""
-    news = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
+    changed = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
     shapes = []
-    for change, after in zip_longest(news, news[1:]):
+    for change, after in zip_longest(changed, changed[1:]):
         until = end if after is None else after.at_ms
         title = f"{change.cluster} {change.state} from {change.at_ms / 1000:.1f} s to {until / 1000:.1f} s"
-        look = f'fill="{COLORS.get(change.state, "#999999")}"'
-        shapes.append(bar(change.at_ms, until, y_of(half), end, look, title))
-        if change.state in says:
-            shapes.append(in_bar(says[change.state], change.at_ms, until, y_of(half), end, "in"))
+        attributes = f'fill="{COLORS.get(change.state, "#999999")}"'
+        shapes.append(bar(change.at_ms, until, y_of(half), end, attributes, title))
+        if change.state in texts_by_state:
+            shapes.append(in_bar(texts_by_state[change.state], change.at_ms, until, y_of(half), end, "in"))
     return shapes
 
 
-def mark(sign: str, at_ms: int, half: int, end: int, text: str, aside: int) -> str:
-    """Return a sign in a circle at `at_ms`; `aside` moves it if several marks are at the same place."""
-    x = min(max(x_of(at_ms, end) + aside * 9, 9), WIDTH - 9)
+def mark(sign: str, at_ms: int, half: int, end: int, text: str, offset: int) -> str:
+    """Return a sign in a circle at `at_ms`; `offset` moves it if several marks are at the same place."""
+    x = min(max(x_of(at_ms, end) + offset * 9, 9), WIDTH - 9)
     y = y_of(half) + HALF / 2
     return (
         f'<g><circle cx="{x:.1f}" cy="{y}" r="8.5" fill="#fff" stroke="#222"/><text x="{x:.1f}" y="{y + 4.5}" '

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.report.stretches import answer_text, order_text
+from kmirror.report.periods import answer_text, order_text
 from kmirror.sim.facts import (
     BrokerFenced,
     BrokerUnfenced,
@@ -22,7 +22,7 @@ from kmirror.sim.facts import (
 )
 
 
-def told(fact: object) -> str:
+def fact_text(fact: object) -> str:
     """Return the text of a fact, without its time and node; a fact of an unknown kind as `str` shows it."""
     match fact:
         case NodeStarted():

@@ -25,18 +25,18 @@ from kmirror.report.drawing import (
     axis,
     bar,
     in_bar,
-    key_of,
     lane,
+    legend,
     line,
     mark,
-    spans,
+    state_bars,
     ticks,
     y_of,
 )
 from kmirror.report.page import page, table
 
 HEIGHT = HALF + 4
-SPANS = {
+SPAN_TEXTS = {
     "broker": "broker away",
     "controller": "controller away",
     "line": "line down",
@@ -51,20 +51,20 @@ STYLE = LANE_STYLE + (
 )
 
 
-def history_page(outcome: Outcome, again: str) -> str:
-    """Return the page of a history; `again` is the command line that repeats it."""
+def history_page(outcome: Outcome, repeat_command: str) -> str:
+    """Return the page of a history; `repeat_command` is the command line that repeats it."""
     plan, anomaly = outcome.plan, first_anomaly(outcome)
     title = f"kmirror sim, seed {plan.seed}, profile {plan.profile}"
-    told = headline(outcome).partition("\n")
-    look = "good" if outcome.exit is Exit.CLEAN else "bad"
+    title_lines = headline(outcome).partition("\n")
+    css_class = "good" if outcome.exit is Exit.CLEAN else "bad"
     rows = setting(plan)
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f'<p><span class="{look}">{escape(told[0])}</span> {escape(told[2])}</p>',
+        f'<p><span class="{css_class}">{escape(title_lines[0])}</span> {escape(title_lines[2])}</p>',
         f"<p>{counted(len(plan.steps), 'step')}, {counted(len(outcome.account.acks), 'record')} acknowledged, "
         f"{counted(outcome.events, 'event')} in "
-        f"{outcome.virtual_seconds:.1f} virtual seconds, digest <code>{escape(outcome.digest)}</code>. Again: "
-        f"<code>{escape(again)}</code></p>",
+        f"{outcome.virtual_seconds:.1f} virtual seconds, digest <code>{escape(outcome.digest)}</code>. Repeat: "
+        f"<code>{escape(repeat_command)}</code></p>",
         f"<ul>{''.join(f'<li>{escape(row.strip())}</li>' for row in rows)}</ul>",
         _lanes(outcome, anomaly),
     ]
@@ -81,7 +81,7 @@ def history_page(outcome: Outcome, again: str) -> str:
         parts.append(f"<h2>Accepted losses</h2>{table(head, accepted, text=(0, 1, 2))}")
     parts.append(f"<h2>Story</h2>{_story(outcome, anomaly)}")
     text = escape(plan.to_json())
-    parts.append(f"<h2>Plan</h2><details><summary>as --plan takes it</summary><pre>{text}</pre></details>")
+    parts.append(f"<h2>Plan</h2><details><summary>for --plan</summary><pre>{text}</pre></details>")
     return page(title, "\n".join(parts), STYLE)
 
 
@@ -93,7 +93,7 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
     if anomaly is not None:
         grid.append(line("found", _ms(anomaly.at) if anomaly.at >= 0 else end, end))
     account = outcome.account
-    key = key_of({row.state for row in account.states})
+    key = legend({row.state for row in account.states})
     steps = [(_ms(row.sent_at), _order(row)) for row in account.orders]
     lanes = [axis("virtual time", "circles: orders", steps, end)]
     orders = [shape for row in account.orders for shape in _order_bar(row, end)]
@@ -101,12 +101,12 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
     away: dict[tuple[str, str], list[str]] = {}
     for row in account.spans:
         until = end if row.end < 0 else _ms(row.end)
-        told = f"{row.kind} {row.subject} from {_ms(row.begin) / 1000:.3f} s to {until / 1000:.3f} s"
-        shape = bar(_ms(row.begin), until, y_of(0), end, 'class="away"', told)
+        text = f"{row.kind} {row.subject} from {_ms(row.begin) / 1000:.3f} s to {until / 1000:.3f} s"
+        shape = bar(_ms(row.begin), until, y_of(0), end, 'class="away"', text)
         away.setdefault((row.subject, row.kind), []).append(shape)
     for (subject, kind), shapes in sorted(away.items()):
-        lanes.append(lane(subject, SPANS.get(kind, kind), [*grid, *shapes], height=HEIGHT))
-    for cluster, tp in _places(outcome, anomaly):
+        lanes.append(lane(subject, SPAN_TEXTS.get(kind, kind), [*grid, *shapes], height=HEIGHT))
+    for cluster, tp in _lane_partitions(outcome, anomaly):
         drawn = _partition(outcome, anomaly, cluster, tp, end)
         small = f"on {cluster}{' (in question)' if anomaly is not None and anomaly.tp == tp else ''}"
         lanes.append(lane(str(tp), small, [*grid, *drawn], partition=f"{cluster} {tp}", height=HEIGHT))
@@ -138,11 +138,14 @@ def _order_bar(row: Order, end: int) -> list[str]:
     """Return the bar of an order from request to response, in another colour if it failed or was not answered."""
     start = _ms(row.sent_at)
     until = end if row.answered_at < 0 else max(_ms(row.answered_at), start + 1)
-    look = 'class="order"' if row.error == "NONE" else 'class="refused"'
-    return [bar(start, until, y_of(0), end, look, _order(row)), in_bar(row.action, start, until, y_of(0), end, "in")]
+    attributes = 'class="order"' if row.error == "NONE" else 'class="refused"'
+    return [
+        bar(start, until, y_of(0), end, attributes, _order(row)),
+        in_bar(row.action, start, until, y_of(0), end, "in"),
+    ]
 
 
-def _places(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicPartition]]:
+def _lane_partitions(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicPartition]]:
     """Return cluster and partition of each lane, with the partition in question first."""
     account = outcome.account
     places = dict.fromkeys((row.cluster, row.tp) for row in account.states)
@@ -157,22 +160,24 @@ def _partition(outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: Topi
     account = outcome.account
     mine = [row for row in account.states if (row.cluster, row.tp) == (cluster, tp)]
     changes = [StateChange(cluster, tp, _ms(row.at), row.state) for row in mine]
-    says = {state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")}
-    yield from spans(changes, 0, end, says)
+    texts_by_state = {
+        state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")
+    }
+    yield from state_bars(changes, 0, end, texts_by_state)
     for row in account.elections:
         if (row.cluster, row.tp) == (cluster, tp):
-            how = ", elected uncleanly" if row.unclean else ""
-            told = f"{cluster}-{row.leader} leads in epoch {row.leader_epoch}{how}"
-            yield mark("▲!" if row.unclean else "▲", _ms(row.at), 0, end, told, aside=0)
+            manner = ", elected uncleanly" if row.unclean else ""
+            text = f"{cluster}-{row.leader} leads in epoch {row.leader_epoch}{manner}"
+            yield mark("▲!" if row.unclean else "▲", _ms(row.at), 0, end, text, offset=0)
     for cut in account.cuts:
         if (cut.cluster, cut.tp) == (cluster, tp):
-            yield mark("✂", _ms(cut.at), 0, end, str(cut), aside=0)
+            yield mark("✂", _ms(cut.at), 0, end, str(cut), offset=0)
     if anomaly is not None and (anomaly.cluster, anomaly.tp) == (cluster, tp):
-        yield mark("✖", _ms(anomaly.at) if anomaly.at >= 0 else end, 0, end, anomaly.text, aside=0)
+        yield mark("✖", _ms(anomaly.at) if anomaly.at >= 0 else end, 0, end, anomaly.text, offset=0)
 
 
 def _anomalies(rows: list[Anomaly]) -> str:
-    head = ("checker", "cluster", "partition", "offset", "at", "what")
+    head = ("checker", "cluster", "partition", "offset", "time", "text")
     cells = [
         (
             row.checker, row.cluster, row.tp or "", row.offset if row.offset >= 0 else "",
@@ -185,9 +190,9 @@ def _anomalies(rows: list[Anomaly]) -> str:
 
 def _story(outcome: Outcome, anomaly: Anomaly | None) -> str:
     """Return the whole story; lines about other partitions are paler."""
-    told = story(outcome, anomaly)
-    mine = dict.fromkeys(told)
-    lines = sorted(dict.fromkeys([*outcome.story, *told]), key=lambda row: row[0])
+    own_story = story(outcome, anomaly)
+    mine = dict.fromkeys(own_story)
+    lines = sorted(dict.fromkeys([*outcome.story, *own_story]), key=lambda row: row[0])
     items = []
     for at, text in lines:
         kind = "found" if text.startswith(FOUND) else "" if (at, text) in mine else "other"

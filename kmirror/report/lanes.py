@@ -15,16 +15,16 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.report.drawing import axis, bar, in_bar, lane, y_of
 from kmirror.report.page import page, table
-from kmirror.report.picture import (
+from kmirror.report.run_drawing import (
     KEY,
     STYLE,
-    Picture,
+    RunDrawing,
+    draw_run,
     facts_list,
+    node_lanes,
     partition_shapes,
-    picture_of,
     state_key,
     waits_table,
-    world_lanes,
 )
 from kmirror.sim.simulation import Simulation
 
@@ -33,9 +33,9 @@ LINE = "a|b"
 
 def demo_page(report: DemoReport, simulation: Simulation) -> str:
     """Return the page of a finished demo."""
-    picture = picture_of(simulation, stages=[stage.began_ms for stage in report.stages])
+    drawing = draw_run(simulation, stages=[stage.began_ms for stage in report.stages])
     back = {row.tp: row for row in report.failback}
-    lanes = "".join(_lane(picture, row, back.get(row.tp)) for row in report.failover)
+    lanes = "".join(_lane(drawing, row, back.get(row.tp)) for row in report.failover)
     stages = "".join(f"<li>{stage.began_ms / 1000:.1f} s: {escape(stage.title)}</li>" for stage in report.stages)
     body = (
         f"<h1>kmirror demo, seed {report.seed}</h1>"
@@ -46,37 +46,37 @@ def demo_page(report: DemoReport, simulation: Simulation) -> str:
         f"{report.virtual_seconds:.1f} virtual seconds, digest <code>{report.digest}</code>.</p><ol>{stages}</ol>"
         "<h2>Timeline</h2><p>Of a partition, upper half: the copy on b. Lower half: a, the source, out of reach while "
         "the line is down, then mirrored back from b; red: records that only a had, and lost.</p>"
-        f"<p>{KEY}</p><p class=key>{state_key(picture)}</p>"
-        f"{axis('virtual time', 'circles: the steps above', report.stages, picture.end_ms)}"
-        f"{''.join(world_lanes(picture))}{lanes}{waits_table(picture)}<h2>Table</h2>{_table(report)}"
-        f"{facts_list(picture)}"
+        f"<p>{KEY}</p><p class=key>{state_key(drawing)}</p>"
+        f"{axis('virtual time', 'circles: the steps above', report.stages, drawing.end_ms)}"
+        f"{''.join(node_lanes(drawing))}{lanes}{waits_table(drawing)}<h2>Table</h2>{_table(report)}"
+        f"{facts_list(drawing)}"
     )
     return page(f"kmirror demo, seed {report.seed}", body, STYLE)
 
 
-def _lane(picture: Picture, over: Failover, back: Failback | None) -> str:
+def _lane(drawing: RunDrawing, over: Failover, back: Failback | None) -> str:
     tp = over.tp
     copy = {
         "MIRRORING": f"mirrored to {over.cut_offset}, epoch {over.last_mirrored_epoch}",
         "STOPPED": f"writable, epoch {over.leader_epoch}",
     }
     shapes = [
-        *picture.grid,
-        *_source(picture, tp, back),
-        *partition_shapes(picture, ("b", tp), 0, copy),
-        *partition_shapes(picture, ("a", tp), 1, {"MIRRORING": "mirrors b"}),
+        *drawing.grid,
+        *_source(drawing, tp, back),
+        *partition_shapes(drawing, ("b", tp), 0, copy),
+        *partition_shapes(drawing, ("a", tp), 1, {"MIRRORING": "mirrors b"}),
     ]
     return lane(str(tp), _summary(over, back), shapes, partition=str(tp))
 
 
-def _source(picture: Picture, tp: TopicPartition, back: Failback | None) -> Iterator[str]:
+def _source(drawing: RunDrawing, tp: TopicPartition, back: Failback | None) -> Iterator[str]:
     """Yield the bars of a before it mirrors b: the source, unreachable while the line is down."""
-    states, end, y = picture.states.get(("a", tp), []), picture.end_ms, y_of(1)
+    states, end, y = drawing.states.get(("a", tp), []), drawing.end_ms, y_of(1)
     until = states[0].at_ms if states else end
     yield bar(0, until, y, end, 'class="idle"', "a is the source")
     lost, source_until = _lost(back), until
-    for row in picture.stretches.lines_down:
-        if row.of != LINE or row.begin_ms >= until:
+    for row in drawing.periods.lines_down:
+        if row.subject != LINE or row.begin_ms >= until:
             continue
         source_until = min(source_until, row.begin_ms)
         up = min(row.end_ms, until)

@@ -49,8 +49,8 @@ def table(
     """Return an HTML table; columns in `text` are left-aligned, and those in `prose` also wrap."""
 
     def cell(at: int, value: object, tag: str) -> str:
-        look = " class=prose" if at in prose else " class=text" if at in text else ""
-        return f"<{tag}{look}>{escape(str(value))}</{tag}>"
+        css_class = " class=prose" if at in prose else " class=text" if at in text else ""
+        return f"<{tag}{css_class}>{escape(str(value))}</{tag}>"
 
     def cells(values: Sequence[object], tag: str) -> str:
         return "".join(cell(at, value, tag) for at, value in enumerate(values))

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from kmirror.experiments.estimates import percentile
-from kmirror.report.places import places_of
+from kmirror.report.axis_positions import axis_positions
 from kmirror.report.results import AXES, FIGURES, FigureLabel, SweepResults
 
 WIDE = (11.5, 6.8)
@@ -41,33 +41,33 @@ LOAD = "virtual time since the load began (ms)"
 def plots(results: SweepResults) -> dict[str, bytes]:
     """Return all plots that these results allow."""
     made: dict[str, bytes] = {}
-    if not results.good:
+    if not results.completed:
         return made
     for axis in results.axes:
         others = [other for other in results.axes if other != axis]
         hue = min(others, key=lambda name: len({row[name] for row in results.rows}), default=None)
         for other in others if len(results.axes) <= 3 else [hue]:
-            made[f"by-{axis}-and-{other}"] = _against(results, axis, other)
+            made[f"by-{axis}-and-{other}"] = _plot_over(results, axis, other)
         if not others:
-            made[f"by-{axis}"] = _against(results, axis, None)
+            made[f"by-{axis}"] = _plot_over(results, axis, None)
     made["distribution"] = _distribution(results)
     made["lag"] = _lag(results)
     made["states"] = _states(results)
     return made
 
 
-def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
+def _plot_over(results: SweepResults, axis: str, hue: str | None) -> bytes:
     """Draw six figures over one axis, with a line for each value of another: mean and 95 % interval."""
     figure = Figure(figsize=WIDE, layout="constrained")
     panels = figure.subplots(2, 3).flatten()
-    points = sorted({row[axis] for row in results.good})
-    lines = sorted({row[hue] for row in results.good}) if hue else [None]
-    places = places_of(points, PANEL_CHARACTERS)
+    points = sorted({row[axis] for row in results.completed})
+    lines = sorted({row[hue] for row in results.completed}) if hue else [None]
+    places = axis_positions(points, PANEL_CHARACTERS)
     axis_name = f"{AXES[axis]}, logarithmic" if places.is_log else AXES[axis]
-    drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.good) else DRAWN
+    drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.completed) else DRAWN
     for panel, name in zip(panels, drawn, strict=True):
         for number, value in enumerate(lines[:LINES_MAX]):
-            rows = [row for row in results.good if hue is None or row[hue] == value]
+            rows = [row for row in results.completed if hue is None or row[hue] == value]
             color = COLORS[number % len(COLORS)]
             label = None if hue is None else str(value)
             if len(points) > POINTS_MAX:
@@ -77,14 +77,14 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
             groups = SweepResults(rows, results.location).groups([axis])
             found = [group.estimate(name) for group in groups]
             # Error bars of adjacent lines would hide each other.
-            aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * 0.008
+            offset = (number - (min(len(lines), LINES_MAX) - 1) / 2) * 0.008
             panel.errorbar(
-                [places.at[group.point[0]] + aside for group in groups], [e.mean for e in found],
+                [places.at[group.point[0]] + offset for group in groups], [e.mean for e in found],
                 [e.half or 0 for e in found], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
             )  # fmt: skip
-        _dress(panel, FIGURES[name], axis_name)
+        _label_axes(panel, FIGURES[name], axis_name)
         panel.set_xticks([places.at[point] for point in places.labelled], [str(point) for point in places.labelled])
-        if places.is_turned:
+        if places.is_rotated:
             panel.tick_params(axis="x", labelrotation=20)
     title = f"Mean and 95 % confidence interval over {AXES[axis]}"
     if hue is not None:
@@ -95,7 +95,7 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     return _png(figure)
 
 
-def _dress(panel: Any, label: FigureLabel, axis: str) -> None:
+def _label_axes(panel: Any, label: FigureLabel, axis: str) -> None:
     """Set the title of a panel and the names of its axes."""
     panel.set_title(label.short, fontsize=TITLE)
     panel.set_xlabel(axis, fontsize=LABEL)
@@ -110,7 +110,7 @@ def _distribution(results: SweepResults) -> bytes:
     figure = Figure(figsize=(WIDE[0], 3.6), layout="constrained")
     names = ("rpo_records", "rto_ms", "failback_cut_records")
     for panel, name in zip(figure.subplots(1, 3), names, strict=True):
-        values = sorted(row[name] for row in results.good)
+        values = sorted(row[name] for row in results.completed)
         shares = [100 * (index + 1) / len(values) for index in range(len(values))]
         panel.step([values[0], *values], [0, *shares], where="post", color=COLORS[0], lw=1.6)
         panel.set_title(FIGURES[name].short, fontsize=TITLE)
@@ -131,10 +131,10 @@ def _lag(results: SweepResults) -> bytes:
     """Draw the lag before the failure: the median, and the 5th to 95th percentile."""
     figure = Figure(figsize=(WIDE[0], 4.2), layout="constrained")
     panel = figure.subplots()
-    times: Sequence[int] = sorted({row["failure_ms"] for row in results.good})
+    times: Sequence[int] = sorted({row["failure_ms"] for row in results.completed})
     for number, failure_ms in enumerate(times[-3:]):
         at: dict[int, list[int]] = {}
-        for row in results.good:
+        for row in results.completed:
             if row["failure_ms"] == failure_ms:
                 for sample in row["lag"]:
                     at.setdefault(sample["ms"], []).append(sample["records"])
@@ -144,7 +144,7 @@ def _lag(results: SweepResults) -> bytes:
         low, high = ([percentile(at[m], percent) for m in moments] for percent in (5, 95))
         panel.fill_between(moments, low, high, color=color, alpha=0.15, lw=0)
     title = "Lag until the failure: median run, and from the 5th to the 95th percentile"
-    _dress(panel, FigureLabel(title, "records"), LOAD)
+    _label_axes(panel, FigureLabel(title, "records"), LOAD)
     panel.legend(title=AXES["failure_ms"], fontsize=LABEL, title_fontsize=LABEL, loc="upper left")
     return _png(figure)
 

@@ -106,8 +106,8 @@ class SweepResults:
     def __init__(self, rows: Sequence[dict[str, Any]], location: str) -> None:
         self.location = location
         self.rows = list(rows)
-        self.good = [row for row in self.rows if row["status"] != FAILED]
-        self.bad = [row for row in self.rows if row["status"] != OK]
+        self.completed = [row for row in self.rows if row["status"] != FAILED]
+        self.failed_or_broken = [row for row in self.rows if row["status"] != OK]
         self.axes = tuple(name for name in OPTION_NAMES if name != "seed" and len({row[name] for row in self.rows}) > 1)
 
     @property
@@ -117,7 +117,7 @@ class SweepResults:
     def groups(self, axes: Sequence[str]) -> list[Group]:
         """Return the runs grouped by their values on `axes`, in order of the values."""
         found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for row in self.good:
+        for row in self.completed:
             found.setdefault(tuple(row[axis] for axis in axes), []).append(row)
         return [Group(point, found[point]) for point in sorted(found)]
 
@@ -136,20 +136,23 @@ class SweepResults:
             table.append(row)
         return table
 
-    def worst(self, figure: str, count: int = 5) -> list[dict[str, Any]]:
+    def largest(self, figure: str, count: int = 5) -> list[dict[str, Any]]:
         """Return the runs with the largest values of `figure`."""
-        return sorted(self.good, key=lambda row: (-row[figure], row["run_id"]))[:count]
+        return sorted(self.completed, key=lambda row: (-row[figure], row["run_id"]))[:count]
 
     def to_json(self) -> str:
         """Return the aggregates, and the failed or broken runs, as one JSON object."""
-        bad = [{k: row[k] for k in ("run_id", "status", "seed", "broken", "error", "options_json")} for row in self.bad]
+        failed_or_broken = [
+            {k: row[k] for k in ("run_id", "status", "seed", "broken", "error", "options_json")}
+            for row in self.failed_or_broken
+        ]
         results = {
             "sweep": self.name,
             "runs": len(self.rows),
             "axes": list(self.axes),
             "versions": sorted({row["kmirror_version"] for row in self.rows}),
             "aggregates": self.aggregates(),
-            "failed_or_broken": bad,
+            "failed_or_broken": failed_or_broken,
         }
         return json.dumps(results, indent=1)
 

@@ -15,12 +15,12 @@ from kmirror.report.results import FIGURES, GROUPS_MAX, SweepResults
 def fragment(results: SweepResults) -> tuple[str, dict[str, bytes]]:
     """Return the report's content, and its plots by name."""
     drawn = plots(results)
-    parts = [f"<h1>Sweep {escape(results.name)}</h1>", _summary(results), _bad(results)]
+    parts = [f"<h1>Sweep {escape(results.name)}</h1>", _summary(results), _failed_or_broken(results)]
     parts += [_overview(results), "<h2>Plots</h2>"]
     for name, png in drawn.items():
         data = base64.b64encode(png).decode()
         parts.append(f'<img alt="{escape(name)}" id="plot-{escape(name)}" src="data:image/png;base64,{data}">')
-    parts += [_aggregates(results), _worst(results)]
+    parts += [_aggregates(results), _extreme_runs(results)]
     return "\n".join(parts), drawn
 
 
@@ -31,13 +31,13 @@ def sweep_page(results: SweepResults) -> tuple[str, dict[str, bytes]]:
 
 
 def _summary(results: SweepResults) -> str:
-    rows, bad = results.rows, results.bad
+    rows, failed_or_broken = results.rows, results.failed_or_broken
     versions = ", ".join(sorted({row["kmirror_version"] for row in rows}))
     pythons = ", ".join(sorted({row["python_version"] for row in rows}))
     seconds = sum(row["wall_ms"] for row in rows) / 1000
     verdict = (
-        f'<span class="bad">{len(bad)} of {counted(len(rows), "run")} failed or broke a rule</span>'
-        if bad
+        f'<span class="bad">{len(failed_or_broken)} of {counted(len(rows), "run")} failed or broke a rule</span>'
+        if failed_or_broken
         else f'<span class="good">no rule was broken in {counted(len(rows), "run")}</span>'
     )
     varied = ", ".join(f"<code>{escape(axis)}</code>" for axis in results.axes) or "the seed alone"
@@ -51,7 +51,7 @@ def _summary(results: SweepResults) -> str:
 
 def _overview(results: SweepResults) -> str:
     """Return the table of each figure over all runs."""
-    if not results.good:
+    if not results.completed:
         return ""
     (group,) = results.groups(())
     rows = []
@@ -62,23 +62,23 @@ def _overview(results: SweepResults) -> str:
             (label.short, label.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", label.long)
         )
     head = ("figure", "unit", "mean", "median", "95 % of runs", "largest", "meaning")
-    return f"<h2>In short</h2>{table(head, rows, text=(0, 1), prose=(6,))}"
+    return f"<h2>Summary</h2>{table(head, rows, text=(0, 1), prose=(6,))}"
 
 
-def _bad(results: SweepResults) -> str:
-    if not results.bad:
+def _failed_or_broken(results: SweepResults) -> str:
+    if not results.failed_or_broken:
         return ""
     rows = [
         (row["run_id"], row["status"], row["seed"], "; ".join(row["broken"] or ()), row["options_json"])
-        for row in results.bad[:100]
+        for row in results.failed_or_broken[:100]
     ]
     traces = "".join(
         f"<details><summary>{escape(row['run_id'])}, seed {row['seed']}</summary><pre>{escape(row['error'])}</pre>"
         "</details>"
-        for row in results.bad[:20]
+        for row in results.failed_or_broken[:20]
         if row["error"]
     )
-    head = ("run", "status", "seed", "what", "options")
+    head = ("run", "status", "seed", "broken rules", "options")
     return f"<h2>Failed or broken</h2>{table(head, rows, text=(0, 1), prose=(3, 4))}{traces}"
 
 
@@ -92,12 +92,12 @@ def _aggregates(results: SweepResults) -> str:
     return f"<h2>Aggregates</h2>{table(head, rows)}"
 
 
-def _worst(results: SweepResults) -> str:
+def _extreme_runs(results: SweepResults) -> str:
     parts = ["<h2>Extreme runs</h2><p>The largest values, with the commands that repeat these runs.</p>"]
     for figure in ("rpo_records", "rto_ms", "failback_cut_records"):
         rows = [
             (row[figure], row["run_id"], row["seed"], *(row[axis] for axis in results.axes), row["digest"][:16])
-            for row in results.worst(figure)
+            for row in results.largest(figure)
         ]
         head = (figure, "run", "seed", *results.axes, "digest")
         parts.append(table(head, rows, text=(1, len(head) - 1)))

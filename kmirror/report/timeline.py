@@ -14,31 +14,31 @@ from pathlib import Path
 from kmirror.kernel.names import counted
 from kmirror.report.drawing import axis
 from kmirror.report.page import page, write_page
-from kmirror.report.picture import (
+from kmirror.report.run_drawing import (
     KEY,
     STYLE,
+    draw_run,
     facts_list,
+    node_lanes,
     partition_lanes,
-    picture_of,
     state_key,
     waits_table,
-    world_lanes,
 )
 from kmirror.sim.simulation import Simulation
 
 
 def timeline_page(simulation: Simulation) -> str:
     """Return a page that shows the run so far."""
-    picture = picture_of(simulation)
+    drawing = draw_run(simulation)
     title = f"kmirror simulation, seed {simulation.seed}"
-    orders = [(row.begin_ms, row.text) for row in picture.stretches.orders]
+    orders = [(row.begin_ms, row.text) for row in drawing.periods.orders]
     body = (
         f"<h1>{escape(title)}</h1><p>Clusters {escape(', '.join(simulation.cluster_names)) or 'none'}; "
         f"{counted(simulation.world.events, 'event')} in {simulation.elapsed_s:.1f} virtual seconds, digest "
         f"<code>{simulation.digest}</code>.</p><h2>Timeline</h2><p>{KEY}</p>"
-        f"<p class=key>{state_key(picture)}</p>{axis('virtual time', 'circles: orders', orders, picture.end_ms)}"
-        f"{''.join(world_lanes(picture))}{''.join(partition_lanes(picture))}{waits_table(picture)}"
-        f"{facts_list(picture)}"
+        f"<p class=key>{state_key(drawing)}</p>{axis('virtual time', 'circles: orders', orders, drawing.end_ms)}"
+        f"{''.join(node_lanes(drawing))}{''.join(partition_lanes(drawing))}{waits_table(drawing)}"
+        f"{facts_list(drawing)}"
     )
     return page(title, body, STYLE)
 

@@ -103,7 +103,7 @@ def run_histories(
             report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
             report.wall_ms += row["wall_ms"]
             if row["status"] != "clean":
-                report.bad.append(row["run_id"])
+                report.failed_or_broken.append(row["run_id"])
     results.gather()
     return report
 

@@ -47,7 +47,7 @@ class SweepReport:
     statuses: dict[str, int] = field(default_factory=dict)
     wall_ms: int = 0
     """Milliseconds of simulations, on all executors together."""
-    bad: list[str] = field(default_factory=list)
+    failed_or_broken: list[str] = field(default_factory=list)
     """Ids of runs that failed or broke a rule."""
 
 
@@ -71,7 +71,7 @@ def run_sweep(
             report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
             report.wall_ms += row["wall_ms"]
             if row["status"] != OK:
-                report.bad.append(row["run_id"])
+                report.failed_or_broken.append(row["run_id"])
     results.gather()
     return report
 

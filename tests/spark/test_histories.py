@@ -29,7 +29,7 @@ def test_every_seed_is_run_only_once(spark: Any, tmp_path: Path) -> None:
         spark, range(6), "mixed", str(tmp_path), runner=FAKE, progress=lambda done, total: told.append((done, total))
     )
     assert (report.total, report.skipped, report.statuses) == (6, 0, {"clean": 4, "safety": 2})
-    assert len(report.bad) == 2 and told[-1] == (6, 6)
+    assert len(report.failed_or_broken) == 2 and told[-1] == (6, 6)
     assert len(list((tmp_path / "runs").glob("*.parquet"))) == 1, "gathered into one file"
     report = run_histories(spark, range(3, 8), "mixed", str(tmp_path), runner=FAKE)
     assert (report.total, report.skipped, report.statuses) == (5, 3, {"clean": 1, "safety": 1})

@@ -168,8 +168,8 @@ def test_a_broken_batch_fails_is_skipped_or_becomes_a_row(spark: Any, tmp_path: 
     assert f"position {first}" in row.corrupt
     assert (row.topic, row.partition, row.key) == ("codecs", 2, None)
     assert load(spark, tmp_path, checkCrc="false", columns="partition").count() == whole
-    bad = load(spark, tmp_path, level="batch").where("NOT isValid").collect()
-    assert [row.position for row in bad] == [first]
+    failed_or_broken = load(spark, tmp_path, level="batch").where("NOT isValid").collect()
+    assert [row.position for row in failed_or_broken] == [first]
 
 
 def test_internal_topics_and_control_records_are_read_on_demand(spark: Any) -> None:

@@ -68,10 +68,10 @@ def test_every_run_once_with_seed_digest_and_version(spark: Any, tmp_path: Path)
 
 def test_a_run_that_raises_keeps_seed_and_traceback_and_stops_nothing(spark: Any, tmp_path: Path) -> None:
     good = parse_sweep({"fixed": QUICK}, "s").runs[0]
-    bad = Run("0" * 16, ExperimentOptions(seed=77, codec="zstd", brokers=1, fault="source_broker"))
-    report = run_sweep(spark, Sweep("s", (), (bad, good)), str(tmp_path))
+    failed_or_broken = Run("0" * 16, ExperimentOptions(seed=77, codec="zstd", brokers=1, fault="source_broker"))
+    report = run_sweep(spark, Sweep("s", (), (failed_or_broken, good)), str(tmp_path))
     assert report.statuses == {"failed": 1, "ok": 1}
-    assert report.bad == [bad.run_id]
+    assert report.failed_or_broken == [failed_or_broken.run_id]
     row = next(row for row in Results(str(tmp_path)).read().to_pylist() if row["status"] == "failed")
     assert row["seed"] == 77
     assert "Traceback" in row["error"] and "brokers must be 2" in row["error"]

@@ -72,7 +72,7 @@ def test_a_lost_record_is_one_difference_with_both_offsets(logs: Logs) -> None:
     found = logs.partitions["t-0"]
     assert found["common"]["records"] == 48
     assert (found["differing"]["records"], found["only_left"]["records"], found["only_right"]["records"]) == (1, 1, 1)
-    assert logs.text("--logical")[0].startswith("t-0 offset 7 (right: 12): the left has the record")
+    assert logs.text("--logical")[0].startswith("t-0 offset 7 (right: 12): only the left log has the record")
 
 
 @pytest.mark.parametrize("turned", [False, True])

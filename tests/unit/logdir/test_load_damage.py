@@ -147,7 +147,7 @@ def at_offset(offset: int) -> bytes:
         ({0: batch(3) + batch(3)}, 0, len(batch(3)), 0, "not above 2, the previous one"),
         ({10: batch(2, offset=9)}, 10, 0, 9, "below the segment's base offset 10"),
         ({0: at_offset(-1)}, 0, 0, -1, "below the segment's base offset 0"),
-        ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "goes on to offset 2, and the next one begins with 2"),
+        ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "continues to offset 2, but the next one begins with 2"),
         ({0: batch(5), 5: batch(offset=4)}, 5, 0, 4, "below the segment's base offset 5"),
         ({0: at_offset(2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
         ({2**63 - 1: at_offset(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest possible offset"),

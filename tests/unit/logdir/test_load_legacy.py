@@ -124,7 +124,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
             0,
             2 * len(messages(0)),
             2,
-            "goes on to offset 2, and the next one begins with 2",
+            "continues to offset 2, but the next one begins with 2",
         ),
         (
             {0: messages(0, 5), 5: messages(4, 2, codec=GZIP)},

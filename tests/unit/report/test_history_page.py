@@ -72,7 +72,7 @@ def test_the_page_holds_story_logs_losses_and_the_plan() -> None:
     assert '<li class=""><time>5.000 s</time>b orders-0 STOPPED</li>' in text
     assert '<pre id="logs">Logs of orders-0 around offset 17' in text
     assert "KIP: asynchronous" in text and AGAIN in text
-    plan = text.partition("as --plan takes it</summary><pre>")[2].partition("</pre>")[0]
+    plan = text.partition("for --plan</summary><pre>")[2].partition("</pre>")[0]
     assert Plan.from_json(plan.replace("&quot;", '"').replace("&#x27;", "'")) == outcome.plan
 
 

@@ -38,15 +38,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results.prepare()
     for run in sweep.runs:
         results.write([execute("s<>", run)], run.run_id)
-    bad = replace(sweep.runs[0].options, seed=99, brokers=1, fault="both")
-    results.write([execute("s<>", Run("f" * 16, bad))], "f" * 16)
+    failed_or_broken = replace(sweep.runs[0].options, seed=99, brokers=1, fault="both")
+    results.write([execute("s<>", Run("f" * 16, failed_or_broken))], "f" * 16)
     return path
 
 
 def test_axes_groups_and_intervals(folder: Path) -> None:
     results = load(folder)
     assert results.axes[:2] == ("latency_ms", "loss_ppm")
-    assert len(results.rows) == 13 and len(results.good) == 12
+    assert len(results.rows) == 13 and len(results.completed) == 12
     groups = results.groups(("latency_ms",))
     assert [(group.point, len(group.rows)) for group in groups] == [((5,), 6), ((80,), 6)]
 
@@ -67,7 +67,7 @@ def test_every_option_and_figure_has_a_name() -> None:
 def test_names_and_many_points_are_drawn_too(folder: Path) -> None:
     from kmirror.report.plots import plots
 
-    rows = load(folder).good
+    rows = load(folder).completed
     by_codec = [{**row, "codec": codec} for row in rows for codec in ("none", "lz4")]
     drawn = plots(SweepResults([row for row in by_codec if row["loss_ppm"] == 0], "x"))
     assert {"by-codec-and-latency_ms", "by-latency_ms-and-codec"} <= drawn.keys()
@@ -79,8 +79,8 @@ def test_a_sweep_with_transactions_draws_their_outcomes(folder: Path, monkeypatc
     from kmirror.report import plots
 
     drawn: list[str] = []
-    monkeypatch.setattr(plots, "_dress", lambda _panel, label, _axis: drawn.append(label.short))
-    rows = load(folder).good
+    monkeypatch.setattr(plots, "_label_axes", lambda _panel, label, _axis: drawn.append(label.short))
+    rows = load(folder).completed
     plots.plots(SweepResults(rows, "x"))
     assert FIGURES["torn_transactions"].short not in drawn
     plots.plots(SweepResults([{**row, "transaction_ms": 100 * row["loss_ppm"]} for row in rows], "x"))
@@ -98,7 +98,7 @@ def test_the_page_holds_everything(folder: Path, tmp_path: Path) -> None:
     assert "1 of 13 runs failed or broke a rule" in text
     assert "s&lt;&gt;" in text and "s<>" not in text
     assert "Traceback" in text and "f" * 16 in text
-    for row in load(folder).worst("rpo_records", 1):
+    for row in load(folder).largest("rpo_records", 1):
         assert row["run_id"] in text and row["digest"][:16] in text
 
 

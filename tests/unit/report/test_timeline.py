@@ -15,7 +15,7 @@ from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.report.drawing import ticks
 from kmirror.report.lanes import demo_page
-from kmirror.report.stretches import Stretch, Stretches, stretches_of
+from kmirror.report.periods import Period, Periods, periods_of
 from kmirror.report.timeline import timeline_page, write_timeline
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.facts import (
@@ -43,14 +43,14 @@ TP = TopicPartition("orders", 0)
 BAR = re.compile(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*><title>([^<]*)</title>')
 
 
-def run(*rows: tuple[int, str, object]) -> Stretches:
+def run(*rows: tuple[int, str, object]) -> Periods:
     """Return the stretches of a run of ten seconds with these facts: (ms, node, fact)."""
     facts = [Seen(at * 1000, node.partition("-")[0], node, fact) for at, node, fact in rows]
-    return stretches_of(facts, 10_000)
+    return periods_of(facts, 10_000)
 
 
-def times(stretches: list[Stretch[str]]) -> list[tuple[str, int, int]]:
-    return [(row.of, row.begin_ms, row.end_ms) for row in stretches]
+def times(periods: list[Period[str]]) -> list[tuple[str, int, int]]:
+    return [(row.subject, row.begin_ms, row.end_ms) for row in periods]
 
 
 def test_a_killed_broker_counts_as_alive_until_it_is_fenced() -> None:
@@ -60,10 +60,13 @@ def test_a_killed_broker_counts_as_alive_until_it_is_fenced() -> None:
         (8_000, "b-2", NodeStarted()),
         (8_500, "b-controller", BrokerUnfenced(2)),
     )
-    assert (times(found.down), times(found.dead)) == ([("b-2", 1_000, 8_000)], [("b-2", 1_000, 7_000)])
+    assert (times(found.down), times(found.killed_not_fenced)) == ([("b-2", 1_000, 8_000)], [("b-2", 1_000, 7_000)])
     assert times(found.fenced) == [("b-2", 7_000, 8_500)]
     assert found.down[0].text == "b-2 was killed at 1.000 s, started at 8.000 s"
-    assert found.dead[0].text == "b-2, killed at 1.000 s, counts as alive until 7.000 s: its session has ended"
+    assert (
+        found.killed_not_fenced[0].text
+        == "b-2, killed at 1.000 s, counts as alive until 7.000 s: its session has ended"
+    )
 
 
 def test_a_session_outlasts_a_short_absence_and_a_fenced_broker_has_none() -> None:
@@ -74,18 +77,18 @@ def test_a_session_outlasts_a_short_absence_and_a_fenced_broker_has_none() -> No
         (7_500, "b-2", NodeKilled()),
     )
     assert times(found.down) == [("b-2", 1_000, 2_000), ("b-2", 7_500, 10_000)]
-    assert times(found.dead) == [("b-2", 1_000, 7_000)]
+    assert times(found.killed_not_fenced) == [("b-2", 1_000, 7_000)]
     assert [row.is_over for row in found.down] == [True, False]
 
 
 def test_a_controller_that_was_killed_has_no_session_that_lasts() -> None:
     found = run((1_000, "b-controller", NodeKilled()), (4_000, "b-controller", NodeStarted()))
-    assert times(found.down) == [("b-controller", 1_000, 4_000)] and found.dead == []
+    assert times(found.down) == [("b-controller", 1_000, 4_000)] and found.killed_not_fenced == []
 
 
 def test_a_stopped_node_is_shown_as_down_only() -> None:
     found = run((3_000, "b-2", NodeStopped()), (4_000, "b-2", NodeStarted()))
-    assert times(found.down) == [("b-2", 3_000, 4_000)] and found.dead == []
+    assert times(found.down) == [("b-2", 3_000, 4_000)] and found.killed_not_fenced == []
 
 
 BOTH = (("a", "b"), ("b", "a"))
@@ -135,7 +138,7 @@ def test_an_order_lasts_until_its_own_answer() -> None:
         (1_100, "a-client", OrderSent(1, request)),
         (1_200, "b-client", OrderAnswered(1, ErrorCode.REQUEST_TIMED_OUT)),
     )
-    assert [(row.of, row.end_ms, row.text) for row in found.orders] == [
+    assert [(row.subject, row.end_ms, row.text) for row in found.orders] == [
         (("b-client", 1), 1_200, "CreateMirror dr: REQUEST_TIMED_OUT"),
         (("a-client", 1), 10_000, "CreateMirror dr"),
     ]

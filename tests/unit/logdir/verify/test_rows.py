@@ -71,7 +71,7 @@ TIMES: list[tuple[str, Callable[[Rows], None], set[int], str]] = [
     ("negative, and else true", lambda rows: rows.__setitem__(0, (1000, -1)), {0}, "at offset 40 + -1"),
     ("a batch too late", lambda rows: rows.__setitem__(1, (1010, 3)), {1}, "has the timestamp 1010, but it has 1020"),
     ("too late a timestamp", lambda rows: rows.__setitem__(3, (1031, 5)), {3}, "1031, but it has 1030"),
-    ("beyond the end", lambda rows: rows.__setitem__(3, (1030, 6)), {3}, "points to offset 46, the segment ends"),
+    ("beyond the end", lambda rows: rows.__setitem__(3, (1030, 6)), {3}, "points to offset 46, but the segment ends"),
     ("the last one left out", lambda rows: rows.__delitem__(3), {2}, "the last row has the timestamp 1020"),
 ]
 

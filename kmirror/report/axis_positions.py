@@ -16,30 +16,30 @@ GAP = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class AxisPositions:
     """Positions of an axis's values, as fractions of its length."""
 
     at: dict[Value, float]
     labelled: tuple[Value, ...]
     is_log: bool = False
-    is_turned: bool = False
+    is_rotated: bool = False
     """All names are labelled; they are rotated if they would overlap otherwise."""
 
 
-def places_of(values: Sequence[Value], characters: float) -> Places:
+def axis_positions(values: Sequence[Value], characters: float) -> AxisPositions:
     """Return the positions of `values`, which ascend, on an axis with room for this number of label characters."""
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < len(values):
         even = _spread(values, range(len(values)))
-        return Places(even, tuple(values), is_turned=len(_with_room(even, characters)) < len(values))
+        return AxisPositions(even, tuple(values), is_rotated=len(_without_overlaps(even, characters)) < len(values))
     linear = _spread(values, numbers)
-    labelled = _with_room(linear, characters)
+    labelled = _without_overlaps(linear, characters)
     if len(labelled) < len(values) and numbers[0] >= 0 and numbers[-1] > 0:
         by_log = _spread(values, _logarithms(numbers))
-        more = _with_room(by_log, characters)
+        more = _without_overlaps(by_log, characters)
         if len(more) > len(labelled):
-            return Places(by_log, more, is_log=True)
-    return Places(linear, labelled)
+            return AxisPositions(by_log, more, is_log=True)
+    return AxisPositions(linear, labelled)
 
 
 def _logarithms(numbers: Sequence[int]) -> list[float]:
@@ -55,7 +55,7 @@ def _spread(values: Sequence[Value], scores: Sequence[float]) -> dict[Value, flo
     return {value: (score - scores[0]) / span if span else 0.5 for value, score in zip(values, scores, strict=True)}
 
 
-def _with_room(at: dict[Value, float], characters: float) -> tuple[Value, ...]:
+def _without_overlaps(at: dict[Value, float], characters: float) -> tuple[Value, ...]:
     """Return the values whose labels do not overlap, including the first and the last."""
 
     def collide(one: Value, other: Value) -> bool:

@@ -38,10 +38,10 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch(Generic[K]):
+class Period(Generic[K]):
     """A period, in milliseconds since the run began."""
 
-    of: K
+    subject: K
     """Its subject."""
     begin_ms: int
     end_ms: int
@@ -51,24 +51,24 @@ class Stretch(Generic[K]):
 
 
 @dataclass(slots=True)
-class _Open(Generic[K]):
+class _OpenPeriods(Generic[K]):
     """Periods of one kind, at most one of each subject at a time."""
 
-    done: list[Stretch[K]] = field(default_factory=list)
+    done: list[Period[K]] = field(default_factory=list)
     begun: dict[K, tuple[int, str]] = field(default_factory=dict)
 
-    def begin(self, of: K, at_ms: int, text: str) -> None:
-        self.begun.setdefault(of, (at_ms, text))
+    def begin(self, subject: K, at_ms: int, text: str) -> None:
+        self.begun.setdefault(subject, (at_ms, text))
 
-    def end(self, of: K, at_ms: int, how: str = "") -> None:
-        begun = self.begun.pop(of, None)
+    def end(self, subject: K, at_ms: int, ending: str = "") -> None:
+        begun = self.begun.pop(subject, None)
         if begun is not None:
-            self.done.append(Stretch(of, begun[0], at_ms, f"{begun[1]}{how}"))
+            self.done.append(Period(subject, begun[0], at_ms, f"{begun[1]}{ending}"))
 
-    def closed(self, end_ms: int) -> list[Stretch[K]]:
+    def closed(self, end_ms: int) -> list[Period[K]]:
         """Return all periods in order of their begin; open ones last until the end of the run."""
-        last = [Stretch(of, at_ms, end_ms, text, is_over=False) for of, (at_ms, text) in self.begun.items()]
-        return sorted([*self.done, *last], key=lambda stretch: stretch.begin_ms)
+        last = [Period(subject, at_ms, end_ms, text, is_over=False) for subject, (at_ms, text) in self.begun.items()]
+        return sorted([*self.done, *last], key=lambda period: period.begin_ms)
 
 
 Place = tuple[str, TopicPartition]
@@ -76,46 +76,46 @@ Place = tuple[str, TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class Periods:
     """All periods of a run."""
 
-    down: list[Stretch[str]]
+    down: list[Period[str]]
     """Nodes that did not run."""
-    dead: list[Stretch[str]]
+    killed_not_fenced: list[Period[str]]
     """Brokers that were killed and not fenced yet, started again or not: other nodes wait for them."""
-    fenced: list[Stretch[str]]
-    lines_down: list[Stretch[str]]
-    lines_set: list[Stretch[str]]
+    fenced: list[Period[str]]
+    lines_down: list[Period[str]]
+    lines_set: list[Period[str]]
     """Lines with other properties than those that they were created with."""
-    waits: list[Stretch[Place]]
+    waits: list[Period[Place]]
     """Partitions whose leader had a reason to wait."""
-    orders: list[Stretch[tuple[str, int]]]
+    orders: list[Period[tuple[str, int]]]
 
 
-def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
+def periods_of(facts: Iterable[Seen[object]], end_ms: int) -> Periods:
     """Return the periods of a run with these facts that ended at `end_ms`."""
-    down, dead, fenced = _Open[str](), _Open[str](), _Open[str]()
-    lines_down, lines_set = _Open[tuple[str, str]](), _Open[tuple[str, str]]()
-    of_line: dict[tuple[str, str], LineSettings] = {}
-    waits, orders = _Open[Place](), _Open[tuple[str, int]]()
+    down, killed_not_fenced, fenced = _OpenPeriods[str](), _OpenPeriods[str](), _OpenPeriods[str]()
+    lines_down, lines_set = _OpenPeriods[tuple[str, str]](), _OpenPeriods[tuple[str, str]]()
+    settings_by_line: dict[tuple[str, str], LineSettings] = {}
+    waits, orders = _OpenPeriods[Place](), _OpenPeriods[tuple[str, int]]()
     for seen in facts:
         at = seen.at_ms
         match seen.fact:
             case NodeKilled():
                 down.begin(seen.node, at, f"{seen.node} was killed at {seconds(at)}")
                 if _is_broker(seen) and seen.node not in fenced.begun:
-                    dead.begin(seen.node, at, f"{seen.node}, killed at {seconds(at)}, counts as alive")
+                    killed_not_fenced.begin(seen.node, at, f"{seen.node}, killed at {seconds(at)}, counts as alive")
             case NodeStopped():
                 down.begin(seen.node, at, f"{seen.node} stopped at {seconds(at)}")
             case NodeStarted():
                 down.end(seen.node, at, f", started at {seconds(at)}")
             case BrokerFenced(broker_id, why):
                 node = f"{seen.cluster}-{broker_id}"
-                dead.end(node, at, f" until {seconds(at)}: {why}")
+                killed_not_fenced.end(node, at, f" until {seconds(at)}: {why}")
                 fenced.begin(node, at, f"{node} is fenced from {seconds(at)}: {why}")
             case BrokerUnfenced(broker_id):
                 node = f"{seen.cluster}-{broker_id}"
-                dead.end(node, at, f" until {seconds(at)}, when it is back")
+                killed_not_fenced.end(node, at, f" until {seconds(at)}, when it is back")
                 fenced.end(node, at, f"; unfenced at {seconds(at)}")
             case LineDown(directions=directions):
                 for ends in directions:
@@ -127,10 +127,10 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
                 for ends in directions:
                     lines_set.end(ends, at, f" until {seconds(at)}")
                     if settings.given():
-                        of_line[ends] = of_line.get(ends, LineSettings()).changed(settings)
-                        lines_set.begin(ends, at, f"{of_line[ends]} from {seconds(at)}")
+                        settings_by_line[ends] = settings_by_line.get(ends, LineSettings()).changed(settings)
+                        lines_set.begin(ends, at, f"{settings_by_line[ends]} from {seconds(at)}")
                     else:
-                        of_line.pop(ends, None)
+                        settings_by_line.pop(ends, None)
             case StateEntered(tp):
                 waits.end((seen.cluster, tp), at)
             case ReasonChanged(tp, reason=reason):
@@ -141,9 +141,9 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
                 orders.begin((seen.node, number), at, order_text(request))
             case OrderAnswered(number, answer):
                 orders.end((seen.node, number), at, f": {answer_text(answer)}")
-    return Stretches(
+    return Periods(
         down.closed(end_ms),
-        dead.closed(end_ms),
+        killed_not_fenced.closed(end_ms),
         fenced.closed(end_ms),
         _both_ways(lines_down.closed(end_ms)),
         _both_ways(lines_set.closed(end_ms)),
@@ -157,17 +157,17 @@ def _is_broker(seen: Seen[object]) -> bool:
     return seen.node.removeprefix(f"{seen.cluster}-").isdecimal()
 
 
-def _both_ways(rows: list[Stretch[tuple[str, str]]]) -> list[Stretch[str]]:
+def _both_ways(rows: list[Period[tuple[str, str]]]) -> list[Period[str]]:
     """Return the periods by names of lines: `a|b` if both directions have the same one, else `a>b`."""
-    known = {(row.of, row.begin_ms, row.end_ms, row.text) for row in rows}
+    known = {(row.subject, row.begin_ms, row.end_ms, row.text) for row in rows}
     named = []
     for row in rows:
-        sender, receiver = row.of
+        sender, receiver = row.subject
         is_both = ((receiver, sender), row.begin_ms, row.end_ms, row.text) in known
         if is_both and sender > receiver:
             continue  # The row of the other direction covers both.
         name = f"{sender}{'|' if is_both else '>'}{receiver}"
-        named.append(Stretch(name, row.begin_ms, row.end_ms, f"line {name}: {row.text}", row.is_over))
+        named.append(Period(name, row.begin_ms, row.end_ms, f"line {name}: {row.text}", row.is_over))
     return named
 
 
@@ -203,6 +203,6 @@ def _listed(names: Iterable[str | None]) -> str:
     return ", ".join(found[:NAMES_MAX]) + more
 
 
-def overlapping(rows: Iterable[Stretch[K]], begin_ms: int, end_ms: int) -> list[Stretch[K]]:
+def overlapping(rows: Iterable[Period[K]], begin_ms: int, end_ms: int) -> list[Period[K]]:
     """Return the periods that overlap [begin_ms, end_ms)."""
     return [row for row in rows if row.begin_ms < end_ms and begin_ms < row.end_ms]

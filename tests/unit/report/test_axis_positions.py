@@ -11,7 +11,7 @@ import pytest
 from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.sweep_file import Run
-from kmirror.report.places import Value, places_of
+from kmirror.report.axis_positions import Value, axis_positions
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 
@@ -22,32 +22,32 @@ NAMES = ["both", "destination_broker", "none", "source_broker"]
 
 
 def test_evenly_spaced_numbers_are_at_their_values() -> None:
-    places = places_of(EVEN, 42)
+    places = axis_positions(EVEN, 42)
     assert not places.is_log and places.labelled == tuple(EVEN)
     assert places.at[0] == 0 and places.at[90] == 1 and places.at[30] == pytest.approx(1 / 3)
 
 
 def test_numbers_of_several_magnitudes_are_placed_by_logarithm() -> None:
-    places = places_of(WIDE, 42)
+    places = axis_positions(WIDE, 42)
     assert places.is_log and places.labelled == tuple(WIDE)
     steps = [after - before for before, after in pairwise(places.at.values())]
     assert min(steps) > 0.1, "0 has no logarithm, and stands apart from 100 all the same"
 
 
 def test_labels_without_room_are_left_out_but_for_the_ends() -> None:
-    places = places_of(MANY, 42)
+    places = axis_positions(MANY, 42)
     assert places.is_log and len(places.at) == len(MANY)
     assert places.labelled[0] == 0 and places.labelled[-1] == 50_000 and len(places.labelled) < len(MANY)
 
 
 def test_names_are_placed_side_by_side() -> None:
-    assert places_of(NAMES, 60).labelled == tuple(NAMES) and not places_of(NAMES, 60).is_turned
-    assert places_of(NAMES, 20).labelled == tuple(NAMES) and places_of(NAMES, 20).is_turned
+    assert axis_positions(NAMES, 60).labelled == tuple(NAMES) and not axis_positions(NAMES, 60).is_rotated
+    assert axis_positions(NAMES, 20).labelled == tuple(NAMES) and axis_positions(NAMES, 20).is_rotated
 
 
 @pytest.mark.parametrize("values", [[7], [0], ["none"], [0, 5], [3, 3_000_000]])
 def test_few_values_are_all_labelled(values: list[Value]) -> None:
-    assert places_of(values, 42).labelled == tuple(values)
+    assert axis_positions(values, 42).labelled == tuple(values)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Picture of a run: lanes of orders, nodes, lines and partitions, and a table of waits.
+"""Drawing of a run: lanes of orders, nodes, lines and partitions, and a table of waits.
 
 Everything is drawn from typed facts of the run (`kmirror.sim.facts`), reported by a node or the world when they
 happened.
@@ -17,18 +17,18 @@ from kmirror.report.drawing import (
     StateChange,
     bar,
     in_bar,
-    key_of,
     lane,
+    legend,
     line,
     mark,
-    spans,
+    state_bars,
     strip,
     ticks,
     y_of,
 )
-from kmirror.report.fact_texts import told
+from kmirror.report.fact_texts import fact_text
 from kmirror.report.page import table
-from kmirror.report.stretches import Place, Stretch, Stretches, overlapping, seconds, stretches_of
+from kmirror.report.periods import Period, Periods, Place, overlapping, periods_of, seconds
 from kmirror.sim.facts import LeaderElected, LogCut, ProducersReset, Seen, StateEntered
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.topics import is_internal
@@ -52,12 +52,12 @@ KEY = (
 
 
 @dataclass(slots=True)
-class Picture:
+class RunDrawing:
     """All data drawn for one run."""
 
     facts: Sequence[Seen[object]]
     end_ms: int
-    stretches: Stretches
+    periods: Periods
     grid: list[str]
     """Ticks and other lines through every lane."""
     states: dict[Place, list[StateChange]] = field(default_factory=dict)
@@ -69,133 +69,135 @@ class Picture:
         self.marks.setdefault(place, []).append((sign, at_ms, text))
 
 
-def picture_of(simulation: Simulation, *, stages: Iterable[int] = ()) -> Picture:
-    """Return the picture of a run so far, with a dashed line through all lanes at each of `stages`, in ms."""
+def draw_run(simulation: Simulation, *, stages: Iterable[int] = ()) -> RunDrawing:
+    """Return the drawing of a run so far, with a dashed line through all lanes at each of `stages`, in ms."""
     facts = simulation.facts(object)
     end_ms = max(simulation.world.elapsed_us // 1000, 1)
     grid = [line("grid", at, end_ms) for at in ticks(end_ms)] + [line("stage", at, end_ms) for at in stages]
-    picture = Picture(facts, end_ms, stretches_of(facts, end_ms), grid)
+    drawing = RunDrawing(facts, end_ms, periods_of(facts, end_ms), grid)
     for seen in facts:
         match seen.fact:
             case StateEntered(tp, state=state):
                 change = StateChange(seen.cluster, tp, seen.at_ms, state.name)
-                picture.states.setdefault((seen.cluster, tp), []).append(change)
+                drawing.states.setdefault((seen.cluster, tp), []).append(change)
             case LeaderElected(tp, leader_epoch=epoch, unclean=unclean) if epoch > 0 and not is_internal(tp.topic):
-                picture.mark((seen.cluster, tp), "▲!" if unclean else "▲", seen.at_ms, told(seen.fact))
+                drawing.mark((seen.cluster, tp), "▲!" if unclean else "▲", seen.at_ms, fact_text(seen.fact))
             case LogCut(tp):
-                picture.mark((seen.cluster, tp), "✂", seen.at_ms, f"{seen.node}: {told(seen.fact)}")
+                drawing.mark((seen.cluster, tp), "✂", seen.at_ms, f"{seen.node}: {fact_text(seen.fact)}")
             case ProducersReset(tp):
-                picture.mark((seen.cluster, tp), "⟲", seen.at_ms, f"{seen.node}: {told(seen.fact)}")
-    return picture
+                drawing.mark((seen.cluster, tp), "⟲", seen.at_ms, f"{seen.node}: {fact_text(seen.fact)}")
+    return drawing
 
 
-def state_key(picture: Picture) -> str:
-    """Return the legend of the colours of the states in the picture."""
-    return key_of({change.state for changes in picture.states.values() for change in changes})
+def state_key(drawing: RunDrawing) -> str:
+    """Return the legend of the colours of the states in the drawing."""
+    return legend({change.state for changes in drawing.states.values() for change in changes})
 
 
 # -- lanes ------------------------------------------------------------------------------------
 
 
-def world_lanes(picture: Picture) -> Iterator[str]:
+def node_lanes(drawing: RunDrawing) -> Iterator[str]:
     """Yield the lanes of orders, of lines that were down or changed, and of nodes that were down or fenced."""
-    stretches, end = picture.stretches, picture.end_ms
-    if stretches.orders:
-        shapes = [shape for row in stretches.orders for shape in _order(row, end)]
-        yield lane("orders", "sent to answered", [*picture.grid, *shapes], height=HEIGHT)
-    lines = [("set", row) for row in stretches.lines_set] + [("away", row) for row in stretches.lines_down]
-    for name in sorted({row.of for _, row in lines}):
-        shapes = [_bar(row, end, look) for look, row in lines if row.of == name]
-        yield lane(f"line {name}", "down, or changed", [*picture.grid, *shapes], height=HEIGHT)
-    nodes = [("idle", row) for row in stretches.fenced] + [("away", row) for row in stretches.down]
-    for name in sorted({row.of for _, row in nodes}):
-        shapes = [_bar(row, end, look) for look, row in nodes if row.of == name]
-        shapes += [_session(row, end) for row in stretches.dead if row.of == name]
-        yield lane(name, "away", [*picture.grid, *shapes], height=HEIGHT)
+    periods, end = drawing.periods, drawing.end_ms
+    if periods.orders:
+        shapes = [shape for row in periods.orders for shape in _order(row, end)]
+        yield lane("orders", "sent to answered", [*drawing.grid, *shapes], height=HEIGHT)
+    lines = [("set", row) for row in periods.lines_set] + [("away", row) for row in periods.lines_down]
+    for name in sorted({row.subject for _, row in lines}):
+        shapes = [_bar(row, end, css_class) for css_class, row in lines if row.subject == name]
+        yield lane(f"line {name}", "down, or changed", [*drawing.grid, *shapes], height=HEIGHT)
+    nodes = [("idle", row) for row in periods.fenced] + [("away", row) for row in periods.down]
+    for name in sorted({row.subject for _, row in nodes}):
+        shapes = [_bar(row, end, css_class) for css_class, row in nodes if row.subject == name]
+        shapes += [_session(row, end) for row in periods.killed_not_fenced if row.subject == name]
+        yield lane(name, "away", [*drawing.grid, *shapes], height=HEIGHT)
 
 
-def _order(row: Stretch[tuple[str, int]], end: int) -> list[str]:
+def _order(row: Period[tuple[str, int]], end: int) -> list[str]:
     is_done = row.is_over and row.text.endswith(": NONE")
-    text = f"{row.text} ({row.of[0]}, {seconds(row.begin_ms)} to {seconds(row.end_ms)})"
+    text = f"{row.text} ({row.subject[0]}, {seconds(row.begin_ms)} to {seconds(row.end_ms)})"
     drawn = bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{"order" if is_done else "refused"}"', text)
     return [drawn, in_bar(row.text.partition(" ")[0], row.begin_ms, row.end_ms, y_of(0), end, "in")]
 
 
-def _bar(row: Stretch[str], end: int, look: str) -> str:
-    return bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{look}"', row.text)
+def _bar(row: Period[str], end: int, css_class: str) -> str:
+    return bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{css_class}"', row.text)
 
 
-def _session(row: Stretch[str], end: int) -> str:
+def _session(row: Period[str], end: int) -> str:
     return strip(row.begin_ms, row.end_ms, y_of(0), end, 'class="dead"', row.text)
 
 
-def partition_lanes(picture: Picture) -> Iterator[str]:
+def partition_lanes(drawing: RunDrawing) -> Iterator[str]:
     """Yield a lane for each partition that was in a mirror or elected a leader, on each cluster."""
-    places = sorted({*picture.states, *picture.marks}, key=lambda place: (place[1], place[0]))
+    places = sorted({*drawing.states, *drawing.marks}, key=lambda place: (place[1], place[0]))
     for place in places[:PARTITIONS_MAX]:
-        drawn = [*picture.grid, *partition_shapes(picture, place, 0)]
+        drawn = [*drawing.grid, *partition_shapes(drawing, place, 0)]
         yield lane(str(place[1]), f"on {place[0]}", drawn, partition=f"{place[0]} {place[1]}", height=HEIGHT)
     if len(places) > PARTITIONS_MAX:
         yield f"<p>... and {len(places) - PARTITIONS_MAX} more partitions; the facts below have them all.</p>"
 
 
-def partition_shapes(picture: Picture, place: Place, half: int, says: dict[str, str] | None = None) -> Iterator[str]:
+def partition_shapes(
+    drawing: RunDrawing, place: Place, half: int, texts_by_state: dict[str, str] | None = None
+) -> Iterator[str]:
     """Yield states, waits and marks of a partition on a cluster, for one half of a lane."""
-    end = picture.end_ms
+    end = drawing.end_ms
     texts = {state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")}
-    yield from spans(picture.states.get(place, []), half, end, {**texts, **(says or {})})
-    for row in picture.stretches.waits:
-        if row.of == place:
+    yield from state_bars(drawing.states.get(place, []), half, end, {**texts, **(texts_by_state or {})})
+    for row in drawing.periods.waits:
+        if row.subject == place:
             text = f"{row.text} ({seconds(row.begin_ms)} to {seconds(row.end_ms)})"
             yield strip(row.begin_ms, row.end_ms, y_of(half), end, 'class="dead"', text)
-    last, aside = -1, 0
-    for sign, at_ms, text in picture.marks.get(place, []):
+    last, offset = -1, 0
+    for sign, at_ms, text in drawing.marks.get(place, []):
         # Marks close together, such as a reset after a cut, are drawn side by side.
-        aside = aside + 2 if last >= 0 and (at_ms - last) * 100 < end else 0
+        offset = offset + 2 if last >= 0 and (at_ms - last) * 100 < end else 0
         last = at_ms
-        yield mark(sign, at_ms, half, end, f"{text} ({seconds(at_ms)})", aside=aside)
+        yield mark(sign, at_ms, half, end, f"{text} ({seconds(at_ms)})", offset=offset)
 
 
 # -- tables -----------------------------------------------------------------------------------
 
 
-def waits_table(picture: Picture) -> str:
+def waits_table(drawing: RunDrawing) -> str:
     """Return the table of the longest waits, with their reasons, and the sessions and lines that overlapped them.
 
     A reason that recurs in one state is one row.
     """
-    groups: dict[tuple[Place, str, str], list[Stretch[Place]]] = {}
-    for row in picture.stretches.waits:
-        before = [change.state for change in picture.states.get(row.of, []) if change.at_ms <= row.begin_ms]
-        groups.setdefault((row.of, before[-1] if before else "", row.text), []).append(row)
+    groups: dict[tuple[Place, str, str], list[Period[Place]]] = {}
+    for row in drawing.periods.waits:
+        before = [change.state for change in drawing.states.get(row.subject, []) if change.at_ms <= row.begin_ms]
+        groups.setdefault((row.subject, before[-1] if before else "", row.text), []).append(row)
     waits = sorted(groups.items(), key=lambda group: -_length_ms(group[1]))
     waits = [group for group in waits if _length_ms(group[1]) >= WAIT_MS_MIN]
     if not waits:
         return ""
-    rows = [_wait(picture, *group) for group in waits[:WAITS_MAX]]
+    rows = [_wait(drawing, *group) for group in waits[:WAITS_MAX]]
     more = f"<p>... and {len(waits) - WAITS_MAX} shorter ones.</p>" if len(waits) > WAITS_MAX else ""
-    head = ("cluster", "partition", "state", "from, s", "for, s", "times", "why", "meanwhile")
+    head = ("cluster", "partition", "state", "from, s", "for, s", "times", "reason", "meanwhile")
     return f"<h2>Waits</h2>{table(head, rows, text=(0, 1, 2), prose=(6, 7))}{more}"
 
 
-def _length_ms(rows: list[Stretch[Place]]) -> int:
+def _length_ms(rows: list[Period[Place]]) -> int:
     return sum(row.end_ms - row.begin_ms for row in rows)
 
 
-def _wait(picture: Picture, of: tuple[Place, str, str], rows: list[Stretch[Place]]) -> tuple[object, ...]:
-    (cluster, tp), state, reason = of
-    others = [*picture.stretches.dead, *picture.stretches.lines_down]
+def _wait(drawing: RunDrawing, subject: tuple[Place, str, str], rows: list[Period[Place]]) -> tuple[object, ...]:
+    (cluster, tp), state, reason = subject
+    others = [*drawing.periods.killed_not_fenced, *drawing.periods.lines_down]
     found = [each for row in rows for each in overlapping(others, row.begin_ms, row.end_ms)]
     meanwhile = "; ".join(dict.fromkeys(each.text for each in found))
     length = f"{_length_ms(rows) / 1000:.3f}"
     return (cluster, tp, state, f"{rows[0].begin_ms / 1000:.3f}", length, len(rows), reason, meanwhile)
 
 
-def facts_list(picture: Picture) -> str:
+def facts_list(drawing: RunDrawing) -> str:
     """Return the list of all facts of the run, except elections of internal topics, one per line."""
     lines = [
-        f"{seen.at_ms:>8} ms  {seen.node:<14} {told(seen.fact)}"
-        for seen in picture.facts
+        f"{seen.at_ms:>8} ms  {seen.node:<14} {fact_text(seen.fact)}"
+        for seen in drawing.facts
         if not (isinstance(seen.fact, LeaderElected) and is_internal(seen.fact.tp.topic))
     ]
     more = f"\n... and {len(lines) - FACTS_MAX} more" if len(lines) > FACTS_MAX else ""
