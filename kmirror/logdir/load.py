@@ -209,8 +209,8 @@ def _check_size(folder: Path, found: list[PartitionFolder], memory_limit: int | 
     if allowed is not None and total * COPIES > allowed:
         raise UsageError(
             f"{folder}: mirroring {size_in_words(total)} of segments in {counted(len(found), 'partition')} takes up to "
-            f"{size_in_words(total * COPIES)} of memory ({COPIES} copies), but only {size_in_words(allowed)} is "
-            "allowed; choose fewer topics"
+            f"{size_in_words(total * COPIES)} of memory ({COPIES} copies), but the limit is "
+            f"{size_in_words(allowed)}; choose fewer topics"
         )
 
 

@@ -219,11 +219,11 @@ def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_
         stream.truncate(1 << 40)  # A hole, not a terabyte.
     with pytest.raises(UsageError, match=r"1\.0 TiB of segments in 1 partition .* 7\.0 TiB .* \(7 copies\)"):
         read_log_dirs(tmp_path)
-    with pytest.raises(UsageError, match=r"6\.9 KiB is allowed"):
+    with pytest.raises(UsageError, match=r"limit is 6\.9 KiB"):
         read_log_dirs(sample(tmp_path, "idem-0"), memory_limit=7 * 1010)
     monkeypatch.setattr(memory, "_available", lambda: None)
     monkeypatch.setattr(memory, "_container_limit", lambda path: 1000)
-    with pytest.raises(UsageError, match="800 bytes is allowed"):
+    with pytest.raises(UsageError, match="limit is 800 bytes"):
         read_log_dirs(tmp_path / "sample")
 
 
