@@ -100,14 +100,14 @@ def commands_of(block: Block) -> Iterator[Command]:
         yield Command(at, text, tuple(expected))
 
 
-def faults_of(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Iterator[str]:
+def find_problems(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Iterator[str]:
     """Yield the faults that prevent the examples of a page from being run or read, with their lines."""
     before: Block | None = None
     for block in blocks_of(markdown):
         if block.language not in languages:
             yield f"line {block.line}: a block is one of {', '.join(languages)}, not {block.language!r}"
         if block.reason_not_run == "":
-            yield f"line {block.line}: say why it is not run"
+            yield f"line {block.line}: give the reason why it is not run"
         if block.language == "toml" and not block.title:
             yield f"line {block.line}: the title of a toml block is the name of its file"
         if block.title.startswith(_EXIT) and not (

@@ -126,8 +126,8 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _compare(where: str, expected: Sequence[str], printed: Sequence[str]) -> None:
     if not matches(expected, printed):
-        told = [line.rstrip() for line in printed]
-        difference = "\n".join(_difference([line.rstrip() for line in expected], told))
+        actual = [line.rstrip() for line in printed]
+        difference = "\n".join(_difference([line.rstrip() for line in expected], actual))
         raise ExampleFailed(f"{where}\nprints something else than the page shows (-: page, +: printed)\n{difference}")
 
 

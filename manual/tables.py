@@ -47,33 +47,33 @@ from manual.files import file_map
 
 ROOT = Path(__file__).resolve().parent.parent
 HELP_WIDTH = 80
-_PLACE = re.compile(r"(<!-- table: (?P<name>[\w -]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
+_MARKED_TABLE = re.compile(r"(<!-- table: (?P<name>[\w -]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
 _WORDS: Mapping[str, Sequence[str]] = {"codec": CODECS, "failure": FAILURES, "fault": FAULTS}
 
 
-def renewed(markdown: str) -> str:
+def with_generated_tables(markdown: str) -> str:
     """Return a page with each marked table generated from the current code; raises KeyError for an unknown table."""
-    return _PLACE.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[4]}", markdown)
+    return _MARKED_TABLE.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[4]}", markdown)
 
 
-def made_files() -> Mapping[Path, str]:
+def generated_files() -> Mapping[Path, str]:
     """Return the files of docs/ that are generated as a whole, with their texts."""
     return {ROOT / "docs" / "grafana-dashboard.json": json.dumps(dashboard(), indent=2) + "\n"}
 
 
 def table_names(markdown: str) -> list[str]:
     """Return the names of the tables that a page marks."""
-    return [found["name"] for found in _PLACE.finditer(markdown)]
+    return [found["name"] for found in _MARKED_TABLE.finditer(markdown)]
 
 
 def _metrics() -> str:
-    told = [row for row in metrics.ROWS if not row.left_out]
-    rows = ((f"`{row.mbean()}`", f"`{row.page_name}`", row.unit, row.about, row.of) for row in told)
+    exported = [row for row in metrics.ROWS if not row.omission_reason]
+    rows = ((f"`{row.mbean()}`", f"`{row.page_name}`", row.unit, row.about, row.origin) for row in exported)
     return _table(("MBean", "On the page", "Unit", "Meaning", "Named by"), rows)
 
 
-def _metrics_left_out() -> str:
-    rows = ((f"`{row.mbean()}`", row.left_out) for row in metrics.ROWS if row.left_out)
+def _omitted_metrics() -> str:
+    rows = ((f"`{row.mbean()}`", row.omission_reason) for row in metrics.ROWS if row.omission_reason)
     return _table(("MBean", "Reason"), rows)
 
 
@@ -127,7 +127,13 @@ def _sorted_keys(*, is_idle: bool) -> list[configs.ConfigKey]:
 
 def _idle_config_keys() -> str:
     rows = (
-        (_code(row.name), row.scope.value, row.kind.value, "" if row.default is None else _code(row.default), row.idle)
+        (
+            _code(row.name),
+            row.scope.value,
+            row.kind.value,
+            "" if row.default is None else _code(row.default),
+            row.idle,
+        )
         for row in _sorted_keys(is_idle=True)
     )
     return _table(("key", "of a", "type", "default", "reason without effect"), rows)
@@ -172,9 +178,15 @@ def _apis_served() -> str:
     for row in apis.ROWS:
         api = find_key(row.key)
         assert api is not None
-        own = "" if row.mirror_from is None else "all" if row.mirror_from == row.first else f"{row.mirror_from}"
+        own = (
+            ""
+            if row.first_mirror_version is None
+            else "all"
+            if row.first_mirror_version == row.first
+            else f"{row.first_mirror_version}"
+        )
         versions = _versions(row.first, row.last)
-        rows.append((_code(row.name), str(row.key), versions, own, " and ".join(row.roles), row.left_out))
+        rows.append((_code(row.name), str(row.key), versions, own, " and ".join(row.roles), row.unsupported))
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
 
 
@@ -188,9 +200,9 @@ def _kafka_apis() -> str:
     for api in kafka_apis.ROWS:
         if (ours := served.get(api.name)) is None:
             continue
-        last = min(ours.last, api.last) if ours.mirror_from is not None else ours.last
+        last = min(ours.last, api.last) if ours.first_mirror_version is not None else ours.last
         here = _versions(ours.first, last)
-        rows.append((_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last), here, ours.left_out))
+        rows.append((_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last), here, ours.unsupported))
     return _table(("API", "key", "Kafka 4.3.1", "kmirror", "left out"), rows)
 
 
@@ -273,7 +285,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "experiment options": _experiment_options,
     "figures": _figures,
     "metrics": _metrics,
-    "metrics left out": _metrics_left_out,
+    "metrics left out": _omitted_metrics,
     "config keys": _config_keys,
     "idle config keys": _idle_config_keys,
     "error codes": _error_codes,

@@ -29,7 +29,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.batch import TornBatch
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel, OffsetSpec
 
 Row = TypeVar("Row", EpochEndOffset, ListOffsetsPartitionResponse, PartitionData)
 EPOCH_UNKNOWN = -1
@@ -175,7 +175,7 @@ class LeaderReader:
                 partition_max_bytes=FETCH_BYTES,
             )
             return FetchRequest(
-                replica_id=CONSUMER,
+                replica_id=CONSUMER_REPLICA_ID,
                 max_wait_ms=0,
                 min_bytes=1,
                 max_bytes=FETCH_BYTES,
@@ -217,7 +217,9 @@ class LeaderReader:
     async def _end_of_epoch(self, epoch: int) -> EpochEndOffset:
         tp = self.tp
         asked = OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=-1, leader_epoch=epoch)
-        request = OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=[OffsetForLeaderTopic(tp.topic, [asked])])
+        request = OffsetForLeaderEpochRequest(
+            replica_id=CONSUMER_REPLICA_ID, topics=[OffsetForLeaderTopic(tp.topic, [asked])]
+        )
 
         def row(reply: Message) -> EpochEndOffset:
             assert isinstance(reply, OffsetForLeaderEpochResponse), "the answer to its request"

@@ -63,7 +63,7 @@ class Metrics:
         Only readings with the given tags are returned; `node_id` is one of the tags, and `_` replaces `-` in tag names.
         UsageError for an unknown metric.
         """
-        names = dict.fromkeys(row.name for row in ROWS if not row.left_out)
+        names = dict.fromkeys(row.name for row in ROWS if not row.omission_reason)
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(f"there is no metric {name!r}{hint and f': {hint}'}")

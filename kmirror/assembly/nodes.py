@@ -33,7 +33,7 @@ from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.legacy import iter_any_batches
-from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, METADATA_VERSION, MIRROR_VERSION, TRANSACTION_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, FORMAT_LEVELS, METADATA_VERSION, MIRROR_VERSION, TRANSACTION_VERSION
 
 METADATA_LEVEL = 30
 
@@ -120,8 +120,8 @@ class Assembly:
 
 def feature_records(
     mirror_version: int,
-    transaction_version: int = FORMATTED[TRANSACTION_VERSION],
-    eligible_version: int = FORMATTED[ELIGIBLE_VERSION],
+    transaction_version: int = FORMAT_LEVELS[TRANSACTION_VERSION],
+    eligible_version: int = FORMAT_LEVELS[ELIGIBLE_VERSION],
 ) -> list[Message]:
     """Return the records that set the feature levels of a new cluster.
 
@@ -136,9 +136,9 @@ def feature_records(
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
-def formatted_records(eligible_version: int = FORMATTED[ELIGIBLE_VERSION]) -> list[Message]:
+def formatted_records(eligible_version: int = FORMAT_LEVELS[ELIGIBLE_VERSION]) -> list[Message]:
     """Return the feature levels of a formatted folder, as `kafka-storage format` writes them."""
-    levels = {**FORMATTED, ELIGIBLE_VERSION: eligible_version}
+    levels = {**FORMAT_LEVELS, ELIGIBLE_VERSION: eligible_version}
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 

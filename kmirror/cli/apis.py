@@ -92,7 +92,7 @@ def as_json(api: Api) -> dict[str, object]:
         "latestVersionUnstable": api.latest_version_unstable,
         "listeners": list(api.listeners),
         "served": {role: _ends(_served(api, role)) for role in ROLES},
-        "leftOut": (row.left_out or None) if row else None,
+        "leftOut": (row.unsupported or None) if row else None,
         "requestHeaders": {v: api.request_header_version(v) for v in versions},
         "responseHeaders": {v: api.response_header_version(v) for v in versions},
     }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
-from kmirror.spec.configs.lists import entries_of
+from kmirror.spec.configs.lists import split_entries
 
 PORT_MAX = 65_535
 _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<port>[0-9]{1,5})")
@@ -40,4 +40,4 @@ def controller_listener_names(pairs: Mapping[str, str]) -> list[str]:
 
 def list_entries(pairs: Mapping[str, str], key: str) -> list[str]:
     """Return the non-empty entries of a list."""
-    return [entry for entry in entries_of(pairs.get(key, "")) if entry]
+    return [entry for entry in split_entries(pairs.get(key, "")) if entry]

@@ -29,9 +29,9 @@ from kmirror.protocol.message import Message
 from kmirror.records.batch import TornBatch
 from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import Header
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel, OffsetSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class Consumer:
         for endpoint in endpoints:
             session = self._plan.sessions[endpoint]
             request = FetchRequest(
-                replica_id=CONSUMER,
+                replica_id=CONSUMER_REPLICA_ID,
                 max_wait_ms=max_wait_ms,
                 min_bytes=self.configs.fetch_min_bytes,
                 max_bytes=self.configs.fetch_max_bytes,

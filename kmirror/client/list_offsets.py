@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
-from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel, OffsetSpec
 
 
 def list_offsets(
@@ -24,7 +24,7 @@ def list_offsets(
     for tp, epoch in epochs.items():
         row = ListOffsetsPartition(partition_index=tp.partition, current_leader_epoch=epoch, timestamp=timestamp)
         topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
-    return ListOffsetsRequest(replica_id=CONSUMER, isolation_level=isolation, topics=list(topics.values()))
+    return ListOffsetsRequest(replica_id=CONSUMER_REPLICA_ID, isolation_level=isolation, topics=list(topics.values()))
 
 
 def offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:

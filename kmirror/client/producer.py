@@ -32,8 +32,8 @@ from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData, check_records
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import Acks
 
 EPOCH_MAX = 0x7FFF

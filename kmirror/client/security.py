@@ -16,7 +16,7 @@ from kmirror.client.scram import HASHES, SaltedPasswords, ScramClient
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.tls import Store, TlsSettings
-from kmirror.spec.configs.lists import BLANKS, entries_of
+from kmirror.spec.configs.lists import BLANKS, split_entries
 from kmirror.spec.configs.rules import PROTOCOLS as SECURITY_PROTOCOLS
 from kmirror.spec.wire_values import SecurityProtocol
 
@@ -134,7 +134,7 @@ def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
         newest = PROTOCOLS[-1]
     if newest not in PROTOCOLS:
         raise UsageError(f"ssl.protocol must be one of TLS, {', '.join(PROTOCOLS)}")
-    enabled = entries_of(values.get("ssl.enabled.protocols", "")) or list(PROTOCOLS)
+    enabled = split_entries(values.get("ssl.enabled.protocols", "")) or list(PROTOCOLS)
     if any(entry not in PROTOCOLS + OBSOLETE_PROTOCOLS for entry in enabled):
         raise UsageError(f"ssl.enabled.protocols must be one or more of {', '.join(PROTOCOLS)}")
     found = tuple(entry for entry in PROTOCOLS if entry in enabled and entry <= newest)

@@ -30,9 +30,9 @@ from kmirror.protocol.gen.find_coordinator_response import FindCoordinatorRespon
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.message import Message
-from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import EPOCH_BUMPS_FROM, TRANSACTION_VERSION
+from kmirror.spec.version_limits import TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
 FIND_BY_KEYS = 4

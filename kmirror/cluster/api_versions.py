@@ -21,7 +21,7 @@ from kmirror.spec.apis import ROWS
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, is_supported
 
-_TOLD_FROM = {row.key: row.told_from for row in ROWS if row.told_from is not None}
+_REPORTED_FROM = {row.key: row.reported_from for row in ROWS if row.reported_from is not None}
 ZERO_FROM = 4
 """First version whose clients support features with minimum level 0 (KAFKA-17011)."""
 
@@ -41,7 +41,7 @@ def answer(
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(api_key=key, min_version=_TOLD_FROM.get(key, first), max_version=last)
+            ApiVersion(api_key=key, min_version=_REPORTED_FROM.get(key, first), max_version=last)
             for key, (first, last) in sorted(versions.items())
         ],
         supported_features=[

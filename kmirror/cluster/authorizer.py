@@ -15,9 +15,9 @@ from kmirror.cluster.error_response import error_response
 from kmirror.kernel.ids import Principal
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED, SUPPORTED
+from kmirror.spec.acls import AUTHORIZATION_ERRORS, CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, SUPPORTED_OPERATIONS
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.error_messages import message_of
+from kmirror.spec.error_messages import default_message
 from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
@@ -132,11 +132,11 @@ class Rights:
 
     def error(self, operation: AclOperation, resource: Resource) -> ErrorCode:
         """Return NONE if `operation` on `resource` is allowed, else the error for that type of resource."""
-        return ErrorCode.NONE if self.allow(operation, resource) else DENIED[resource.type]
+        return ErrorCode.NONE if self.allow(operation, resource) else AUTHORIZATION_ERRORS[resource.type]
 
     def operations(self, resource: Resource) -> int:
         """Return the allowed operations on `resource`, operation n as bit n."""
-        return sum(1 << one for one in SUPPORTED[resource.type] if self.allow(one, resource))
+        return sum(1 << one for one in SUPPORTED_OPERATIONS[resource.type] if self.allow(one, resource))
 
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
         """Return the error of each topic on which `operation` is denied; each name is checked once."""
@@ -161,4 +161,4 @@ def cluster_error_response(rights: Rights, request: Message, version: int) -> Me
 
 def refused(request: Message, version: int, error: ErrorCode) -> Message:
     """Return the response that has `error`, with Kafka's message, for the whole request."""
-    return error_response(request, version, error, message_of(error))
+    return error_response(request, version, error, default_message(error))

@@ -15,7 +15,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from kmirror.spec.configs import BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, known
-from kmirror.spec.configs.lists import BLANKS, entries_of
+from kmirror.spec.configs.lists import BLANKS, split_entries
 from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 
@@ -90,8 +90,8 @@ def _with_fallbacks(name: str) -> list[ConfigKey]:
     rows = known(Scope.BROKER)
     row = rows.get(name, ConfigKey(name, Scope.BROKER, Kind.PASSWORD, None, ""))
     found = [row]
-    while row.or_else is not None:
-        row = rows[row.or_else[0]]
+    while row.fallback is not None:
+        row = rows[row.fallback[0]]
         found.append(row)
     return found
 
@@ -107,7 +107,7 @@ def shown(row: ConfigKey, text: str | None) -> str | None:
         return java.double(float(text.rstrip("dDfF")))
     if row.kind is Kind.BOOLEAN:
         return text.lower()
-    return ",".join(entries_of(text, are_patterns=row.holds_patterns)) if row.kind is Kind.LIST else text
+    return ",".join(split_entries(text, are_patterns=row.holds_patterns)) if row.kind is Kind.LIST else text
 
 
 def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:

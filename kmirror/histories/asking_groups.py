@@ -29,8 +29,8 @@ from kmirror.protocol.gen.offset_fetch_request import (
 )
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kmirror.protocol.message import Message
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
 IDS_FROM = {"OffsetFetch": 10, "OffsetCommit": 10}

@@ -20,7 +20,7 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
 METADATA_IDS_FROM = 12

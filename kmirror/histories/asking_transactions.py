@@ -23,8 +23,8 @@ from kmirror.protocol.gen.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from kmirror.protocol.message import Message
-from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
+from kmirror.spec.version_limits import TRANSACTIONS_V1_LAST
 
 TRANSACTION_MS = 3_000
 STAY_MS = 3_000

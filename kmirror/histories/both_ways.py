@@ -24,7 +24,7 @@ from kmirror.protocol.gen.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from kmirror.protocol.message import Message
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
 OPTION = "both_ways"

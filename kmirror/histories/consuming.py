@@ -37,8 +37,8 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
 )
 from kmirror.protocol.gen.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
 from kmirror.records.batch import iter_batches
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 BYTES_MAX = 1 << 20

@@ -35,9 +35,9 @@ from kmirror.protocol.gen.txn_offset_commit_request import (
 )
 from kmirror.protocol.gen.txn_offset_commit_response import TxnOffsetCommitResponse
 from kmirror.protocol.message import Message
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST, ONE_GROUP_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST, ONE_GROUP_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
 STATIC_FROM = {"OffsetCommit": 7, "TxnOffsetCommit": 3}

@@ -37,8 +37,8 @@ from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
 COORDINATOR_KEYS_FROM = 4

@@ -28,7 +28,7 @@ from kmirror.sim.simulation import Simulation
 from kmirror.sim.world import Process
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.apis import version_served
-from kmirror.spec.releases import last_version, tells_topic_ids
+from kmirror.spec.releases import has_topic_ids, last_version
 from kmirror.spec.topics import is_internal
 
 
@@ -186,7 +186,7 @@ class Scene:
 
     def has_topic_ids(self, cluster: str) -> bool:
         """Return whether the brokers of a cluster report topic ids."""
-        return tells_topic_ids(self.release(cluster))
+        return has_topic_ids(self.release(cluster))
 
     def release(self, cluster: str) -> str:
         """Return the earlier release that a cluster imitates; empty for none."""

@@ -15,7 +15,7 @@ from kmirror.histories.scripts import Ask, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ForgottenTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST
 
 FIRST = 0
 """Session epoch of the fetch that opens a session."""

@@ -25,7 +25,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.configs import Scope, default_of, known
-from kmirror.spec.releases import tells_topic_ids
+from kmirror.spec.releases import has_topic_ids
 from kmirror.spec.wire_values import ResourceType
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
@@ -228,7 +228,7 @@ def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at
     if not came_and_went:
         return row
     release = next(cluster.release for cluster in plan.clusters if cluster.name == row.source)
-    if tells_topic_ids(release) or all(r.exists for r in came_and_went):
+    if has_topic_ids(release) or all(r.exists for r in came_and_went):
         return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
     return replace(row, excuse=CREATED_ANEW, until_mirroring=False)
 

@@ -59,9 +59,9 @@ from kmirror.protocol.headers import (
 from kmirror.protocol.message import Message
 from kmirror.protocol.produce_acks import produce_acks
 from kmirror.protocol.registry import by_key, key_of
-from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import TRANSACTION_VERSION
+from kmirror.spec.version_limits import TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import Acks
 
 TIMER = "hooks"

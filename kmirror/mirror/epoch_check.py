@@ -31,7 +31,7 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
 from kmirror.protocol.gen.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderEpochResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID
 
 
 class _Asked(NamedTuple):
@@ -95,7 +95,7 @@ class EpochCheck:
         if source is None:  # The mirror was deleted, and its partitions are forgotten.
             on_reply(now, None)
             return
-        request = OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
+        request = OffsetForLeaderEpochRequest(replica_id=CONSUMER_REPLICA_ID, topics=list(topics.values()))
         source.send(now, fetcher.endpoint, OFFSETS, request, on_reply)
 
     def _on_reply(

@@ -56,7 +56,7 @@ from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER, IsolationLevel
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel
 
 FETCH_MIN = 10
 """The Fetch version of Kafka 2.1, the oldest release that is mirrored from."""
@@ -147,7 +147,7 @@ class MirrorFetchers:
 
     def identity(self, fetcher: MirrorFetcher) -> Hashable | None:
         """Return a constant, or None if the mirror was deleted."""
-        return None if self._source(fetcher) is None else CONSUMER
+        return None if self._source(fetcher) is None else CONSUMER_REPLICA_ID
 
     def send(
         self,
@@ -163,7 +163,7 @@ class MirrorFetchers:
         source = self._source(fetcher)
         assert source is not None, "the mirror is there"
         if not isinstance(request, FetchRequest):
-            request.replica_id = CONSUMER
+            request.replica_id = CONSUMER_REPLICA_ID
             source.send(now, fetcher.endpoint, purpose, request, on_reply)
             return None
         request.max_bytes = self._sizes.of_answer(fetcher)

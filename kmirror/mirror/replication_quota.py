@@ -15,7 +15,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.meters import WindowedRate
 from kmirror.spec.configs import LONG_MAX
-from kmirror.spec.configs.lists import entries_of
+from kmirror.spec.configs.lists import split_entries
 
 REPLICAS = "mirror.replication.throttled.replicas"
 RATE = "mirror.replication.throttled.rate"
@@ -63,5 +63,5 @@ class ReplicationQuota:
 @lru_cache(maxsize=256)
 def _replicas(listed: str) -> frozenset[tuple[int, int]]:
     """Return the (partition, broker) pairs of a list that was validated when it was set."""
-    pairs = (entry.split(":") for entry in entries_of(listed) if entry)
+    pairs = (entry.split(":") for entry in split_entries(listed) if entry)
     return frozenset((int(partition), int(broker)) for partition, broker in pairs)

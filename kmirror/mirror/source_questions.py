@@ -31,7 +31,7 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderTopic,
 )
 from kmirror.protocol.message import Message
-from kmirror.spec.wire_values import CONSUMER, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, OffsetSpec
 
 PARTITIONS_MAX = 1000
 """Bounds the time that a broker of the source, and the broker that reads its response, spend on one request."""
@@ -216,7 +216,7 @@ def _ask_epoch_ends(inquiries: Sequence[Inquiry]) -> Message:
             partition=number, current_leader_epoch=inquiry.leader.epoch, leader_epoch=inquiry.kept.epoch
         )
         topics.setdefault(topic, OffsetForLeaderTopic(topic=topic)).partitions.append(row)
-    return OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
+    return OffsetForLeaderEpochRequest(replica_id=CONSUMER_REPLICA_ID, topics=list(topics.values()))
 
 
 def _read_epoch_ends(reply: Message, inquiry: Inquiry) -> Mapping[TopicPartition, EndOffset] | None:

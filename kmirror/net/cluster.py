@@ -45,7 +45,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, MIRROR_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, FORMAT_LEVELS, MIRROR_VERSION
 from kmirror.spec.wire_values import IsolationLevel
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         self._advertised_host = checked_advertised(known_as)
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
-        self._eligible_version = FORMATTED[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
+        self._eligible_version = FORMAT_LEVELS[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose

@@ -42,7 +42,7 @@ from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes, checked_advertised, new_rng
 from kmirror.spec.configs import broker_configs
-from kmirror.spec.features import ELIGIBLE_VERSION, FORMATTED, MIRROR_VERSION
+from kmirror.spec.features import ELIGIBLE_VERSION, FORMAT_LEVELS, MIRROR_VERSION
 
 LOOKED_EVERY_S = 0.5
 """Interval in seconds at which a wait for the controller can be cancelled."""
@@ -118,7 +118,7 @@ class TcpNode(RunningNodes):
         self._wanted_id = cluster_id
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
-        self._eligible_version = FORMATTED[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
+        self._eligible_version = FORMAT_LEVELS[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
         self._interpose = interpose
         self._on_failure = on_failure
         self._authorizer = authorizer

@@ -9,7 +9,7 @@ from typing import Self
 from kmirror.client.backoff import Backoff
 from kmirror.kernel.clock import SECOND, Duration, from_ms
 from kmirror.spec.configs import Configs
-from kmirror.spec.configs.lists import entries_of
+from kmirror.spec.configs.lists import split_entries
 
 INT_MAX = (1 << 31) - 1
 SETUP = Backoff(10_000, 30_000)
@@ -35,7 +35,7 @@ class LinkOptions:
     @classmethod
     def of(cls, configs: Configs) -> Self:
         """Return the options that a broker's configs set."""
-        pairs = entries_of(configs.text("max.connections.per.ip.overrides"))
+        pairs = split_entries(configs.text("max.connections.per.ip.overrides"))
         overrides = (pair.rpartition(":") for pair in pairs)
         return cls(
             configs.integer("socket.request.max.bytes"),

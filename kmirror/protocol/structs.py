@@ -179,10 +179,10 @@ class Struct:
 
 def _shown(struct: Struct, field: Field, value: Any) -> Any:
     """Return the value to show for a field; secret fields and passwords in configs are hidden."""
-    from kmirror.spec.secrets import FIELDS, HIDDEN, is_secret
+    from kmirror.spec.secrets import HIDDEN, SECRET_FIELDS, is_secret
 
     name = getattr(struct, "name", None) if field.attribute == "value" else None
-    is_hidden = field.attribute in FIELDS or (isinstance(name, str) and is_secret(name))
+    is_hidden = field.attribute in SECRET_FIELDS or (isinstance(name, str) and is_secret(name))
     return HIDDEN if value and is_hidden else value
 
 

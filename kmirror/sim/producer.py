@@ -23,8 +23,8 @@ from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.target import Target, check_target
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.version_limits import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import Acks
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ not, so the controller's handler checks it."""
 
 CLUSTER_ACLS_BY_KEY: Mapping[int, ClusterAcl] = {row.key: row for row in CLUSTER_ACLS}
 
-DENIED: Mapping[AclResourceType, ErrorCode] = {
+AUTHORIZATION_ERRORS: Mapping[AclResourceType, ErrorCode] = {
     AclResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     AclResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
     AclResourceType.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -65,7 +65,7 @@ DENIED: Mapping[AclResourceType, ErrorCode] = {
 }
 """The error for a resource on which an operation is not allowed."""
 
-COORDINATED: Mapping[int, tuple[AclOperation, AclResourceType]] = {
+COORDINATOR_RIGHTS: Mapping[int, tuple[AclOperation, AclResourceType]] = {
     CoordinatorType.GROUP: (AclOperation.DESCRIBE, AclResourceType.GROUP),
     CoordinatorType.TRANSACTION: (AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID),
     CoordinatorType.SHARE: (AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER),
@@ -73,7 +73,7 @@ COORDINATED: Mapping[int, tuple[AclOperation, AclResourceType]] = {
 }
 """The right that FindCoordinator requires for a key of each type; for the cluster, the key names no resource."""
 
-CONFIGURED: Mapping[int, AclResourceType] = {
+CONFIG_RESOURCES: Mapping[int, AclResourceType] = {
     ResourceType.TOPIC: AclResourceType.TOPIC,
     ResourceType.BROKER: AclResourceType.CLUSTER,
     ResourceType.MIRROR: AclResourceType.CLUSTER_MIRROR,
@@ -81,7 +81,7 @@ CONFIGURED: Mapping[int, AclResourceType] = {
 """The ACL resource on which ALTER_CONFIGS is required, for each type of resource that has configs."""
 
 _WITH_CONFIGS = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
-SUPPORTED: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
+SUPPORTED_OPERATIONS: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
     AclResourceType.TOPIC: (
         AclOperation.READ,
         AclOperation.WRITE,

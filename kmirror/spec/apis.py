@@ -1,7 +1,7 @@
 """APIs that are served, with versions, roles and omissions: one row each.
 
-The versions from `mirror_from` on are served only while feature mirror.version is 1 (D1). A row names its API; the API
-keys are in the schemas only.
+The versions from `first_mirror_version` on are served only while feature mirror.version is 1 (D1). A row names its API;
+the API keys are in the schemas only.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class ApiRow:
     first: int
     last: int
     roles: tuple[str, ...]
-    mirror_from: int | None = None
+    first_mirror_version: int | None = None
     """First version that exists only with mirror.version 1."""
-    left_out: str = ""
-    told_from: int | None = None
+    unsupported: str = ""
+    reported_from: int | None = None
     """The first version that ApiVersions reports, if that is not served."""
 
     @property
@@ -37,18 +37,18 @@ _BOTH = ("broker", "controller")
 ROWS: tuple[ApiRow, ...] = (
     # librdkafka disables compression unless version 0 is reported (KAFKA-18659); a client that sends it is
     # disconnected.
-    ApiRow("Produce", 3, 13, _BROKER, left_out="quotas", told_from=0),
-    ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="quotas, tiered storage"),
-    ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
+    ApiRow("Produce", 3, 13, _BROKER, unsupported="quotas", reported_from=0),
+    ApiRow("Fetch", 4, 19, _BOTH, 19, unsupported="quotas, tiered storage"),
+    ApiRow("ListOffsets", 1, 11, _BROKER, unsupported="tiered storage"),
     ApiRow("Metadata", 0, 13, _BROKER),
     ApiRow("DescribeTopicPartitions", 0, 0, _BROKER),
-    ApiRow("DescribeCluster", 0, 2, _BROKER, left_out="endpoints of controllers"),
-    ApiRow("FindCoordinator", 0, 7, _BROKER, 7, left_out="share coordinators"),
+    ApiRow("DescribeCluster", 0, 2, _BROKER, unsupported="endpoints of controllers"),
+    ApiRow("FindCoordinator", 0, 7, _BROKER, 7, unsupported="share coordinators"),
     ApiRow("ApiVersions", 0, 4, _BOTH),
-    ApiRow("CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
-    ApiRow("DeleteTopics", 1, 6, _BOTH, left_out="quotas"),
-    ApiRow("CreatePartitions", 0, 3, _BOTH, left_out="quotas"),
-    ApiRow("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
+    ApiRow("CreateTopics", 2, 8, _BOTH, 8, unsupported="quotas, policies"),
+    ApiRow("DeleteTopics", 1, 6, _BOTH, unsupported="quotas"),
+    ApiRow("CreatePartitions", 0, 3, _BOTH, unsupported="quotas"),
+    ApiRow("InitProducerId", 0, 5, _BROKER, unsupported="two-phase commit (KIP-939)"),
     ApiRow("OffsetForLeaderEpoch", 2, 4, _BROKER),
     ApiRow("AddPartitionsToTxn", 0, 5, _BROKER),
     ApiRow("EndTxn", 0, 5, _BROKER),
@@ -62,23 +62,23 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("DeleteGroups", 0, 2, _BROKER),
     ApiRow("WriteTxnMarkers", 1, 2, _BROKER),
     ApiRow("TxnOffsetCommit", 0, 5, _BROKER),
-    ApiRow("OffsetCommit", 2, 10, _BROKER, left_out="members of the consumer protocol (KIP-848)"),
-    ApiRow("OffsetFetch", 1, 10, _BROKER, left_out="members of the consumer protocol (KIP-848)"),
+    ApiRow("OffsetCommit", 2, 10, _BROKER, unsupported="members of the consumer protocol (KIP-848)"),
+    ApiRow("OffsetFetch", 1, 10, _BROKER, unsupported="members of the consumer protocol (KIP-848)"),
     ApiRow("OffsetDelete", 0, 0, _BROKER),
-    ApiRow("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
+    ApiRow("IncrementalAlterConfigs", 0, 2, _BOTH, 2, unsupported="group and client-metrics resources"),
     ApiRow("DeleteRecords", 0, 2, _BROKER),
-    ApiRow("DescribeLogDirs", 1, 5, _BROKER, left_out="cordoned directories"),
+    ApiRow("DescribeLogDirs", 1, 5, _BROKER, unsupported="cordoned directories"),
     ApiRow("DescribeProducers", 0, 0, _BROKER),
     ApiRow("DescribeTransactions", 0, 0, _BROKER),
-    ApiRow("ListTransactions", 0, 2, _BROKER, left_out="Java's forms of regular expressions"),
+    ApiRow("ListTransactions", 0, 2, _BROKER, unsupported="Java's forms of regular expressions"),
     ApiRow("UpdateFeatures", 0, 2, _BOTH),
-    ApiRow("DescribeConfigs", 1, 5, _BROKER, 5, left_out="levels of loggers, groups, client metrics"),
-    ApiRow("DescribeQuorum", 0, 2, _BOTH, left_out="observers, listeners"),
-    ApiRow("AlterConfigs", 0, 2, _BOTH, left_out="group and client-metrics resources"),
+    ApiRow("DescribeConfigs", 1, 5, _BROKER, 5, unsupported="levels of loggers, groups, client metrics"),
+    ApiRow("DescribeQuorum", 0, 2, _BOTH, unsupported="observers, listeners"),
+    ApiRow("AlterConfigs", 0, 2, _BOTH, unsupported="group and client-metrics resources"),
     ApiRow("AlterPartition", 2, 3, _CONTROLLER),
     ApiRow("Envelope", 0, 0, _CONTROLLER),
     ApiRow("BrokerRegistration", 0, 4, _CONTROLLER),
-    ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="cordoned directories"),
+    ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, unsupported="cordoned directories"),
     ApiRow("AssignReplicasToDirs", 0, 0, _CONTROLLER),
     ApiRow("AllocateProducerIds", 0, 0, _CONTROLLER),
     ApiRow("FetchSnapshot", 0, 1, _CONTROLLER),
@@ -103,7 +103,7 @@ def versions_served(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]
     """Return api key to (first, last) version for a node of `role`; do not modify the result."""
     served = {}
     for row in ROWS:
-        last = row.last if mirror or row.mirror_from is None else row.mirror_from - 1
+        last = row.last if mirror or row.first_mirror_version is None else row.first_mirror_version - 1
         if role in row.roles and last >= row.first:
             served[row.key] = (row.first, last)
     return served
@@ -113,13 +113,13 @@ def versions_served(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]
 def versions_disabled(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]:
     """Return api key to the (first, last) version that a node of `role` knows, but must not serve now (D1)."""
     return {
-        row.key: (row.mirror_from, row.last)
+        row.key: (row.first_mirror_version, row.last)
         for row in ROWS
-        if role in row.roles and row.mirror_from is not None and not mirror
+        if role in row.roles and row.first_mirror_version is not None and not mirror
     }
 
 
 def version_served(api_key: int, *, mirror: bool) -> int:
     """Return the newest version of `api_key` that any node of a cluster serves."""
     row = BY_KEY[api_key]
-    return row.last if mirror or row.mirror_from is None else row.mirror_from - 1
+    return row.last if mirror or row.first_mirror_version is None else row.first_mirror_version - 1

@@ -19,6 +19,6 @@ MESSAGES: Mapping[ErrorCode, str] = {
 }
 
 
-def message_of(error: ErrorCode) -> str:
+def default_message(error: ErrorCode) -> str:
     """Return the message that a broker sends with this error."""
     return MESSAGES.get(error, error.text)

@@ -42,7 +42,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),
 )
 
-FORMATTED: dict[str, int] = {
+FORMAT_LEVELS: dict[str, int] = {
     METADATA_VERSION: 30,
     ELIGIBLE_VERSION: 1,
     "group.version": 1,
@@ -120,7 +120,7 @@ def metadata_level(text: str) -> int | None:
     return levels.get(name)
 
 
-def needs_of(name: str, level: int) -> Mapping[str, int]:
+def requirements_of(name: str, level: int) -> Mapping[str, int]:
     """Return the other features that a level of a feature needs, with their levels."""
     found = next((row for row in RELEASED if row.name == name), None)
     return {} if found is None else found.needs.get(level, {})
@@ -131,7 +131,7 @@ def is_supported(name: str, level: int) -> bool:
     return any(row.name == name and row.minimum <= level <= row.maximum for row in FEATURES)
 
 
-def supported_text(name: str) -> str:
+def supported_levels_text(name: str) -> str:
     """Return the supported levels of a feature, as a part of a sentence."""
     found = next((row for row in FEATURES if row.name == name), None)
-    return "this is none that is known here" if found is None else f"{found.minimum} to {found.maximum} are supported"
+    return "the feature is unknown here" if found is None else f"{found.minimum} to {found.maximum} are supported"

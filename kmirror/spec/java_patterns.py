@@ -69,7 +69,7 @@ class PatternError(ValueError):
 
 
 @lru_cache(maxsize=1024)
-def compiled(text: str) -> re.Pattern[str]:
+def compile_java(text: str) -> re.Pattern[str]:
     """Return a pattern whose `fullmatch` matches the same texts as Java's `matches`; raises PatternError."""
     try:
         return re.compile(_Translation(text).run(), re.ASCII)
@@ -77,7 +77,7 @@ def compiled(text: str) -> re.Pattern[str]:
         raise PatternError(f"Not a regular expression: {error}") from None
 
 
-def entries_of_patterns(text: str) -> list[str]:
+def split_patterns(text: str) -> list[str]:
     """Return the patterns of a list; commas in brackets, parentheses, repetitions and quotations do not separate."""
     entries, depth, begin = [], 0, 0
     for token in _TOKEN.finditer(text):
@@ -94,7 +94,7 @@ class _Translation:
         self._place = 0
 
     def run(self) -> str:
-        flags = "(?i)" if self._take("(?i)") else ""
+        flags = "(?i)" if self._skip("(?i)") else ""
         return flags + "".join(self._pieces())
 
     def _pieces(self) -> Iterable[str]:
@@ -119,7 +119,7 @@ class _Translation:
                     self._place += 1
                     yield character if character in "()*+?|^" else re.escape(character)
 
-    def _take(self, text: str) -> bool:
+    def _skip(self, text: str) -> bool:
         found = self._text.startswith(text, self._place)
         self._place += len(text) if found else 0
         return found
@@ -135,21 +135,19 @@ class _Translation:
         return PatternError(f"Not a regular expression that can be used here: {why}, at index {self._place}")
 
     def _group(self) -> str:
-        found = self._matched(
-            _GROUP, "of the groups that begin with (? there are (?: (?= (?! (?<= (?<! (?> (?<name> (?i:"
-        )
+        found = self._matched(_GROUP, "the supported groups with (? are (?: (?= (?! (?<= (?<! (?> (?<name> (?i:")
         return found[0] if found[2] is None else f"(?P<{found[2]}>"
 
     def _escape(self) -> str:
         """Translate an escape sequence outside of brackets."""
-        if self._take("\\Q"):
+        if self._skip("\\Q"):
             end = self._text.find("\\E", self._place)
             quoted = self._text[self._place : len(self._text) if end < 0 else end]
             self._place += len(quoted) + (0 if end < 0 else 2)
             return re.escape(quoted)
         ranges = self._set()
         if ranges is not None:
-            return f"[{_written(ranges)}]"
+            return f"[{_to_class(ranges)}]"
         following = self._text[self._place + 1 : self._place + 3]
         if following[:1] in _PLACES:
             self._place += 2
@@ -166,7 +164,7 @@ class _Translation:
     def _class(self) -> str:
         """Translate a class in brackets."""
         self._place += 1
-        negation = "^" if self._take("^") else ""
+        negation = "^" if self._skip("^") else ""
         items: list[str] = []
         while self._text[self._place : self._place + 1] != "]" or not items:
             if self._place >= len(self._text):
@@ -181,7 +179,7 @@ class _Translation:
             raise self._error("classes within classes ([a[b]], [a&&b]) are not translated; \\p{Alpha} is for letters")
         ranges = self._set() if self._text[self._place] == "\\" else None
         if ranges is not None:
-            return _written(ranges)
+            return _to_class(ranges)
         first = self._character()
         rest = self._text[self._place : self._place + 2]
         if len(rest) < 2 or rest[0] != "-" or rest[1] in "[]":
@@ -201,7 +199,7 @@ class _Translation:
             self._place += 1
             name = self._matched(_PROPERTY, "\\p is followed by a name in braces")[2]
             if name not in POSIX:
-                raise self._error(f"of the classes \\p{{...}} there are {', '.join(POSIX)}, and no {name}")
+                raise self._error(f"unknown class \\p{{{name}}}; supported are {', '.join(POSIX)}")
             if name in ("Lower", "Upper") and "(?i" in self._text:
                 raise self._error(f"\\p{{{name}}} has no meaning where case does not count")
             ranges = POSIX[name]
@@ -221,16 +219,16 @@ class _Translation:
                 self._place = found.end()
                 code = int(found[1], base)
                 if code > _LAST:
-                    raise self._error("there is no such character")
+                    raise self._error("no such character")
                 return chr(code)
         escaped = self._text[self._place : self._place + 1]
         if not escaped or (escaped.isascii() and escaped.isalnum() and escaped not in _CHARACTERS):
-            raise self._error(f"\\{escaped} is not translated here" if escaped else "a backslash ends it")
+            raise self._error(f"\\{escaped} is not translated here" if escaped else "trailing backslash")
         self._place += 1
         return _CHARACTERS.get(escaped, escaped)
 
 
-def _written(ranges: Ranges) -> str:
+def _to_class(ranges: Ranges) -> str:
     """Return the text for some characters between brackets."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 

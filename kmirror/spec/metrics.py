@@ -15,7 +15,7 @@ from kmirror.spec.apis import ROWS as API_ROWS
 
 KIP = "KIP-1279"
 KAFKA = "Kafka"
-OWN = "kmirror"
+KMIRROR = "kmirror"
 
 
 class Kind(Enum):
@@ -49,11 +49,11 @@ class MetricRow:
     last."""
     in_type: int = 0
     """The number of tags that are only in the type."""
-    of: str = KIP
+    origin: str = KIP
     """The origin of the name."""
     is_attribute: bool = False
     """The MBean has no name, and this is one of its attributes."""
-    left_out: str = ""
+    omission_reason: str = ""
     """Why no node reports it; empty if nodes report it."""
 
     def mbean(self, values: Sequence[str] | None = None) -> str:
@@ -84,113 +84,115 @@ CLIENT_TAGS = ("broker-id", "fetcher-id", "node-id", "mirror-name")
 CLIENT = "mirror-broker-{node-id}-fetcher-{fetcher-id}-mirror-{mirror-name}-metrics"
 """The type of the metrics of a mirror fetcher's connections: `node-id` is the destination's broker (D19), `broker-id`
 the source's. Only these two and `fetcher-id` are in the MBean's name."""
-_NOT_CONVERTED = "Kafka tells it of Fetch and Produce alone: mirroring converts nothing"
+_NOT_CONVERTED = "Kafka reports it for Fetch and Produce only: mirroring converts no records"
 
 # fmt: off
 ROWS: tuple[MetricRow, ...] = (
     MetricRow(_MIRROR, "MirrorFetcherManager", "MaxLag", Kind.GAUGE, "records",
-              "The greatest lag of a partition that this broker mirrors; -1 while that of one is unknown.", _REPLICA),
+              "Largest lag of a partition that this broker mirrors; -1 while the lag of any is unknown.", _REPLICA),
     MetricRow(_MIRROR, "MirrorFetcherManager", "MinFetchRate", Kind.GAUGE, "fetches a second",
-              "The fetches of the slowest fetcher that has partitions, over one minute.", _REPLICA),
+              "Fetches of the slowest fetcher with partitions, over one minute.", _REPLICA),
     MetricRow(_MIRROR, "MirrorFetcherManager", "DeadThreadCount", Kind.GAUGE, "fetchers",
-              "Fetchers that gave up, for their source is too old to be fetched from.", _REPLICA),
+              "Fetchers that stopped because their source is too old.", _REPLICA),
     MetricRow(_MIRROR, "MirrorFetcherManager", "FailedPartitionsCount", Kind.GAUGE, "partitions",
-              "Partitions that are FAILED, that the source refuses, or whose leader there is silent.", _REPLICA),
+              "Partitions that are FAILED, that the source rejects, or whose leader there does not respond.", _REPLICA),
     MetricRow(_SERVER, "FetcherLagMetrics", "ConsumerLag", Kind.GAUGE, "records",
-              "The source's high watermark less the log end here: open transactions count. -1 while it is unknown.",
+              "The source's high watermark minus the log end offset here, including open transactions; -1 if unknown.",
               ("clientId", "topic", "partition")),
     MetricRow(_SERVER, "FetcherStats", "BytesPerSec", Kind.METER, "bytes",
-              "Bytes of records that a mirror fetcher got.", _FETCHER),
+              "Bytes of records that a mirror fetcher received.", _FETCHER),
     MetricRow(_SERVER, "FetcherStats", "RequestsPerSec", Kind.METER, "fetches",
               "Fetches of a mirror fetcher that the source answered.", _FETCHER),
     MetricRow(_SERVER, "FetcherStats", "ThrottleTimeMs", Kind.COUNT, "ms",
-              "How long the source has wanted no fetch, by its own quotas, since the fetcher began.", _FETCHER, of=OWN),
+              "Throttle time that the source's quotas required since the fetcher began.", _FETCHER, origin=KMIRROR),
     MetricRow(_SERVER, "FetcherStats", "BytesPerSec", Kind.METER, "bytes",
-              "Bytes of records that a follower got.", _FOLLOWER, of=KAFKA),
+              "Bytes of records that a follower received.", _FOLLOWER, origin=KAFKA),
     MetricRow(_SERVER, "FetcherStats", "RequestsPerSec", Kind.METER, "fetches",
-              "Fetches of a follower that its leader answered.", _FOLLOWER, of=KAFKA),
+              "Fetches of a follower that its leader answered.", _FOLLOWER, origin=KAFKA),
     MetricRow(_NETWORK, "RequestMetrics", "RequestsPerSec", Kind.METER, "requests",
               "Requests of KIP-1279's APIs.", ("request", "version")),
     MetricRow(_NETWORK, "RequestMetrics", "ErrorsPerSec", Kind.METER, "errors",
-              "Error codes in answers of those APIs; as in Kafka NONE is one.", ("request", "error")),
+              "Error codes in responses of those APIs; as in Kafka, NONE counts as well.", ("request", "error")),
     MetricRow(_NETWORK, "RequestMetrics", "RequestBytes", Kind.HISTOGRAM, "bytes",
               "Size of their requests.", ("request",)),
     *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, "ms", about, ("request",))
       for name, about in (
-          ("TotalTimeMs", "From the request to the end of its answer; the five below are its parts."),
-          ("RequestQueueTimeMs", "How long it waited: for the one before it on its link, or until the node was ready."),
-          ("LocalTimeMs", "How long the node was at work on it; in the simulator that takes no time."),
-          ("RemoteTimeMs", "How long others were waited for: the controller, other brokers, disks."),
-          ("ResponseQueueTimeMs", "How long the answer waited until it began to be written."),
-          ("ResponseSendTimeMs", "How long it was written, until the system had all of it."),
+          ("TotalTimeMs", "Time from the request to the end of its response; the five below are its parts."),
+          ("RequestQueueTimeMs", "Time until processing began, after earlier requests of its link."),
+          ("LocalTimeMs", "Processing time of the node; 0 in the simulator."),
+          ("RemoteTimeMs", "Time spent waiting for the controller, other brokers and disks."),
+          ("ResponseQueueTimeMs", "Time from the response to the start of writing it."),
+          ("ResponseSendTimeMs", "Time to write the response to the operating system."),
       )),
-    *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, unit, about, ("request",), left_out=_NOT_CONVERTED)
+    *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, unit, about, ("request",),
+                omission_reason=_NOT_CONVERTED)
       for name, unit, about in (
-          ("MessageConversionsTimeMs", "ms", "How long records were converted."),
-          ("TemporaryMemoryBytes", "bytes", "Memory for that."),
+          ("MessageConversionsTimeMs", "ms", "Time to convert records."),
+          ("TemporaryMemoryBytes", "bytes", "Memory for conversions."),
       )),
     *(MetricRow(_SERVER, CLIENT, name, kind, unit, about, CLIENT_TAGS, in_type=2, is_attribute=True)
       for of, unit, about in (
-          ("connection-creation", "connections", "Connections that were made."),
-          ("connection-close", "connections", "Connections that ended, by whichever side."),
-          ("successful-authentication", "connections", "Connections on which the source knew us, by SASL or TLS."),
-          ("failed-authentication", "connections", "Connections on which it did not, or we did not know it."),
-          ("successful-reauthentication", "times", "Sessions of SASL that were renewed on their connection."),
-          ("failed-reauthentication", "times", "Sessions that could not be renewed."),
-          ("network-io", "calls", "Calls of the system that moved bytes; none between nodes of one process."),
-          ("select", "times", "How often the system reported that bytes can be moved."),
-          ("outgoing-byte", "bytes", "Bytes of requests, with their lengths."),
-          ("incoming-byte", "bytes", "Bytes of answers, with their lengths."),
-          ("request", "requests", "Requests that were sent, but for those that authenticate."),
-          ("response", "answers", "Answers that came."),
+          ("connection-creation", "connections", "Created connections."),
+          ("connection-close", "connections", "Closed connections."),
+          ("successful-authentication", "connections", "Connections that the source authenticated, by SASL or TLS."),
+          ("failed-authentication", "connections", "Connections on which authentication failed, on either side."),
+          ("successful-reauthentication", "times", "SASL sessions that were renewed on their connection."),
+          ("failed-reauthentication", "times", "SASL sessions that could not be renewed."),
+          ("network-io", "calls", "System calls that read or wrote bytes; none between nodes of one process."),
+          ("select", "times", "Wake-ups because bytes can be read or written."),
+          ("outgoing-byte", "bytes", "Bytes of requests, including length prefixes."),
+          ("incoming-byte", "bytes", "Bytes of responses, including length prefixes."),
+          ("request", "requests", "Sent requests, except those for authentication."),
+          ("response", "responses", "Received responses."),
       )
       for name, kind, unit in ((f"{of}-rate", Kind.GAUGE, f"{unit} a second"), (f"{of}-total", Kind.TOTAL, unit))),
     *(MetricRow(_SERVER, CLIENT, name, kind, unit, about, CLIENT_TAGS, in_type=2, is_attribute=True)
       for name, kind, unit, about in (
-          ("connection-count", Kind.GAUGE, "connections", "Connections that are open."),
+          ("connection-count", Kind.GAUGE, "connections", "Open connections."),
           ("successful-authentication-no-reauth-total", Kind.TOTAL, "connections",
-           "Of the authenticated ones, those whose client cannot renew a session: for a client Kafka counts all."),
-          ("reauthentication-latency-avg", Kind.GAUGE, "ms", "How long renewals of sessions took of late."),
-          ("reauthentication-latency-max", Kind.GAUGE, "ms", "How long the longest one took."),
-          ("request-size-avg", Kind.GAUGE, "bytes", "Size of requests of late."),
-          ("request-size-max", Kind.GAUGE, "bytes", "Size of the largest one."),
+           "Authenticated connections whose client cannot renew a session; as in Kafka, for a client all of them."),
+          ("reauthentication-latency-avg", Kind.GAUGE, "ms", "Mean time of recent session renewals."),
+          ("reauthentication-latency-max", Kind.GAUGE, "ms", "Longest time of recent session renewals."),
+          ("request-size-avg", Kind.GAUGE, "bytes", "Mean size of recent requests."),
+          ("request-size-max", Kind.GAUGE, "bytes", "Size of the largest recent request."),
       )),
     MetricRow(_MIRROR, "MirrorMetadataManager", "MetadataRefreshError", Kind.COUNT, "errors",
-              "Refreshes that no broker of the source answered, topics that it refused or that could not be created."),
+              "Refreshes that no broker of the source answered, and topics that were rejected or not created."),
     MetricRow(_MIRROR, "MirrorMetadataManager", "TopicConfigMetadataSyncError", Kind.COUNT, "errors",
               "Topics whose configs could not be synced."),
     MetricRow(_MIRROR, "MirrorMetadataManager", "ConsumerGroupOffsetSyncError", Kind.COUNT, "errors",
               "Consumer groups whose offsets could not be synced."),
     MetricRow(_MIRROR, "MirrorMetadataManager", "AclSyncError", Kind.COUNT, "errors",
-              "Syncs of ACLs that failed.", left_out="ACLs are not synced"),
+              "Syncs of ACLs that failed.", omission_reason="ACLs are not synced"),
     *(MetricRow(_MIRROR, "MirrorMetadataManager", f"{state}PartitionState", Kind.GAUGE, "partitions",
-                f"Partitions in state {state.upper()} that this broker leads.", of=of)
-      for state, of in (("Preparing", KIP), ("Mirroring", KIP), ("Pausing", OWN), ("Paused", OWN), ("Stopping", KIP),
-                        ("Stopped", KIP), ("Failed", KIP))),
+                f"Partitions in state {state.upper()} that this broker leads.", origin=origin)
+      for state, origin in (("Preparing", KIP), ("Mirroring", KIP), ("Pausing", KMIRROR), ("Paused", KMIRROR),
+                            ("Stopping", KIP), ("Stopped", KIP), ("Failed", KIP))),
     MetricRow(_MIRROR, "MirrorMetadataManager", "MirrorPartitionCount", Kind.GAUGE, "partitions",
-              "The same for each mirror.", ("mirror-name", "state"), of=OWN),
+              "Partitions in each state that this broker leads, per mirror.", ("mirror-name", "state"), origin=KMIRROR),
     MetricRow(_SERVER, "MirrorReplication", "ByteRate", Kind.GAUGE, "bytes a second",
-              "At what rate throttled partitions are mirrored, over the windows of the quota.", is_attribute=True),
+              "Rate at which throttled partitions are mirrored, over the windows of the quota.", is_attribute=True),
     MetricRow(_SERVER, "ReplicaManager", "LeaderCount", Kind.GAUGE, "partitions",
-              "Partitions that this broker leads.", of=KAFKA),
+              "Partitions that this broker leads.", origin=KAFKA),
     MetricRow(_SERVER, "ReplicaManager", "PartitionCount", Kind.GAUGE, "partitions",
-              "Partitions that have a replica on this broker.", of=KAFKA),
+              "Partitions that have a replica on this broker.", origin=KAFKA),
     MetricRow(_SERVER, "ReplicaManager", "UnderReplicatedPartitions", Kind.GAUGE, "partitions",
-              "Partitions that this broker leads and that have replicas out of the ISR.", of=KAFKA),
+              "Partitions led by this broker that have replicas outside the ISR.", origin=KAFKA),
     MetricRow(_SERVER, "ReplicaManager", "OfflineReplicaCount", Kind.GAUGE, "partitions",
-              "Replicas of this broker in log directories that are offline.", of=KAFKA),
+              "Replicas of this broker in offline log directories.", origin=KAFKA),
     MetricRow("kafka.log", "LogManager", "OfflineLogDirectoryCount", Kind.GAUGE, "directories",
-              "Log directories that are offline.", of=KAFKA),
+              "Offline log directories.", origin=KAFKA),
     MetricRow(_CONTROLLER, "KafkaController", "ActiveControllerCount", Kind.GAUGE, "controllers",
-              "1 at a controller that decides.", of=KAFKA),
+              "1 on the active controller.", origin=KAFKA),
     MetricRow(_CONTROLLER, "KafkaController", "ActiveBrokerCount", Kind.GAUGE, "brokers",
-              "Brokers that are registered and not fenced.", of=KAFKA),
+              "Registered brokers that are not fenced.", origin=KAFKA),
     MetricRow(_CONTROLLER, "KafkaController", "FencedBrokerCount", Kind.GAUGE, "brokers",
-              "Brokers that are registered and fenced.", of=KAFKA),
-    MetricRow(_CONTROLLER, "KafkaController", "GlobalTopicCount", Kind.GAUGE, "topics", "Topics.", of=KAFKA),
-    MetricRow(_CONTROLLER, "KafkaController", "GlobalPartitionCount", Kind.GAUGE, "partitions", "All.", of=KAFKA),
+              "Registered brokers that are fenced.", origin=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "GlobalTopicCount", Kind.GAUGE, "topics", "Topics.", origin=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "GlobalPartitionCount", Kind.GAUGE, "partitions", "All partitions.",
+              origin=KAFKA),
     MetricRow(_CONTROLLER, "KafkaController", "OfflinePartitionsCount", Kind.GAUGE, "partitions",
-              "Partitions without a leader.", of=KAFKA),
+              "Partitions without a leader.", origin=KAFKA),
 )
 # fmt: on
 
@@ -201,7 +203,7 @@ def _key(row: MetricRow) -> tuple[str, str, tuple[str, ...]]:
 
 BY_KEY: Mapping[tuple[str, str, tuple[str, ...]], MetricRow] = {_key(row): row for row in ROWS}
 """The rows by type, name and tags."""
-METERED: Mapping[int, str] = {row.key: row.name for row in API_ROWS if row.mirror_from == row.first}
+METERED: Mapping[int, str] = {row.key: row.name for row in API_ROWS if row.first_mirror_version == row.first}
 """The APIs that KIP-1279 adds, which have RequestMetrics: key to name."""
 
 

@@ -89,6 +89,6 @@ def last_version(api: str, release: str) -> int:
     return NOT_SERVED if row is None else row[RELEASES.index(release)]
 
 
-def tells_topic_ids(release: str) -> bool:
+def has_topic_ids(release: str) -> bool:
     """Return whether brokers of one of RELEASES return topic ids; for an empty text whether ours do."""
     return not release or last_version("Metadata", release) >= TOPIC_IDS_FROM

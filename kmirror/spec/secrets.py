@@ -9,7 +9,9 @@ from kmirror.spec.configs import Kind, Scope, known
 
 HIDDEN: Final = "[hidden]"
 """Shown in place of a secret; Kafka's word."""
-FIELDS: Final = frozenset({"auth_bytes", "hmac", "request_data", "salt", "salted_password", "server_key", "stored_key"})
+SECRET_FIELDS: Final = frozenset(
+    {"auth_bytes", "hmac", "request_data", "salt", "salted_password", "server_key", "stored_key"}
+)
 """Fields of messages, by attribute: proofs of identity, their ingredients, and requests within an Envelope."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-CONSUMER: Final = -1
+CONSUMER_REPLICA_ID: Final = -1
 """The replica id of a fetcher that is not a replica (FetchRequest.CONSUMER_REPLICA_ID)."""
 USE_DEFAULT: Final = -1
 """A partition count or replication factor that leaves the value for a new topic to the cluster's configs."""

@@ -15,9 +15,9 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.spark.folders import SPLIT_BYTES
 from kmirror.spark.options import CHOICES, NAMES
-from manual.blocks import LANGUAGES, Block, blocks_of, commands_of, faults_of
+from manual.blocks import LANGUAGES, Block, blocks_of, commands_of, find_problems
 from manual.run import ExampleFailed, matches, run_page
-from manual.tables import TABLES, renewed, rows_of, table_names
+from manual.tables import TABLES, rows_of, table_names, with_generated_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 SPARK_PAGES = ("docs/spark.md", "docs/sweeps.md")
@@ -62,7 +62,7 @@ def test_the_examples_of_a_page_run_with_the_shown_output(page: str, tmp_path: P
 def test_each_example_of_a_page_can_be_run_or_says_why_not(page: str) -> None:
     # The README's two commands set the project up: tests/repo/test_readme.py and .ci/run check them.
     languages = (*LANGUAGES, "sh") if page == "README.md" else LANGUAGES
-    assert list(faults_of(text_of(page), languages=languages)) == []
+    assert list(find_problems(text_of(page), languages=languages)) == []
 
 
 def test_examples_that_are_not_run_are_counted() -> None:
@@ -73,7 +73,7 @@ def test_examples_that_are_not_run_are_counted() -> None:
 @pytest.mark.parametrize("page", pages())
 def test_tables_equal_the_generated_ones(page: str) -> None:
     text = text_of(page)
-    assert renewed(text) == text, "run `python -m manual`"
+    assert with_generated_tables(text) == text, "run `python -m manual`"
 
 
 def test_every_table_is_on_a_page() -> None:
@@ -280,8 +280,8 @@ FAULTY = [
     ("```pyhton\nx = 1\n```\n", "line 1: a block is one of"),
     ("```\nx = 1\n```\n", "line 1: a block is one of"),
     ("```python skip\nx = 1\n```\n", "line 1: a block is one of"),
-    ('```python title="not run: "\nx = 1\n```\n', "line 1: say why it is not run"),
-    ('```python title="not run:"\nx = 1\n```\n', "line 1: say why it is not run"),
+    ('```python title="not run: "\nx = 1\n```\n', "line 1: give the reason why it is not run"),
+    ('```python title="not run:"\nx = 1\n```\n', "line 1: give the reason why it is not run"),
     ("```toml\nx = 1\n```\n", "line 1: the title of a toml block"),
     ("```console\nkmirror demo\n```\n", "line 2: a console block begins with"),
     ('```console title="exit code one"\n$ exit 1\n```\n', "line 1: an exit code is a number"),
@@ -295,23 +295,23 @@ FAULTY = [
 def test_a_block_that_nothing_would_run_is_reported(markdown: str, expected: str) -> None:
     if "never closed" in expected:
         with pytest.raises(ValueError, match=expected):
-            list(faults_of(markdown))
+            list(find_problems(markdown))
         return
-    (found,) = faults_of(markdown)
+    (found,) = find_problems(markdown)
     assert found.startswith(expected)
 
 
 def test_lists_may_be_indented() -> None:
-    assert list(faults_of("- one\n\n    of more than a paragraph\n\n1. two\n\n    likewise\n")) == []
+    assert list(find_problems("- one\n\n    of more than a paragraph\n\n1. two\n\n    likewise\n")) == []
 
 
 def test_a_stale_table_and_one_without_a_name_are_noticed() -> None:
     page = "<!-- table: figures -->\n<!-- end of table -->\n"
-    assert renewed(page) != page
-    assert renewed(renewed(page)) == renewed(page)
-    assert "`rpo_records`" in renewed(page)
+    assert with_generated_tables(page) != page
+    assert with_generated_tables(with_generated_tables(page)) == with_generated_tables(page)
+    assert "`rpo_records`" in with_generated_tables(page)
     with pytest.raises(KeyError, match="nonsense"):
-        renewed(page.replace("figures", "nonsense"))
+        with_generated_tables(page.replace("figures", "nonsense"))
 
 
 def test_a_block_has_its_exit_code_and_a_reason_if_it_is_not_run() -> None:

@@ -23,7 +23,7 @@ def test_no_version_is_served_that_a_real_broker_has_not() -> None:
     for api in kafka_apis.ROWS:
         ours = SERVED.get(api.name)
         if ours is not None:
-            last = ours.last if ours.mirror_from is None else ours.mirror_from - 1
+            last = ours.last if ours.first_mirror_version is None else ours.first_mirror_version - 1
             assert api.first <= ours.first <= last <= api.last, api.name
 
 

@@ -73,8 +73,8 @@ def test_a_cell_has_one_link_or_test_at_most(root: Path, name: str) -> None:
 def test_every_served_request_is_listed_with_its_key_or_version(root: Path) -> None:
     rows = rows_of((root / "docs" / "kip-1279.md").read_text("utf-8"))
     told = {name for row in rows if row.state == "yes" for name in REQUEST.findall(row.behaviour)}
-    own = {f"{row.name} {row.key}" for row in ROWS if row.mirror_from == row.first}
-    raised = {f"{row.name} {row.last}" for row in ROWS if row.mirror_from == row.last and row.first < row.last}
+    own = {f"{row.name} {row.key}" for row in ROWS if row.first_mirror_version == row.first}
+    raised = {f"{row.name} {row.last}" for row in ROWS if row.first_mirror_version == row.last and row.first < row.last}
     assert own and raised and own | raised <= told
 
 

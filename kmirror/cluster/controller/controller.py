@@ -62,7 +62,7 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import METADATA_VERSION, is_supported, supported_text
+from kmirror.spec.features import METADATA_VERSION, is_supported, supported_levels_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,9 @@ class Controller:
             return
         level = self.image.features.get(METADATA_VERSION)
         if level is not None and not is_supported(METADATA_VERSION, level):
-            self.give_up(f"the metadata log is of metadata.version {level}, and {supported_text(METADATA_VERSION)}")
+            self.give_up(
+                f"the metadata log is of metadata.version {level}, and {supported_levels_text(METADATA_VERSION)}"
+            )
             return
         if kept := self.image.not_enforced(obeys_acls=bool(self.context.configs.text("authorizer.class.name"))):
             told = f"{kept} records about ACLs, credentials or quotas"

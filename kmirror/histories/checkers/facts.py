@@ -33,7 +33,7 @@ from kmirror.histories.plan import Plan
 from kmirror.histories.survivors import clock_steps, clocks_differ_by, may_be_compacted
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.spec.releases import tells_topic_ids
+from kmirror.spec.releases import has_topic_ids
 
 T = TypeVar("T")
 R = TypeVar("R", Ack, Election, StateSeen)
@@ -113,7 +113,7 @@ class Facts:
         self.plan = plan
         self.brokers = {cluster.name: cluster.brokers for cluster in plan.clusters}
         self.versions = {cluster.name: cluster.mirror_version for cluster in plan.clusters}
-        self.tells_ids = {cluster.name: tells_topic_ids(cluster.release) for cluster in plan.clusters}
+        self.has_topic_ids_by_cluster = {cluster.name: has_topic_ids(cluster.release) for cluster in plan.clusters}
         self._stays: dict[Place, list[Stay]] = {}
         self._found: dict[str, object] = {}
 
@@ -288,7 +288,7 @@ class Facts:
     def may_be_another_topic(self, stay: Stay) -> bool:
         """Return whether the source's topic was deleted in a stay, and no topic id distinguishes the next one (D53)."""
         return self.source_until(stay) == NEVER and any(
-            row.at >= stay.began and not self.tells_ids[stay.source]
+            row.at >= stay.began and not self.has_topic_ids_by_cluster[stay.source]
             for row in self.deletions.get((stay.source, stay.tp.topic), [])
         )
 

@@ -388,7 +388,7 @@ def epoch_regression(facts: Facts) -> Iterator[Finding]:
         before = highest.setdefault((place, topic_id), election)
         if before is election:
             continue
-        if not facts.tells_ids[place[0]] and facts.was_deleted(place, before.at, election.at):
+        if not facts.has_topic_ids_by_cluster[place[0]] and facts.was_deleted(place, before.at, election.at):
             highest[place, topic_id] = election  # It is another topic, whose id is not reported.
             continue
         deleted = facts.was_deleted(place, before.at, election.at)

@@ -24,7 +24,7 @@ from kmirror.mirror.syncs.conversation import PURPOSE, AskForWitnesses, OnAnswer
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from kmirror.protocol.message import Message
-from kmirror.spec.client_versions import WITHOUT_MIRRORS_LAST
+from kmirror.spec.version_limits import WITHOUT_MIRRORS_LAST
 from kmirror.spec.wire_values import ConfigSource, ResourceType
 
 if TYPE_CHECKING:  # These belong to the broker, and a client reads responses without one.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kmirror.spec.configs import Configs
-from kmirror.spec.java_patterns import compiled
+from kmirror.spec.java_patterns import compile_java
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
 INCLUDED_GROUPS = "mirror.groups.include"
@@ -81,4 +81,4 @@ def _verdict_on_config(excluded: tuple[str, ...], name: str) -> Verdict:
 
 
 def _first_match(patterns: Iterable[str], name: str) -> str | None:
-    return next((pattern for pattern in patterns if compiled(pattern).fullmatch(name)), None)
+    return next((pattern for pattern in patterns if compile_java(pattern).fullmatch(name)), None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from kmirror.spec.configs.key import ConfigKey, Kind, Scope
-from kmirror.spec.configs.lists import BLANKS, entries_of
+from kmirror.spec.configs.lists import BLANKS, split_entries
 from kmirror.spec.configs.registry import known
-from kmirror.spec.configs.rules import throttled_replicas, wrong
+from kmirror.spec.configs.rules import invalid_value, throttled_replicas
 
 BOUNDS = {Kind.SHORT: 1 << 15, Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
 VALUE_LENGTH_MAX = 32767
@@ -36,13 +36,13 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
         problem = _problem_with_number(row, value)
         return row.rule(name, [value.strip(BLANKS)]) if problem is None and row.rule is not None else problem
     if row.kind is Kind.BOOLEAN and value.strip(BLANKS).lower() not in ("true", "false"):
-        return wrong(name, value, "Expected value to be either true or false")
-    entries = entries_of(value, are_patterns=row.holds_patterns) if row.kind is Kind.LIST else [value.strip(BLANKS)]
+        return invalid_value(name, value, "Expected value to be either true or false")
+    entries = split_entries(value, are_patterns=row.holds_patterns) if row.kind is Kind.LIST else [value.strip(BLANKS)]
     for entry in entries:
         if row.kind is Kind.LIST and not entry and row.rule is not throttled_replicas:
             return f"Configuration '{name}' values must not be empty."
         if row.choices and entry not in row.choices:
-            return wrong(name, entry, f"String must be one of: {', '.join(row.choices)}")
+            return invalid_value(name, entry, f"String must be one of: {', '.join(row.choices)}")
     return None if row.rule is None else row.rule(name, entries)
 
 
@@ -54,9 +54,9 @@ def _problem_with_number(row: ConfigKey, value: str) -> str | None:
     elif _NUMBER.fullmatch(text) and -BOUNDS[row.kind] <= int(text) < BOUNDS[row.kind]:
         number = int(text)
     if number is None:
-        return wrong(row.name, value, f"Not a number of type {row.kind.name}")
+        return invalid_value(row.name, value, f"Not a number of type {row.kind.name}")
     if row.minimum is not None and number < row.minimum:
-        return wrong(row.name, number, f"Value must be at least {row.minimum}")
+        return invalid_value(row.name, number, f"Value must be at least {row.minimum}")
     if row.maximum is not None and number > row.maximum:
-        return wrong(row.name, number, f"Value must be no more than {row.maximum}")
+        return invalid_value(row.name, number, f"Value must be no more than {row.maximum}")
     return None

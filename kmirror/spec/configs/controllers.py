@@ -23,7 +23,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "metadata.log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment of the metadata log rolls.",
-        8 * MIB, instead="internal.metadata.log.segment.bytes",
+        8 * MIB, test_key="internal.metadata.log.segment.bytes",
     ),
     ConfigKey(
         "internal.metadata.log.segment.bytes", _B, Kind.INT, None,

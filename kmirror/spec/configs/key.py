@@ -58,9 +58,9 @@ class ConfigKey:
     """Why it has no effect here; empty for a key that is read."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""
-    instead: str | None = None
+    test_key: str | None = None
     """A key for tests only, read instead of this one if it is set."""
-    or_else: tuple[str, int] | None = None
+    fallback: tuple[str, int] | None = None
     """For a broker key without a default: the key that is read instead, and the factor from its unit to this key's."""
     dynamic: bool = False
     """For a broker key: whether it may be altered while the broker runs (DynamicBrokerConfig), with immediate effect.

@@ -19,7 +19,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment rolls.", MIB, dynamic=True),
     ConfigKey(
         "segment.bytes", _T, Kind.INT, None, "Size at which a segment rolls.", MIB, broker_key="log.segment.bytes",
-        instead="internal.segment.bytes",
+        test_key="internal.segment.bytes",
     ),
     ConfigKey(
         "internal.segment.bytes", _T, Kind.INT, None, "For tests: segment.bytes without its bound.", 1, internal=True,
@@ -80,7 +80,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "log.retention.ms", _B, Kind.LONG, None, "Age at which segments are deleted; -1 is never.", dynamic=True,
-        or_else=("log.retention.minutes", MINUTE_MS),
+        fallback=("log.retention.minutes", MINUTE_MS),
     ),
     ConfigKey(
         "retention.ms", _T, Kind.LONG, None, "Age at which segments are deleted; -1 is never.", -1,
@@ -88,7 +88,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "log.retention.minutes", _B, Kind.INT, None, "log.retention.ms in minutes, read if that is not set.",
-        or_else=("log.retention.hours", 60),
+        fallback=("log.retention.hours", 60),
     ),
     ConfigKey(
         "log.retention.hours", _B, Kind.INT, "168", "log.retention.ms in hours, read if the minutes are not set.",
@@ -119,7 +119,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "log.roll.ms", _B, Kind.LONG, None, "Age at which a segment rolls.", dynamic=True,
-        or_else=("log.roll.hours", 60 * MINUTE_MS),
+        fallback=("log.roll.hours", 60 * MINUTE_MS),
     ),
     ConfigKey("segment.ms", _T, Kind.LONG, None, "Age at which a segment rolls.", 1, broker_key="log.roll.ms"),
     ConfigKey("log.roll.hours", _B, Kind.INT, "168", "log.roll.ms in hours, read if that is not set.", 1),
@@ -133,7 +133,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "log.flush.interval.ms", _B, Kind.LONG, None, "Longest time that a record may stay unflushed.", dynamic=True,
-        or_else=("log.flush.scheduler.interval.ms", 1),
+        fallback=("log.flush.scheduler.interval.ms", 1),
     ),
     ConfigKey(
         "flush.ms", _T, Kind.LONG, None, "Longest time that a record may stay unflushed.", 0,
@@ -154,7 +154,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("preallocate", _T, Kind.BOOLEAN, None, broker_key="log.preallocate", idle=NOT_READ),
     ConfigKey("log.roll.jitter.hours", _B, Kind.INT, "0", minimum=0, idle=NOT_READ),
     ConfigKey(
-        "log.roll.jitter.ms", _B, Kind.LONG, None, dynamic=True, or_else=("log.roll.jitter.hours", 3_600_000),
+        "log.roll.jitter.ms", _B, Kind.LONG, None, dynamic=True, fallback=("log.roll.jitter.hours", 3_600_000),
         idle=NOT_READ,
     ),
     ConfigKey("segment.jitter.ms", _T, Kind.LONG, None, minimum=0, broker_key="log.roll.jitter.ms", idle=NOT_READ),

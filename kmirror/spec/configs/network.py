@@ -38,7 +38,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "max.request.partition.size.limit", _B, Kind.INT, "2000",
-        "Partitions in one answer of DescribeTopicPartitions.", 1,
+        "Partitions in one response of DescribeTopicPartitions.", 1,
     ),
     ConfigKey("fetch.max.bytes", _B, Kind.INT, "57671680", "Bytes in a fetch response; one batch may exceed it.", 1024),
     ConfigKey("max.incremental.fetch.session.cache.slots", _B, Kind.INT, "1000", "Fetch sessions kept.", 0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kmirror.spec.configs.key import Scope
-from kmirror.spec.configs.lists import BLANKS, entries_of
+from kmirror.spec.configs.lists import BLANKS, split_entries
 from kmirror.spec.configs.registry import default_of, known
 
 
@@ -26,13 +26,13 @@ class Configs:
     def text(self, name: str) -> str:
         """Return the value as text; a topic key without a value of its own falls back to the broker's."""
         row = self._rows[name]
-        if row.instead is not None and row.instead in self._values:
-            name = row.instead
+        if row.test_key is not None and row.test_key in self._values:
+            name = row.test_key
         value = self._values.get(name)
         if value is None and row.broker_key is not None and self._fallback is not None:
             return self._fallback.text(row.broker_key)
-        if value is None and row.or_else is not None:
-            other, units = row.or_else
+        if value is None and row.fallback is not None:
+            other, units = row.fallback
             return str(self.integer(other) * units)
         return default_of(row) if value is None else value.strip(BLANKS)
 
@@ -51,7 +51,9 @@ class Configs:
 
     def names(self, name: str) -> list[str]:
         """Return the entries of a list."""
-        return [entry for entry in entries_of(self.text(name), are_patterns=self._rows[name].holds_patterns) if entry]
+        return [
+            entry for entry in split_entries(self.text(name), are_patterns=self._rows[name].holds_patterns) if entry
+        ]
 
     def flag(self, name: str) -> bool:
         return self.text(name).lower() == "true"

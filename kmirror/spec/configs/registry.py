@@ -60,7 +60,7 @@ def default_of(row: ConfigKey) -> str:
     brokers = _BY_SCOPE[Scope.BROKER]
     if row.default is None and row.broker_key is not None:
         row = brokers[row.broker_key]
-    if row.or_else is not None:
-        name, units = row.or_else
+    if row.fallback is not None:
+        name, units = row.fallback
         return str(int(default_of(brokers[name])) * units)
     return row.default or ""

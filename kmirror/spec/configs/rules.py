@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from kmirror.spec.java_patterns import PatternError, compiled
+from kmirror.spec.java_patterns import PatternError, compile_java
 from kmirror.spec.wire_values import SecurityProtocol
 
 Rule = Callable[[str, Sequence[str]], str | None]
@@ -46,7 +46,7 @@ _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 _PORT_MAX = 65535
 
 
-def wrong(name: str, value: object, why: str) -> str:
+def invalid_value(name: str, value: object, why: str) -> str:
     """Return the words of Kafka's ConfigException."""
     return f"Invalid value {value} for configuration {name}: {why}"
 
@@ -55,7 +55,7 @@ def security_protocol(name: str, entries: Sequence[str]) -> str | None:
     """Return the error in a protocol; as in Kafka's clients, it is not case-sensitive."""
     if all(entry.upper() in PROTOCOLS for entry in entries):
         return None
-    return wrong(name, entries[0], f"String must be one of (case insensitive): {', '.join(PROTOCOLS)}")
+    return invalid_value(name, entries[0], f"String must be one of (case insensitive): {', '.join(PROTOCOLS)}")
 
 
 def servers(name: str, entries: Sequence[str]) -> str | None:
@@ -74,7 +74,7 @@ def address_counts(name: str, entries: Sequence[str]) -> str | None:
     for pair in entries[0].split(",") if entries[0] else ():
         address, _, count = pair.strip().rpartition(":")
         if not address or not count.isdecimal() or not count.isascii():
-            return wrong(name, entries[0], "Each pair is address:count, such as 127.0.0.1:100")
+            return invalid_value(name, entries[0], "Each pair is address:count, such as 127.0.0.1:100")
     return None
 
 
@@ -83,7 +83,7 @@ def patterns(name: str, entries: Sequence[str]) -> str | None:
     for entry in entries:
         problem = _problem_with_pattern(entry)
         if problem is not None:
-            return wrong(name, entry, problem)
+            return invalid_value(name, entry, problem)
     return None
 
 
@@ -96,7 +96,7 @@ def acl_rules(name: str, entries: Sequence[str]) -> str | None:
     for entry in entries:
         problem = _problem_with_acl_rule(entry)
         if problem is not None:
-            return wrong(name, entry, problem)
+            return invalid_value(name, entry, problem)
     return None
 
 
@@ -105,7 +105,7 @@ def gzip_level(name: str, entries: Sequence[str]) -> str | None:
     level = int(entries[0])
     if level == -1 or 1 <= level <= 9:
         return None
-    return wrong(name, level, "Value must be between 1 and 9 or equal to -1")
+    return invalid_value(name, level, "Value must be between 1 and 9 or equal to -1")
 
 
 def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
@@ -114,12 +114,14 @@ def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
         return None
     form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
     shown = f"[{', '.join(entries)}]"
-    return wrong(name, shown, f"{name} must be the literal '*' or a list of replicas in the following format: {form}")
+    return invalid_value(
+        name, shown, f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
+    )
 
 
 def _problem_with_pattern(text: str) -> str | None:
     try:
-        compiled(text)
+        compile_java(text)
     except PatternError as error:
         return str(error)
     return None
@@ -133,7 +135,7 @@ def _problem_with_acl_rule(rule: str) -> str | None:
         if value == ANY:
             continue
         if not value:
-            return f"The field {field} is empty; {ANY} stands for any"
+            return f"The field {field} is empty; {ANY} matches any"
         if field in ACL_PATTERNS:
             problem = _problem_with_pattern(value)
             if problem is not None:

@@ -35,7 +35,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.consumer import read
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.features import FORMATTED
+from kmirror.spec.features import FORMAT_LEVELS
 from kmirror.spec.wire_values import IsolationLevel
 from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
@@ -59,7 +59,7 @@ def served(folder: Path, **others: str) -> Cluster:
 
 
 def format_here(folder: Path) -> MetaProperties:
-    records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
+    records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMAT_LEVELS.items()]
     ids = MetaProperties(CLUSTER_ID, 1, random_uuid())
     format_folder(folder, ids, records, now_ms=time.time_ns() // 1_000_000, controller=Endpoint("127.0.0.1", 9093))
     return ids

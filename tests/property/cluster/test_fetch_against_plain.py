@@ -28,7 +28,7 @@ from kmirror.protocol.headers import decode_response
 from kmirror.protocol.registry import key_of
 from kmirror.records.batch import iter_batches
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID
 from tests.builders import batch
 from tests.client_links import link_opened
 
@@ -42,7 +42,7 @@ WAKING = ("isr", "leader")
 INDEXES = st.integers(0, COUNT - 1)
 FETCHERS = ("2", "2 again", "3", "consumer")
 """Broker 2 has two sessions, unlike any Kafka broker, and both count."""
-IDS = {"2": 2, "2 again": 2, "3": 3, "consumer": CONSUMER}
+IDS = {"2": 2, "2 again": 2, "3": 3, "consumer": CONSUMER_REPLICA_ID}
 OFFSETS = st.sampled_from(["end", "same", "behind", "beyond"])
 FETCH = st.tuples(
     st.sampled_from(FETCHERS),
@@ -262,7 +262,7 @@ class Stage:
         assert len(timers) == (waits and not self.is_ready(session))
         session.waiting = timers[0] if timers else None
         self.take(effects, [] if timers else [session])
-        if session.fetcher != CONSUMER:
+        if session.fetcher != CONSUMER_REPLICA_ID:
             for index in set(session.partitions) - self.says.withheld:
                 partition = self.partition(index)
                 if partition.is_leader and self.refuse(session, index) is None:
@@ -316,14 +316,14 @@ class Stage:
             fetch_offset=where,
             last_fetched_epoch=epoch,
             partition_max_bytes=1 << 20,
-            high_watermark=UNKNOWN_HIGH_WATERMARK if session.fetcher == CONSUMER else high,
+            high_watermark=UNKNOWN_HIGH_WATERMARK if session.fetcher == CONSUMER_REPLICA_ID else high,
         )
 
     # -- the plain rule -----------------------------------------------------------------------
 
     def learn(self, session: PlainSession) -> None:
         """Update the follower's progress from every fetch offset of the session."""
-        if session.fetcher == CONSUMER:
+        if session.fetcher == CONSUMER_REPLICA_ID:
             return
         for index, told in session.partitions.items():
             partition = self.partition(index)
@@ -338,7 +338,7 @@ class Stage:
             follower.log_end, follower.own_fetched_at, follower.leader_end_at_fetch = offset, self.now, end
 
     def reader(self, session: PlainSession) -> Reader:
-        return Reader(session.fetcher, False, leader_only=session.fetcher != CONSUMER)
+        return Reader(session.fetcher, False, leader_only=session.fetcher != CONSUMER_REPLICA_ID)
 
     def refuse(self, session: PlainSession, index: int) -> PartitionData | None:
         foreign = index in self.says.foreign
@@ -353,7 +353,7 @@ class Stage:
                 continue
             if data.records or data.error_code or data.diverging_epoch.epoch != -1:
                 return True
-            if session.fetcher != CONSUMER:
+            if session.fetcher != CONSUMER_REPLICA_ID:
                 follower = self.partition(index).followers[session.fetcher]
                 if knows_too_low(told.request, data) or follower.log_end == UNKNOWN_OFFSET:
                     return True

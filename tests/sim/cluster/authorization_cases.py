@@ -93,7 +93,7 @@ from kmirror.protocol.gen.write_txn_markers_request import (
     WriteTxnMarkersRequest,
 )
 from kmirror.protocol.message import Message
-from kmirror.spec.acls import CLUSTER_NAME, SUPPORTED
+from kmirror.spec.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS
 from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import AclOperation as Op
@@ -251,14 +251,14 @@ CASES = [
     Case(
         DescribeTopicPartitionsRequest(topics=[TopicRequest(name="t")]),
         0,
-        [(Op.DESCRIBE, T), *((one, T) for one in SUPPORTED[Kind.TOPIC])],
+        [(Op.DESCRIBE, T), *((one, T) for one in SUPPORTED_OPERATIONS[Kind.TOPIC])],
         E.TOPIC_AUTHORIZATION_FAILED,
     ),
     Case(DescribeClusterRequest(), 2, []),
     Case(
         DescribeClusterRequest(include_cluster_authorized_operations=True),
         0,
-        [(Op.DESCRIBE, CLUSTER), *((one, CLUSTER) for one in SUPPORTED[Kind.CLUSTER])],
+        [(Op.DESCRIBE, CLUSTER), *((one, CLUSTER) for one in SUPPORTED_OPERATIONS[Kind.CLUSTER])],
     ),
     Case(MetadataRequest(topics=None), 9, [*DESCRIBE_T_AND_U, (Op.DESCRIBE, Resource.topic(MIRROR_STATE_TOPIC))]),
     Case(
@@ -322,7 +322,7 @@ CASES = [
     Case(
         DescribeMirrorsRequest(mirror_names=["m"], include_authorized_operations=True),
         0,
-        [(Op.DESCRIBE, M), *((one, M) for one in SUPPORTED[Kind.CLUSTER_MIRROR])],
+        [(Op.DESCRIBE, M), *((one, M) for one in SUPPORTED_OPERATIONS[Kind.CLUSTER_MIRROR])],
     ),
     Case(ReadMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     Case(WriteMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),

@@ -20,7 +20,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.consumer import Consumer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel, OffsetSpec
 from tests.builders import marker
 from tests.sim.stage import TP as MIRRORED
 from tests.sim.stage import pair, transactional
@@ -60,7 +60,7 @@ def fetch_request(
 ) -> FetchRequest:
     row = FetchPartition(partition=0, fetch_offset=offset, current_leader_epoch=epoch, partition_max_bytes=1 << 20)
     return FetchRequest(
-        replica_id=CONSUMER,
+        replica_id=CONSUMER_REPLICA_ID,
         session_id=0,
         session_epoch=-1,
         max_wait_ms=wait_ms,
@@ -181,7 +181,7 @@ def test_the_leader_names_no_replica_that_is_dead(cluster: Cluster) -> None:
 
 def test_only_a_debugging_consumer_lists_offsets_at_a_follower(cluster: Cluster) -> None:
     found = []
-    for replica in (CONSUMER, -2):
+    for replica in (CONSUMER_REPLICA_ID, -2):
         row = ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=OffsetSpec.LATEST)
         request = ListOffsetsRequest(replica_id=replica, topics=[ListOffsetsTopic(name="t", partitions=[row])])
         reply = cluster.client.call(cluster.endpoint(follower_of(cluster)), request)

@@ -19,7 +19,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.features import FORMATTED, MIRROR_VERSION
+from kmirror.spec.features import FORMAT_LEVELS, MIRROR_VERSION
 from kmirror.spec.wire_values import IsolationLevel
 from tests.folder_checks import assert_verified
 
@@ -112,7 +112,7 @@ def formatted(folder: Path) -> Cluster:
     """Return a cluster of one broker, with its controller in the same folder."""
     simulation = Simulation(seed=13)
     cluster = Cluster(simulation, "a", brokers=1, disks=Folders(folder, combined=True), mirror_version=0)
-    records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
+    records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMAT_LEVELS.items()]
     ids = MetaProperties(cluster.cluster_id, 1, Uuid.from_ints(5, 6))
     format_folder(folder, ids, records, now_ms=1, controller=Endpoint("127.0.0.1", 9093))
     return cluster
@@ -135,11 +135,11 @@ def test_broker_and_controller_share_a_folder_as_in_kafka(tmp_path: Path) -> Non
 
 def test_a_formatted_folder_begins_with_its_own_feature_levels(tmp_path: Path) -> None:
     with formatted(tmp_path) as a:
-        assert a.image.features == FORMATTED and MIRROR_VERSION not in a.image.features
+        assert a.image.features == FORMAT_LEVELS and MIRROR_VERSION not in a.image.features
         assert a.image.configs.broker(1) == {"min.insync.replicas": "1"}
         a.stop()
         a.start()
-        assert a.image.features == FORMATTED
+        assert a.image.features == FORMAT_LEVELS
 
 
 def test_a_topic_that_was_deleted_before_a_crash_leaves_no_folder(tmp_path: Path) -> None:

@@ -226,10 +226,10 @@ def test_a_refresh_returns_its_changes_and_the_unknown_topics() -> None:
     for _ in range(2):
         assert stage.told_of(metadata({TP: (1, 4), OTHER: (-1, 7)})) == (False, [], [OTHER]), "no leader"
     assert stage.told_of(metadata({TP: (1, 4)})) == (False, ["t"], []), "the number of partitions"
-    renewed = metadata({TP: (1, 4)}, topic_id=Uuid.from_ints(3, 4))
-    assert stage.told_of(renewed) == (False, ["t"], [TP])
-    renewed.cluster_id = "another"
-    assert stage.told_of(renewed) == (True, [], [])
+    with_generated_tables = metadata({TP: (1, 4)}, topic_id=Uuid.from_ints(3, 4))
+    assert stage.told_of(with_generated_tables) == (False, ["t"], [TP])
+    with_generated_tables.cluster_id = "another"
+    assert stage.told_of(with_generated_tables) == (True, [], [])
 
 
 def test_a_broker_that_moved_or_went_changes_the_partitions_that_it_leads() -> None:

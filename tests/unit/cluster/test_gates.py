@@ -37,7 +37,7 @@ from tests.builders import batch, idempotent
 from tests.client_links import handle_with_disk, link_opened
 
 TOPIC = "t"
-DENIED, THROTTLED = ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.THROTTLING_QUOTA_EXCEEDED
+AUTHORIZATION_ERRORS, THROTTLED = ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 PRODUCE, FETCH = 9, 12
 SIZE = len(batch())
 

@@ -64,4 +64,4 @@ def test_each_version_is_kafkas_or_the_kips() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_apis_served_only_with_mirroring_are_the_kips_additions(row: ApiRow) -> None:
     added = by_api_name(row.name).kip_versions
-    assert row.mirror_from == (added[0] if added and row.last >= added[0] else None)
+    assert row.first_mirror_version == (added[0] if added and row.last >= added[0] else None)

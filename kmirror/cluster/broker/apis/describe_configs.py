@@ -18,7 +18,7 @@ from kmirror.kernel.java import parse_int
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from kmirror.protocol.message import Message
-from kmirror.spec.acls import CONFIGURED
+from kmirror.spec.acls import CONFIG_RESOURCES
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import AclOperation, ResourceType
@@ -60,7 +60,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsReq
 
 
 def _denied(inbound: Inbound[Message], resource: DescribeConfigsResource) -> ErrorCode:
-    owner = CONFIGURED.get(resource.resource_type, CLUSTER.type)
+    owner = CONFIG_RESOURCES.get(resource.resource_type, CLUSTER.type)
     on = CLUSTER if owner is CLUSTER.type else Resource(owner, resource.resource_name)
     return inbound.rights.error(AclOperation.DESCRIBE_CONFIGS, on)
 

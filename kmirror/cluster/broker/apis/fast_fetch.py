@@ -18,14 +18,14 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kmirror.protocol.message import Message
-from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, AclOperation, IsolationLevel
 
 TOPIC_IDS_FROM = 13
 REPLICA_STATE_FROM = 15
 RACKS_FROM = 11
 """First version in which followers serve consumers (KIP-392)."""
 READERS: dict[int, Reader] = {
-    level: Reader(CONSUMER, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel
+    level: Reader(CONSUMER_REPLICA_ID, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel
 }
 
 
@@ -49,7 +49,7 @@ def answer(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest)
         return None
     replica, _ = replica_of(request, inbound.version)
     reader = READERS.get(request.isolation_level)
-    if replica != CONSUMER or reader is None or rack_of(parts, request, inbound.version):
+    if replica != CONSUMER_REPLICA_ID or reader is None or rack_of(parts, request, inbound.version):
         return None
     left, topics = request.max_bytes, request.topics
     responses: dict[str, FetchableTopicResponse] = {}

@@ -12,7 +12,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
-from kmirror.spec.acls import COORDINATED
+from kmirror.spec.acls import COORDINATOR_RIGHTS
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
@@ -53,9 +53,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorReq
 
 def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
     """Return the error row if the client may not look up the coordinator of `key`, else None."""
-    if key_type not in COORDINATED:
+    if key_type not in COORDINATOR_RIGHTS:
         return None
-    operation, kind = COORDINATED[key_type]
+    operation, kind = COORDINATOR_RIGHTS[key_type]
     error = rights.error(operation, CLUSTER if kind is CLUSTER.type else Resource(kind, key))
     if not error:
         return None

@@ -30,7 +30,7 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, AclOperation, IsolationLevel, OffsetSpec
 
 FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST: 1,
@@ -109,7 +109,7 @@ def _answer(
         return answer
     is_looked_up = asked.timestamp >= 0 or asked.timestamp == OffsetSpec.MAX_TIMESTAMP
     unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and is_looked_up)
-    may_rise = unsettled and request.replica_id == CONSUMER and partition.is_below_epoch_start
+    may_rise = unsettled and request.replica_id == CONSUMER_REPLICA_ID and partition.is_below_epoch_start
     if may_rise or parts.fetchers.withholds(partition, parts.components):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
@@ -127,7 +127,7 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
     another one.
     """
     log = partition.log
-    if request.replica_id != CONSUMER:
+    if request.replica_id != CONSUMER_REPLICA_ID:
         bound = log.log_end_offset
     else:
         committed = request.isolation_level == IsolationLevel.READ_COMMITTED

@@ -20,7 +20,7 @@ from kmirror.protocol.gen.delete_topics_response import DeletableTopicResult, De
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.error_messages import message_of
+from kmirror.spec.error_messages import default_message
 from kmirror.spec.wire_values import AclOperation
 
 STATES_FROM = 6
@@ -135,4 +135,4 @@ class _Asked:
 
 
 def _refused(error: ErrorCode) -> ApiError:
-    return ApiError(error, message_of(error))
+    return ApiError(error, default_message(error))

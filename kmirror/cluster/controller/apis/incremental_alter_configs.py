@@ -29,12 +29,12 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from kmirror.protocol.message import Message
-from kmirror.spec.acls import CONFIGURED
+from kmirror.spec.acls import CONFIG_RESOURCES
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
 from kmirror.spec.configs.conflicts import problem_between
-from kmirror.spec.configs.lists import parts_of
+from kmirror.spec.configs.lists import split_raw
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.error_messages import message_of
+from kmirror.spec.error_messages import default_message
 from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
@@ -95,10 +95,10 @@ def _check_form(configs: Sequence[AlterableConfig]) -> None:
 
 def _check_rights(rights: Rights, kind: int, name: str) -> None:
     """Raise ApiError if the client may not alter the resource's configs; for brokers it needs cluster rights."""
-    owner = CONFIGURED[kind]
+    owner = CONFIG_RESOURCES[kind]
     error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
     if error:
-        raise ApiError(error, message_of(error))
+        raise ApiError(error, default_message(error))
 
 
 def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:
@@ -139,8 +139,8 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
     _check_list(scope, config)
     assert row is not None, "a list"
     before = default_of(row) if current is None else current
-    parts = [part for part in parts_of(before, are_patterns=row.holds_patterns) if part]
-    for part in parts_of(config.value or "", are_patterns=row.holds_patterns):
+    parts = [part for part in split_raw(before, are_patterns=row.holds_patterns) if part]
+    for part in split_raw(config.value or "", are_patterns=row.holds_patterns):
         if config.config_operation == ConfigOp.SUBTRACT and part in parts:
             parts.remove(part)
         elif config.config_operation == ConfigOp.APPEND and part not in parts:

@@ -20,7 +20,14 @@ from kmirror.protocol.gen.update_features_response import UpdatableFeatureResult
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import ELIGIBLE_VERSION, FEATURES, FORMATTED, METADATA_VERSION, changes_metadata, needs_of
+from kmirror.spec.features import (
+    ELIGIBLE_VERSION,
+    FEATURES,
+    FORMAT_LEVELS,
+    METADATA_VERSION,
+    changes_metadata,
+    requirements_of,
+)
 from kmirror.spec.wire_values import AclOperation, UpgradeType
 
 RESULTS_LAST = 1
@@ -83,7 +90,7 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
             versions = first if first == last else f"{first}-{last}"
             text = f"only supports versions {versions}" if last else "does not support this feature."
             raise _invalid(name, level, f"{node} {text}")
-    if name not in FORMATTED and all(row.name != name for row in FEATURES):
+    if name not in FORMAT_LEVELS and all(row.name != name for row in FEATURES):
         raise _invalid(name, level, f"Feature {name} not found.")
     if level < current and upgrade_type == UpgradeType.UPGRADE:
         text = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
@@ -101,7 +108,7 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
 
 def _check_needs(name: str, level: int, proposed: Mapping[str, int]) -> None:
     """Raise ApiError if a level needs another feature at a level that it will not have after the request."""
-    for other, least in needs_of(name, level).items():
+    for other, least in requirements_of(name, level).items():
         if proposed.get(other, 0) < least:
             text = f"{name} could not be set to {level} because it depends on {other} level {least}"
             raise _invalid(name, level, text)

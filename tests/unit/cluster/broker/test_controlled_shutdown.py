@@ -195,4 +195,4 @@ def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster
 
 def test_a_heartbeat_leaves_out_only_cordoned_directories() -> None:
     (row,) = (row for row in ROWS if row.name == "BrokerHeartbeat")
-    assert row.left_out == "cordoned directories"
+    assert row.unsupported == "cordoned directories"

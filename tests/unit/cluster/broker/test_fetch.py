@@ -38,7 +38,7 @@ from tests.call_counts import count_calls
 from tests.client_links import link_opened
 
 TOPIC = "t"
-CONSUMER, FOLLOWER = -1, 2
+CONSUMER_REPLICA_ID, FOLLOWER = -1, 2
 BATCH = len(batch())
 UNBOUND = 1 << 20
 
@@ -46,7 +46,7 @@ UNBOUND = 1 << 20
 class Fetcher:
     """One session with a lone broker, over its own link."""
 
-    def __init__(self, broker: LoneBroker, replica_id: int = CONSUMER, *, name: str = "fetcher") -> None:
+    def __init__(self, broker: LoneBroker, replica_id: int = CONSUMER_REPLICA_ID, *, name: str = "fetcher") -> None:
         self.broker = broker
         self.replica_id = replica_id
         self.link = link_opened(name)
@@ -179,12 +179,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 # -- cost of a fetch ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("replica_id", [CONSUMER, FOLLOWER])
+@pytest.mark.parametrize("replica_id", [CONSUMER_REPLICA_ID, FOLLOWER])
 @pytest.mark.parametrize("news", [False, True])
 def test_the_cost_of_a_fetch_in_a_session_grows_with_changes_only(replica_id: int, news: bool) -> None:
     spent = []
     for partitions in (10, 10, 300):  # Objects that are made on first use are made before the second size.
-        broker = LoneBroker({TOPIC: partitions}, replicas=(1,) if replica_id == CONSUMER else (1, replica_id))
+        broker = LoneBroker(
+            {TOPIC: partitions}, replicas=(1,) if replica_id == CONSUMER_REPLICA_ID else (1, replica_id)
+        )
         fetcher = Fetcher(broker, replica_id)
         fetcher.settle(partitions)
 

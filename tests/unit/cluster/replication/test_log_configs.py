@@ -30,7 +30,7 @@ WORDS: dict[str, tuple[str, dict[str, Any]]] = {
     "message.timestamp.type": ("LogAppendTime", {"message_timestamp_type": TimestampType.LOG_APPEND_TIME}),
 }
 """Configs that are no numbers, to a value that differs from the default, and the resulting change of the LogConfig."""
-INSTEAD = {row.instead: row.name for row in known(Scope.TOPIC).values() if row.instead is not None}
+INSTEAD = {row.test_key: row.name for row in known(Scope.TOPIC).values() if row.test_key is not None}
 OF_A_LOG = [row for row in known(Scope.TOPIC).values() if not row.idle and row.name not in ELSEWHERE]
 
 
