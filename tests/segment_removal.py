@@ -84,7 +84,7 @@ def _load(folder: Path, gaps_before: set[Gap]) -> str | None:
     return "gap" if set(files.gaps) - gaps_before else "silent"
 
 
-def is_told(one: Removal) -> bool:
+def is_reported(one: Removal) -> bool:
     """Return whether the removal was reported as well as possible.
 
     That is as a fault, or as a gap where the cleaner could have caused it. Retention may have removed the first

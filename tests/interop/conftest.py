@@ -23,7 +23,7 @@ IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
 
 
 @pytest.fixture(scope="session")
-def give_up() -> Callable[[str], NoReturn]:
+def skip_or_fail() -> Callable[[str], NoReturn]:
     """Return a function that ends a test that cannot run here: by a skip, or by a failure if it is required."""
 
     def end(reason: str) -> NoReturn:
@@ -35,26 +35,26 @@ def give_up() -> Callable[[str], NoReturn]:
 
 
 @pytest.fixture(scope="session")
-def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]) -> str:
+def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Callable[[str], NoReturn]) -> str:
     """Return a class path with all jars of pom.xml."""
     for program in ("java", "javac"):
         if shutil.which(program) is None:
-            give_up(f"there is no {program}")
+            skip_or_fail(f"there is no {program}")
     jars = os.environ.get("KMIRROR_KAFKA_JARS")
-    class_path = f"{jars}/*" if jars else resolved(tmp_path_factory, give_up)
+    class_path = f"{jars}/*" if jars else resolved(tmp_path_factory, skip_or_fail)
     make_archive(class_path)
     return class_path
 
 
-def resolved(tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]) -> str:
+def resolved(tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Callable[[str], NoReturn]) -> str:
     """Return the class path of the jars in Maven's repository."""
     if shutil.which("mvn") is None:
-        give_up("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
+        skip_or_fail("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
     out = tmp_path_factory.mktemp("kafka") / "classpath"
     command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
     done = subprocess.run(command if IS_REQUIRED else [*command, "-o"], capture_output=True, text=True, check=False)
     if done.returncode:
-        give_up("Kafka's jars are not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches them)")
+        skip_or_fail("Kafka's jars are not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches them)")
     return out.read_text(encoding="utf-8").strip()
 
 

@@ -49,7 +49,7 @@ async def order(bootstrap: str, session: str) -> None:
         await admin.ask_each(ListGroupsRequest())
 
 
-async def look(bootstrap: str, session: str) -> None:
+async def read_topic(bootstrap: str, session: str) -> None:
     async with AsyncAdmin(bootstrap, QUICK) as admin:
         partitions = await admin.partitions([TOPIC])
         for end in (await latest_offsets(admin, partitions)).values():
@@ -121,7 +121,7 @@ async def read(bootstrap: str, session: str) -> None:
         hosted.host.close()
 
 
-STEPS = {step.__name__: step for step in (order, look, write, read)}
+STEPS = {step.__name__: step for step in (order, read_topic, write, read)}
 """All of them are run, or those that are given as arguments."""
 
 

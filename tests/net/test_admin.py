@@ -23,13 +23,13 @@ WITHIN_S = 20
 def ask(
     body: Message, prepare: Callable[[AsyncAdmin], Any] = lambda admin: None, broker_id: int | None = None
 ) -> Message:
-    async def asked() -> Message:
+    async def send_request() -> Message:
         with TcpCluster(brokers=1) as cluster:
             async with AsyncAdmin(cluster.bootstrap_servers, AdminConfigs(default_api_timeout_ms=1000)) as admin:
                 prepare(admin)
                 return await asyncio.wait_for(admin.ask(body, broker_id=broker_id), WITHIN_S)
 
-    return asyncio.run(asked())
+    return asyncio.run(send_request())
 
 
 def test_a_request_that_no_node_supports_is_an_error() -> None:

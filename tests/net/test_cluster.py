@@ -42,14 +42,14 @@ def values(of: TcpCluster, tp: TopicPartition = TP) -> list[bytes | None]:
     return [record.value for record in of.read(tp)]
 
 
-def words(kind: type) -> dict[str, list[str]]:
+def public_methods(kind: type) -> dict[str, list[str]]:
     """Return the public methods of a class with the names of their parameters."""
     methods = inspect.getmembers(kind, callable)
     return {name: list(inspect.signature(call).parameters) for name, call in methods if not name.startswith("_")}
 
 
 def test_both_clusters_have_the_same_words() -> None:
-    simulated, served = words(Cluster), words(TcpCluster)
+    simulated, served = public_methods(Cluster), public_methods(TcpCluster)
     alike = {name for name in simulated if name in served}
     assert alike >= {"start", "stop", "kill", "restart", "runs", "living", "leader", "replicas", "topics", "partitions"}
     assert alike >= {"create_topic", "produce", "read", "order", "process", "endpoint", "broker", "is_settled"}

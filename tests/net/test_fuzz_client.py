@@ -77,7 +77,7 @@ def test_a_bad_client_is_found(
     assert (finding.message, finding.version) == ("ApiVersionsResponse", 0)
 
 
-def in_ways() -> dict[Way, Entry]:
+def delivery_faults() -> dict[Way, Entry]:
     """Return for each delivery fault a response to the second request."""
     numbers = {Way.LENGTH: -1, Way.LENGTH_AND_END: 5_000, Way.CUT: 9, Way.LATE: 100}
     data = {way: numbers.get(way, 0).to_bytes(4, "big", signed=True) for way in Way}
@@ -87,14 +87,14 @@ def in_ways() -> dict[Way, Entry]:
 def test_a_client_with_a_timeout_ends_for_every_delivery_fault(front: OwnCluster, door: Door) -> None:
     sound = campaign(client("nothing"), front, door)
     sound.begin()
-    assert {way for way, entry in in_ways().items() if sound.play([entry])} == set()
+    assert {way for way, entry in delivery_faults().items() if sound.play([entry])} == set()
 
 
 @pytest.mark.parametrize("way", [Way.NEVER, Way.LENGTH_AND_END])
 def test_a_client_that_waits_without_a_bound_is_found(way: Way, front: OwnCluster, door: Door) -> None:
     trusting = campaign(client("trusts", patience_s=1.0), front, door)
     trusting.begin()
-    fault = trusting.play([in_ways()[way]])
+    fault = trusting.play([delivery_faults()[way]])
     assert fault is not None
     assert (fault.kind, fault.cause) == (Kind.SILENT, f"hangs after ApiVersionsResponse{way.about}")
 

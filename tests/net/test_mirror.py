@@ -37,7 +37,7 @@ SASL = {
 IMPATIENT = AdminConfigs(request_timeout_ms=300, default_api_timeout_ms=300)
 
 
-def words(kind: type) -> dict[str, tuple[inspect.Signature, str]]:
+def public_methods(kind: type) -> dict[str, tuple[inspect.Signature, str]]:
     """Return the signature of each public method, and the first line of its docstring."""
     methods = inspect.getmembers(kind, callable)
     return {
@@ -48,7 +48,7 @@ def words(kind: type) -> dict[str, tuple[inspect.Signature, str]]:
 
 
 def test_mirrors_of_all_runners_have_the_same_words() -> None:
-    simulated, served, on_asyncio = words(Mirror), words(TcpMirror), words(AsyncMirror)
+    simulated, served, on_asyncio = public_methods(Mirror), public_methods(TcpMirror), public_methods(AsyncMirror)
     lists = [every.pop("list") for every in (simulated, served, on_asyncio)]
     assert simulated == served == on_asyncio
     assert len({line for _, line in lists}) == 1 and all(line for _, line in simulated.values())
@@ -305,13 +305,13 @@ def test_the_leader_epochs_of_a_log_are_returned() -> None:
         assert led is not None
         expected = cluster.look(lambda: (led.log.epochs.entries, led.log.log_end_offset))
 
-        async def told() -> tuple[object, int, list[int]]:
+        async def read_destination() -> tuple[object, int, list[int]]:
             async with AsyncAdmin(cluster.bootstrap_servers) as admin:
                 reader = LeaderReader(admin, TP)
                 batches = [batch.base_offset async for batch in reader.batches(1, 3)]
                 assert await reader.offset(OffsetSpec.EARLIEST) == 0
                 return *await reader.epochs(), batches
 
-        entries, end, batches = asyncio.run(told())
+        entries, end, batches = asyncio.run(read_destination())
     assert len(expected[0]) == 2
     assert ((entries, end), batches) == (expected, [0, 2])

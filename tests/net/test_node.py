@@ -60,14 +60,14 @@ def test_a_broker_waits_for_a_controller_that_comes_later() -> None:
     with broker(2, here) as early:
         late: list[TcpNode] = []
 
-        def told() -> None:
+        def record_and_start() -> None:
             asked.append(early.look(lambda: early.waits_for))
             if not late:
                 port.close()
                 late.append(node(NodePlan(node_id=100, controller_listener=ListenerSpec.plain(here, CONTROLLER_NAME))))
                 late[0].start()
 
-        assert early.wait(told=told)
+        assert early.wait(told=record_and_start)
         assert asked[0] == f"the controller at {here}"
         assert brokers_of(early) == [2]
         late[0].close()

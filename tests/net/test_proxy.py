@@ -43,15 +43,15 @@ def served() -> Iterator[TcpCluster]:
 
 
 @pytest.fixture
-def seen() -> list[Exchange]:
+def exchanges() -> list[Exchange]:
     """Return the exchanges through the broker's port, in the order in which they ended."""
     return []
 
 
 @pytest.fixture
-def proxy(served: TcpCluster, seen: list[Exchange]) -> Iterator[Proxy]:
+def proxy(served: TcpCluster, exchanges: list[Exchange]) -> Iterator[Proxy]:
     def interpose(name: str, node: Node) -> Node:
-        return Watched(name, node, seen.append)
+        return Watched(name, node, exchanges.append)
 
     with Proxy(served.bootstrap_servers, interpose=interpose) as p:
         yield p
@@ -236,16 +236,18 @@ def test_a_request_or_its_answer_is_held(served: TcpCluster, proxy: Proxy, clien
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_a_request_or_its_answer_is_late(proxy: Proxy, client: Client, seen: list[Exchange], applied: bool) -> None:
+def test_a_request_or_its_answer_is_late(
+    proxy: Proxy, client: Client, exchanges: list[Exchange], applied: bool
+) -> None:
     proxy.on("Produce", times=1).delay(60, applied=applied)
     assert client.produce(b"a") is ErrorCode.NONE
-    assert [row.latency_ms >= 60 for row in seen if row.api == "Produce" and row.latency_ms is not None] == [True]
+    assert [row.latency_ms >= 60 for row in exchanges if row.api == "Produce" and row.latency_ms is not None] == [True]
 
 
-def test_a_slow_link(proxy: Proxy, client: Client, seen: list[Exchange]) -> None:
+def test_a_slow_link(proxy: Proxy, client: Client, exchanges: list[Exchange]) -> None:
     proxy.on("Produce", times=1).slow(100_000)
     assert client.produce(bytes(5_000)) is ErrorCode.NONE
-    assert [row.latency_ms >= 50 for row in seen if row.api == "Produce" and row.latency_ms is not None] == [True]
+    assert [row.latency_ms >= 50 for row in exchanges if row.api == "Produce" and row.latency_ms is not None] == [True]
 
 
 def test_a_throttled_client_gets_its_throttle_time(proxy: Proxy, client: Client) -> None:
@@ -320,7 +322,7 @@ def test_a_broker_that_is_away_and_comes_back(served: TcpCluster, proxy: Proxy, 
 # -- reports, records, mutations ----------------------------------------------------------------
 
 
-def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, seen: list[Exchange]) -> None:
+def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, exchanges: list[Exchange]) -> None:
     proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", times=1)
     assert [client.produce(b"a") for _ in range(2)] == [ErrorCode.INVALID_RECORD, ErrorCode.NONE]
     proxy.on("Produce", times=1).close()
@@ -328,7 +330,7 @@ def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, seen: 
     client.link.send(framed(client.request(b"a", acks=0), 9))
     client.fetch()
     summary = Summary()
-    for exchange in seen:
+    for exchange in exchanges:
         summary.add(exchange)
     told = {(line.api, line.version, line.client_id): counts for line, counts in summary.lines.items()}
     counts = told["Produce", 9, "wire"]
@@ -338,7 +340,7 @@ def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, seen: 
 
 
 def test_a_record_is_written_and_asked_again(
-    served: TcpCluster, proxy: Proxy, client: Client, seen: list[Exchange], tmp_path: Path
+    served: TcpCluster, proxy: Proxy, client: Client, exchanges: list[Exchange], tmp_path: Path
 ) -> None:
     path = tmp_path / "record"
     client.produce(b"a")
@@ -346,7 +348,7 @@ def test_a_record_is_written_and_asked_again(
     proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", times=1)
     client.produce(b"b")
     file = RecordFile(path)
-    for exchange in seen:
+    for exchange in exchanges:
         file.add(exchange)
     file.close()
     lines = [json.loads(line) for line in path.read_text().splitlines()]

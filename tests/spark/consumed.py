@@ -38,15 +38,15 @@ def as_consumed(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, A
                 "timestamp": row["timestamp"] // 1000,
                 "timestamp_type": TIMESTAMP_TYPES[row["timestampType"]],
                 "leader_epoch": row["leaderEpoch"],
-                "key": _told(row["key"]),
-                "value": _told(row["value"]),
-                "headers": [[header["key"], _told(header["value"])] for header in row["headers"] or ()],
+                "key": _to_json(row["key"]),
+                "value": _to_json(row["value"]),
+                "headers": [[header["key"], _to_json(header["value"])] for header in row["headers"] or ()],
             }
         )
     return {name: sorted(records, key=lambda record: record["offset"]) for name, records in found.items()}
 
 
-def _told(data: bytes | None) -> object:
+def _to_json(data: bytes | None) -> object:
     if data is None:
         return None
     if len(data) > 1024:

@@ -30,7 +30,7 @@ def cat(folder: Path, *options: str) -> list[dict[str, Any]]:
     return [as_recorded(json.loads(line)) for line in result.stdout.splitlines()]
 
 
-def told(run: Path, name: str, *, committed: bool = False) -> list[dict[str, Any]]:
+def consumed_records(run: Path, name: str, *, committed: bool = False) -> list[dict[str, Any]]:
     """Return the consumer's records; there is a committed file only if it differs."""
     paths = [run / "records" / f"{name}.committed.jsonl"] if committed else []
     paths.append(run / "records" / f"{name}.jsonl")
@@ -56,7 +56,7 @@ def check(run: Path, folder: Path) -> None:
     is_internal = name.startswith("__")
     for committed in (False, True):
         got = [shortened(row) for row in cat(folder, *(["--read-committed"] if committed else []))]
-        want = told(run, name, committed=committed)
+        want = consumed_records(run, name, committed=committed)
         if is_internal and committed:
             continue  # The recording consumer read the internal topics uncommitted.
         # The internal topics may have grown between the recording and the shutdown.
@@ -101,7 +101,7 @@ def test_a_timestamp_leads_where_the_broker_said() -> None:
                 continue
             offset = answers[key]["offset"]
             # The broker may point to a control record; the printed record is the next one.
-            want = [row["offset"] for row in told(run, folder.name) if 0 <= offset <= row["offset"]]
+            want = [row["offset"] for row in consumed_records(run, folder.name) if 0 <= offset <= row["offset"]]
             got = [row["offset"] for row in cat(folder, "--timestamp", str(timestamp))]
             assert got == want or (folder.name.startswith("__") and got[: len(want)] == want), (run.name, folder.name)
             lookups += 1

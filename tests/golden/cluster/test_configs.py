@@ -18,7 +18,7 @@ READ_AT_THE_START = {"max.connections", "max.connections.per.ip", "max.connectio
 NOTHING_SET = BrokerLayers({}, {}, {})
 
 
-def told(scope: str) -> dict[str, Entry]:
+def described_entries(scope: str) -> dict[str, Entry]:
     if scope == "broker":
         entries = broker_entries(NOTHING_SET, mirror=False)
     else:
@@ -28,12 +28,12 @@ def told(scope: str) -> dict[str, Entry]:
 
 @pytest.mark.parametrize("scope", ["broker", "topic"])
 def test_every_key_of_kafka_exists_and_no_other(scope: str) -> None:
-    assert list(told(scope)) == [row["name"] for row in RECORDED[scope]]
+    assert list(described_entries(scope)) == [row["name"] for row in RECORDED[scope]]
 
 
 @pytest.mark.parametrize("scope", ["broker", "topic"])
 def test_types_defaults_and_flags_are_those_of_a_real_broker(scope: str) -> None:
-    entries = told(scope)
+    entries = described_entries(scope)
     for row in RECORDED[scope]:
         entry = entries[row["name"]]
         found = (entry.config_type, entry.value, entry.read_only, entry.is_sensitive)
@@ -50,4 +50,4 @@ def test_no_two_owners_have_a_row_for_one_key() -> None:
 
 def test_every_key_has_a_description() -> None:
     for scope in ("broker", "topic"):
-        assert all(entry.documentation for entry in told(scope).values())
+        assert all(entry.documentation for entry in described_entries(scope).values())

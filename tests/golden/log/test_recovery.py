@@ -52,7 +52,7 @@ def test_a_recovered_log_equals_the_brokers(name: str) -> None:
     assert log.store.read_file(snapshot) == after.files()[snapshot]
 
 
-def whole_crash() -> list[Folder]:
+def complete_crash() -> list[Folder]:
     """Return the partitions after the kill and the damage, without the metadata log, which continued."""
     top = recorded_runs() / "crash-4.3"
     topics = json.loads((top / "cluster.json").read_text())["topics"]
@@ -65,7 +65,7 @@ def whole_crash() -> list[Folder]:
     ]
 
 
-@pytest.mark.parametrize("before", whole_crash(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("before", complete_crash(), ids=lambda folder: folder.name)
 def test_recovery_leaves_each_file_as_the_broker_left_it(before: Folder) -> None:
     top = recorded_runs() / "crash-4.3"
     points = decode_offsets((top / "before" / "recovery-point-offset-checkpoint").read_bytes())

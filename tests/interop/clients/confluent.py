@@ -99,7 +99,7 @@ def describe_topics(target: Target) -> Any:
     created = [target.named("created"), target.named("defaults")]
     names = TopicCollection([*created, target.named("tried"), target.named("nowhere")])
 
-    def say(seen: Any) -> Any:
+    def describe(seen: Any) -> Any:
         return {
             "partitions": [
                 {
@@ -116,7 +116,7 @@ def describe_topics(target: Target) -> Any:
         }
 
     return eventually(  # A broker may learn of a topic after the controller's response.
-        lambda: outcomes(client.describe_topics(names, include_authorized_operations=True), say),
+        lambda: outcomes(client.describe_topics(names, include_authorized_operations=True), describe),
         lambda seen: all("partitions" in seen[name] for name in created),
     )
 

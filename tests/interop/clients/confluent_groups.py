@@ -67,7 +67,7 @@ def rebalance(target: Target) -> Any:
 def _described(target: Target, group: str, counts_only: bool = False) -> Any:
     name = target.named(group)
 
-    def say(found: Any) -> Any:
+    def describe(found: Any) -> Any:
         members = sorted(found.members, key=lambda member: (member.client_id, member.group_instance_id or ""))
         return {
             "state": found.state.name,
@@ -88,7 +88,7 @@ def _described(target: Target, group: str, counts_only: bool = False) -> Any:
             ],
         }
 
-    return outcome(admin(target).describe_consumer_groups([name], request_timeout=WAIT)[name], say)
+    return outcome(admin(target).describe_consumer_groups([name], request_timeout=WAIT)[name], describe)
 
 
 def static_members(target: Target) -> Any:

@@ -50,13 +50,13 @@ def proxied(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
-def see(
+def observe(
     request: pytest.FixtureRequest,
     kafka_class_path: str,
     kafka_addresses: dict[int, str],
     our_clusters: dict[int, TcpCluster],
     tmp_path_factory: pytest.TempPathFactory,
-    give_up: Callable[[str], NoReturn],
+    skip_or_fail: Callable[[str], NoReturn],
 ) -> Iterator[Callable[[str, int], Seen]]:
     """Yield a function that returns the results of a family's script. All required scripts are started at once."""
     # Two tests may need the same results: of Kafka's clients alone, and for the comparison with those through a proxy.
@@ -82,11 +82,11 @@ def see(
         def outcomes(family: str, brokers: int) -> Seen:
             command = commands[family]
             if isinstance(command, CannotRun):
-                give_up(str(command))
+                skip_or_fail(str(command))
             return Seen(*(runs[family, brokers, title].result() for title in ("kafka", "kmirror")))
 
         yield outcomes
 
 
 def _of_clients(request: pytest.FixtureRequest) -> list[Any]:
-    return [item for item in request.session.items if "see" in getattr(item, "fixturenames", ())]
+    return [item for item in request.session.items if "observe" in getattr(item, "fixturenames", ())]

@@ -18,9 +18,9 @@ from tests.interop.clients.families import FAMILIES, differences, unknown
 @pytest.mark.parametrize("brokers", SIZES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_client_has_the_same_results_as_with_kafka(
-    family: str, brokers: int, see: Callable[[str, int], Seen], our_clusters: dict[int, TcpCluster]
+    family: str, brokers: int, observe: Callable[[str, int], Seen], our_clusters: dict[int, TcpCluster]
 ) -> None:
-    seen = see(family, brokers)
+    seen = observe(family, brokers)
     found = unknown(family, differences(seen.kafka, seen.kmirror))
     assert not found, f"{len(found)} differences\n" + "\n".join(found)
     assert not our_clusters[brokers].failures

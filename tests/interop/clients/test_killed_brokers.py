@@ -85,7 +85,7 @@ def test_acknowledged_records_survive_brokers_killed_under_load() -> None:
                 load.wait_for_more()
                 cluster.restart(victim)
                 load.wait_for_more()
-                cluster.until(lambda: _is_whole(cluster), within_s=WITHIN_S, what="a full ISR")
+                cluster.until(lambda: _has_full_isr(cluster), within_s=WITHIN_S, what="a full ISR")
         finally:
             load.end()
         assert not load.failed
@@ -97,6 +97,6 @@ def test_acknowledged_records_survive_brokers_killed_under_load() -> None:
             reader.end()
 
 
-def _is_whole(cluster: TcpCluster) -> bool:
+def _has_full_isr(cluster: TcpCluster) -> bool:
     rows = cluster.image.topics[TOPIC].partitions.values()
     return all(row.leader >= 0 and len(row.isr) == len(row.replicas) for row in rows)

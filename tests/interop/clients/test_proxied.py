@@ -17,12 +17,12 @@ from tests.interop.clients.proxied import BROKERS, CHOSEN, Proxied
 def test_a_client_has_the_same_results_through_the_proxy(
     family: str,
     brokers: int,
-    see: Callable[[str, int], Seen],
+    observe: Callable[[str, int], Seen],
     proxied: Proxied,
     kafka_class_path: str,
     tmp_path: Path,
 ) -> None:
-    direct = see(family, brokers).kafka
+    direct = observe(family, brokers).kafka
     command = FAMILIES[family].prepare(tmp_path, kafka_class_path)
     before = len(proxied.exchanges)
     found = differences(direct, run_script(command, proxied.proxy.bootstrap_servers, brokers))

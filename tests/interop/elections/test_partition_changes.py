@@ -76,7 +76,7 @@ def _text(members: Sequence[int] | None) -> str:
     return ",".join(map(str, members)) or "-"
 
 
-def drawn(rng: random.Random) -> Case:
+def draw_case(rng: random.Random) -> Case:
     """Return a possible partition of a controller, and an event."""
     replicas = rng.sample(range(1, 6), rng.randint(1, 4))
     some = [b for b in replicas if rng.random() < 0.5]
@@ -102,7 +102,7 @@ def drawn(rng: random.Random) -> Case:
         return replace(case, kind=kind, broker=gone, alive=[b for b in alive if b != gone])
     if leader == NO_LEADER and (dead := [b for b in replicas if b not in alive]):
         return replace(case, kind="unfence", broker=rng.choice(dead))
-    return drawn(rng)
+    return draw_case(rng)
 
 
 def decided(case: Case) -> str:
@@ -154,7 +154,7 @@ def decided(case: Case) -> str:
 @pytest.mark.decision("D71")
 def test_kafkas_controller_decides_the_same(kafka_class_path: str) -> None:
     rng = random.Random(966)
-    cases = [drawn(rng) for _ in range(COUNT)]
+    cases = [draw_case(rng) for _ in range(COUNT)]
     done = subprocess.run(
         java(kafka_class_path, PROGRAM),
         input="".join(f"{case.line}\n" for case in cases),

@@ -46,7 +46,7 @@ from kmirror.protocol.json_form import to_json
 from kmirror.protocol.keyed_records import decode_record
 from kmirror.records.legacy import iter_any_batches
 from tests.interop.groups import script
-from tests.interop.groups.script import Somebody
+from tests.interop.groups.script import Member
 from tests.interop.groups.talk import Talk
 
 CONFIGS = {
@@ -104,7 +104,7 @@ class Consumer:
         offsets: dict[tuple[str, int], Offset],
         version: int = 9,
         *,
-        member: Somebody | None = None,
+        member: Member | None = None,
         retention_ms: int = -1,
         **wrong: Any,
     ) -> Any:
@@ -187,7 +187,7 @@ class Producer:
         offsets: dict[tuple[str, int], Offset],
         version: int = 3,
         *,
-        member: Somebody | None = None,
+        member: Member | None = None,
         **wrong: Any,
     ) -> Any:
         topics: dict[str, TxnOffsetCommitRequestTopic] = {}
@@ -276,7 +276,7 @@ def refusals(admin: Administrator) -> None:
             consumer.commit(
                 "instance and generation", row, version, group_instance_id="i", generation_id_or_member_epoch=1
             )
-        one = Somebody(talk, "one", f"members-{version}", instance="i" if version >= 7 else None)
+        one = Member(talk, "one", f"members-{version}", instance="i" if version >= 7 else None)
         group = Consumer(admin, one.group)
         one.join("joins")
         group.commit("completing", row, version, member=one)
@@ -290,7 +290,7 @@ def refusals(admin: Administrator) -> None:
         if version >= 7:
             group.commit("other instance", row, version, member=one, group_instance_id="j")
             group.commit("no instance", row, version, member=one, group_instance_id=None)
-        two = Somebody(talk, "two", one.group)
+        two = Member(talk, "two", one.group)
         two.begin_join("joins too")
         group.commit("preparing", {("orders", 1): (99, -1, "")}, version, member=one)
         one.send_join("again")
@@ -319,7 +319,7 @@ def deletions(admin: Administrator) -> None:
     consumer.delete("the rest", {"payments": [0]})
     consumer.delete("the group is there", {"payments": [0]})
     for topic in ("orders", "payments"):
-        member = Somebody(admin.talk, "one", f"deletions-{topic}")
+        member = Member(admin.talk, "one", f"deletions-{topic}")
         group = Consumer(admin, member.group)
         member.join("joins")  # Its subscription names orders.
         group.delete("completing", {topic: [0]})
@@ -403,7 +403,7 @@ def refused_transactions(admin: Administrator) -> None:
         producer.commit("another group", "txn-elsewhere", row, version)
         if version >= 3:
             producer.commit("no such group", "txn-nobody", row, version, member_id="m", generation_id=3)
-            member = Somebody(talk, "one", f"txn-members-{version}")
+            member = Member(talk, "one", f"txn-members-{version}")
             member.join("joins")
             producer.add("adds", member.group, version)
             producer.commit("completing", member.group, row, version, member=member)
@@ -427,8 +427,8 @@ def expiry(talk: Talk) -> None:
     plain.commit("short", {("orders", 0): PLAIN, ("payments", 0): PLAIN}, 4, **short)
     plain.commit("long", {("orders", 1): PLAIN}, 4)
     gone.commit("short", {("orders", 0): PLAIN, ("many", 3): PLAIN}, 3, **short)
-    reader = Somebody(talk, "reader", "readers", instance="r")  # Joins at once: an empty group may expire any second.
-    worker = Somebody(talk, "worker", "workers", instance="w", type="connect")
+    reader = Member(talk, "reader", "readers", instance="r")  # Joins at once: an empty group may expire any second.
+    worker = Member(talk, "worker", "workers", instance="w", type="connect")
     for member in (reader, worker):
         member.join("joins")  # The reader's subscription names orders.
         member.sync("joins")
@@ -455,12 +455,12 @@ def expiry(talk: Talk) -> None:
 
 def records(talk: Talk, *, by_group: bool = False) -> None:
     """Records of all that in `__consumer_offsets`; the order of expired groups is arbitrary."""
-    rows = list(told(talk.offsets_log()))
+    rows = list(rows_in_log(talk.offsets_log()))
     for _, label, value in sorted(rows, key=lambda row: row[0]) if by_group else rows:
         talk.note(label, value)
 
 
-def told(log: bytes) -> Iterable[tuple[str, str, Any]]:
+def rows_in_log(log: bytes) -> Iterable[tuple[str, str, Any]]:
     """Yield the group of each record, its name and its value; producers are known by their order."""
     producers: dict[int, int] = {-1: 0}
     for batch in iter_any_batches(log):

@@ -39,7 +39,7 @@ def subscription(user_data: bytes) -> bytes:
     return b"\0\0" + ConsumerProtocolSubscription(topics=["orders"], user_data=user_data).encode(0)
 
 
-class Somebody:
+class Member:
     """One client of a group, on its own link."""
 
     def __init__(self, talk: Talk, link: str, group: str, **options: Any) -> None:
@@ -73,7 +73,7 @@ class Somebody:
         )
 
     def take_join(self) -> Any:
-        return self._has_joined(self.talk.take(self.link))
+        return self._has_joined(self.talk.receive(self.link))
 
     def _has_joined(self, answer: Any) -> Any:
         self.joined = answer
@@ -96,13 +96,13 @@ class Somebody:
             self._ask_to_join(label, b"m")
         self.send_join(label)
 
-    def send_sync(self, label: str, *others: Somebody, version: int = SYNC, **wrong: Any) -> None:
+    def send_sync(self, label: str, *others: Member, version: int = SYNC, **wrong: Any) -> None:
         self.talk.send(self.link, label, self._assignments(others, wrong), version)
 
-    def sync(self, label: str, *others: Somebody, version: int = SYNC, **wrong: Any) -> Any:
+    def sync(self, label: str, *others: Member, version: int = SYNC, **wrong: Any) -> Any:
         return self.talk.ask(self.link, label, self._assignments(others, wrong), version)
 
-    def _assignments(self, others: tuple[Somebody, ...], wrong: dict[str, Any]) -> SyncGroupRequest:
+    def _assignments(self, others: tuple[Member, ...], wrong: dict[str, Any]) -> SyncGroupRequest:
         rows = [
             SyncGroupRequestAssignment(member_id=one.member_id, assignment=one.link.encode()) for one in (self, *others)
         ]
@@ -142,7 +142,7 @@ def describe(talk: Talk, label: str, *groups: str, version: int = 6, operations:
     return talk.ask("admin", label, request, version)
 
 
-def let_it_be_known(talk: Talk) -> None:
+def wait_for_write(talk: Talk) -> None:
     """Let a new group be written to the log: its first member is answered before that, and described only after."""
     talk.peer.wait(0.1)
 
@@ -159,13 +159,13 @@ def find(talk: Talk) -> None:
         talk.ask("admin", "find", request, version)
 
 
-def whole_life(talk: Talk, version: int, others: dict[str, int]) -> None:
+def full_lifecycle(talk: Talk, version: int, others: dict[str, int]) -> None:
     """One member, a second one, both leave, the group is deleted; in one version of JoinGroup."""
     group = f"life-{version}"
-    one, two = (Somebody(talk, name, group, version=version) for name in ("one", "two"))
+    one, two = (Member(talk, name, group, version=version) for name in ("one", "two"))
     describe(talk, "not yet", group, version=others["describe"])
     one.join("first")
-    let_it_be_known(talk)
+    wait_for_write(talk)
     describe(talk, "completing", group, version=others["describe"])
     one.sync("first", version=others["sync"])
     one.beat("first", others["beat"])
@@ -182,7 +182,7 @@ def whole_life(talk: Talk, version: int, others: dict[str, int]) -> None:
     talk.waits("two", "second sync")
     two.beat("completing", others["beat"])
     one.sync("second", two, version=others["sync"])
-    talk.take("two")
+    talk.receive("two")
     two.sync("once more", version=others["sync"])
     two.join("nothing new")
     describe(talk, "two", group, version=others["describe"])
@@ -205,16 +205,16 @@ def whole_life(talk: Talk, version: int, others: dict[str, int]) -> None:
 def refusals(talk: Talk) -> None:
     """Invalid requests, each for one reason."""
     for version in (0, 1, 2, 3, 4, 6, 7, 9):
-        Somebody(talk, "one", "", version=version).join("no group")
-        Somebody(talk, "one", "r", version=version, session_ms=499).join("short session")
-        Somebody(talk, "one", "r", version=version, session_ms=1_800_001).join("long session")
-        stranger = Somebody(talk, "one", "r", version=version)
+        Member(talk, "one", "", version=version).join("no group")
+        Member(talk, "one", "r", version=version, session_ms=499).join("short session")
+        Member(talk, "one", "r", version=version, session_ms=1_800_001).join("long session")
+        stranger = Member(talk, "one", "r", version=version)
         stranger.member_id = "nobody"
         stranger.join("no such group")
-        Somebody(talk, "one", f"without-{version}", version=version, protocols=()).join("no protocols")
-        let_it_be_known(talk)
+        Member(talk, "one", f"without-{version}", version=version, protocols=()).join("no protocols")
+        wait_for_write(talk)
         describe(talk, "refused", f"without-{version}")
-    member = Somebody(talk, "one", "refusals", protocols=("range", "sticky"))
+    member = Member(talk, "one", "refusals", protocols=("range", "sticky"))
     member.join("refusals")
     for version in (0, 2, 3, 4, 5):
         group_instance = {"group_instance_id": "i"} if version >= 3 else {}
@@ -238,7 +238,7 @@ def refusals(talk: Talk) -> None:
     member.leave("unknown instance", member_id="", group_instance_id="i")
     member.leave("neither", member_id="", group_instance_id=None)
     member.leave("wrong instance", group_instance_id="i")
-    Somebody(talk, "two", "refusals", protocols=("other",)).join("other protocols")
+    Member(talk, "two", "refusals", protocols=("other",)).join("other protocols")
     describe(talk, "no such group", "none", "")
     for version in range(3):
         delete(talk, "no such group", "none", "refusals", "", version=version)
@@ -248,8 +248,8 @@ def static_members(talk: Talk) -> None:
     """Members with instance ids, which return (KIP-345, KIP-814)."""
     for version in (5, 7, 8, 9):
         group = f"static-{version}"
-        one = Somebody(talk, "one", group, version=version, instance="first")
-        two = Somebody(talk, "two", group, version=version, instance="second")
+        one = Member(talk, "one", group, version=version, instance="first")
+        two = Member(talk, "two", group, version=version, instance="second")
         one.join("static")
         one.sync("static")
         two.begin_join("static")
@@ -258,9 +258,9 @@ def static_members(talk: Talk) -> None:
         two.take_join()
         one.send_sync("static", two)
         two.send_sync("static")
-        talk.take("one")
-        talk.take("two")
-        again = Somebody(talk, "two again", group, version=version, instance="second")
+        talk.receive("one")
+        talk.receive("two")
+        again = Member(talk, "two again", group, version=version, instance="second")
         again.join("follower is back")
         two.beat("fenced")
         two.sync("fenced")
@@ -269,11 +269,11 @@ def static_members(talk: Talk) -> None:
         again.sync("follower is back")
         one.beat("unmoved")
         describe(talk, "follower is back", group)
-        leader = Somebody(talk, "one again", group, version=version, instance="first")
+        leader = Member(talk, "one again", group, version=version, instance="first")
         leader.join("leader is back")
         leader.sync("leader is back", again)
         describe(talk, "leader is back", group)
-        other = Somebody(talk, "three", group, version=version, instance="second", protocols=("range", "sticky"))
+        other = Member(talk, "three", group, version=version, instance="second", protocols=("range", "sticky"))
         other.join("with more protocols")
         other.sync("with more protocols")
         leader.leave("by its name", member_id="")
@@ -284,8 +284,8 @@ def static_members(talk: Talk) -> None:
 
 def static_while_completing(talk: Talk) -> None:
     """A static member that returns before the assignment is made: the generation is abandoned."""
-    one = Somebody(talk, "one", "static-completing", instance="first")
-    two = Somebody(talk, "two", "static-completing", instance="second")
+    one = Member(talk, "one", "static-completing", instance="first")
+    two = Member(talk, "two", "static-completing", instance="second")
     one.join("first")
     one.sync("first")
     two.begin_join("second")
@@ -294,23 +294,23 @@ def static_while_completing(talk: Talk) -> None:
     two.take_join()
     two.send_sync("parked")
     talk.waits("two", "parked")
-    again = Somebody(talk, "two again", "static-completing", instance="second")
+    again = Member(talk, "two again", "static-completing", instance="second")
     again.begin_join("back")
-    talk.take("two")
+    talk.receive("two")
     one.sync("too late", two)
     one.send_join("back")
     one.take_join()
     again.take_join()
     again.send_sync("back")
     one.sync("back", again)
-    talk.take("two again")
+    talk.receive("two again")
     describe(talk, "back", "static-completing")
 
 
 def votes(talk: Talk) -> None:
     """Protocols in different orders of preference."""
     likes = (("a", "b", "c"), ("b", "c", "a"), ("c", "b", "a"))
-    members = [Somebody(talk, f"voter {index}", "votes", protocols=row) for index, row in enumerate(likes)]
+    members = [Member(talk, f"voter {index}", "votes", protocols=row) for index, row in enumerate(likes)]
     members[0].join("votes")
     members[0].sync("votes")
     members[1].begin_join("votes")
@@ -322,13 +322,13 @@ def votes(talk: Talk) -> None:
         member.send_join("votes")
     for member in members:
         member.take_join()
-    fourth = Somebody(talk, "voter 3", "votes", protocols=("a",))
+    fourth = Member(talk, "voter 3", "votes", protocols=("a",))
     fourth.join("the group is full")
     members[1].send_sync("votes")
     members[2].send_sync("votes")
     members[0].sync("votes", *members[1:])
-    talk.take("voter 1")
-    talk.take("voter 2")
+    talk.receive("voter 1")
+    talk.receive("voter 2")
     members[2].protocols = ("c", "a")
     members[2].begin_join("likes b no more")
     for member in members[:2]:
@@ -341,14 +341,14 @@ def votes(talk: Talk) -> None:
 
 def timeouts(talk: Talk) -> None:
     """Silent members."""
-    one = Somebody(talk, "one", "quiet", session_ms=600)
+    one = Member(talk, "one", "quiet", session_ms=600)
     one.join("quiet")
     one.sync("quiet")
     talk.peer.wait(2)
     describe(talk, "session over", "quiet")
     one.beat("session over")
-    fast = Somebody(talk, "one", "late", rebalance_ms=800)
-    slow = Somebody(talk, "two", "late", rebalance_ms=800)
+    fast = Member(talk, "one", "late", rebalance_ms=800)
+    slow = Member(talk, "two", "late", rebalance_ms=800)
     fast.join("late")
     fast.sync("late")
     slow.begin_join("late")
@@ -364,7 +364,7 @@ def timeouts(talk: Talk) -> None:
     slow.beat("no sync")
     slow.join("no sync")
     describe(talk, "no sync", "late")
-    pending = Somebody(talk, "one", "pending", session_ms=600)
+    pending = Member(talk, "one", "pending", session_ms=600)
     pending.send_join("pending")
     pending.take_join()
     describe(talk, "pending", "pending")
@@ -375,25 +375,25 @@ def timeouts(talk: Talk) -> None:
 
 def departures(talk: Talk) -> None:
     """Members that leave during a rebalance, and the responses to the others."""
-    one, two = Somebody(talk, "one", "departures"), Somebody(talk, "two", "departures")
+    one, two = Member(talk, "one", "departures"), Member(talk, "two", "departures")
     one.join("departures")
     one.sync("departures")
     two.begin_join("departures")
     one.leave("leader leaves while preparing")
     two.take_join()
     two.sync("leads now")
-    one = Somebody(talk, "one", "departures", rebalance_ms=1_000)
+    one = Member(talk, "one", "departures", rebalance_ms=1_000)
     one.begin_join("back")
     two.send_join("back")
     two.take_join()
     one.take_join()
     one.send_sync("back")
     two.leave("leader leaves while completing")
-    talk.take("one")
+    talk.receive("one")
     one.join("alone")
     one.sync("alone")
     describe(talk, "alone", "departures")
-    pending = Somebody(talk, "two", "departures")
+    pending = Member(talk, "two", "departures")
     pending.send_join("pending")
     pending.take_join()
     one.join("waits for who has only got an id", metadata=b"new")
@@ -435,7 +435,7 @@ def run(talk: Talk) -> None:
             "describe": late,
             "delete": late % 3,
         }
-        whole_life(talk, version, others)
+        full_lifecycle(talk, version, others)
     refusals(talk)
     static_members(talk)
     static_while_completing(talk)

@@ -132,7 +132,7 @@ class Talk:
         self._sent.setdefault(link, deque()).append((label, body, version))
         self.peer.send(link, encode_request(body, version, correlation_id=7, client_id=link))
 
-    def take(self, link: str) -> Any:
+    def receive(self, link: str) -> Any:
         """Return the next response on a link, and record it."""
         label, body, version = self._sent[link].popleft()
         _, answer = decode_response(self.peer.receive(link), key_of(type(body)), version)
@@ -181,7 +181,7 @@ class Talk:
     def ask(self, link: str, label: str, body: Message, version: int) -> Any:
         """Send on a link, and return the response."""
         self._send(link, label, body, version)
-        return self.take(link)
+        return self.receive(link)
 
     def waits(self, link: str, label: str) -> None:
         """Record whether the request on a link still has no response."""

@@ -12,13 +12,13 @@ from kmirror.logdir.format import read_meta_properties
 from kmirror.net.cluster import TcpCluster
 from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
-from tests.interop.log.test_one_folder import CLUSTER_ID, SMALL, stop, told
+from tests.interop.log.test_one_folder import CLUSTER_ID, SMALL, read_values, stop
 
 COUNT = 4
 TPS = [TopicPartition("orders", number) for number in range(COUNT)]
 
 
-def where(folders: list[Path], topic: str = "orders") -> dict[str, int]:
+def folder_numbers(folders: list[Path], topic: str = "orders") -> dict[str, int]:
     """Return the folder of each partition."""
     return {path.name: n for n, folder in enumerate(folders) for path in folder.glob(f"{topic}-*")}
 
@@ -27,13 +27,13 @@ def served(folders: list[Path]) -> TcpCluster:
     return TcpCluster(brokers=1, data=folders, configs={"metadata.log.dir": str(folders[1])}, mirror_version=0)
 
 
-def look_at(folders: list[Path], cluster: TcpCluster) -> None:
+def assert_directories_known(folders: list[Path], cluster: TcpCluster) -> None:
     """The controller knows every replica's directory, and both folders by their ids."""
     ids = [found.directory_id for folder in folders if (found := read_meta_properties(folder)) is not None]
     assert set(cluster.image.brokers[1].directories) == set(ids)
     for tp in TPS:
         image = cluster.image.topics.partition(tp)
-        assert image is not None and image.directories == (ids[where(folders)[str(tp)]],), tp
+        assert image is not None and image.directories == (ids[folder_numbers(folders)[str(tp)]],), tp
 
 
 def properties(folders: list[Path]) -> dict[str, str]:
@@ -47,28 +47,28 @@ def test_two_directories_of_a_kafka_broker_are_served_and_returned(judge: Judge,
     for tp in TPS:
         judge.ask("produce", values=["one"], end="none", partitions=[tp], config={})
     stop(judge)
-    before = where(folders)
+    before = folder_numbers(folders)
     assert sorted(before.values()) == [0, 0, 1, 1]
     with served(folders) as cluster:
-        look_at(folders, cluster)
+        assert_directories_known(folders, cluster)
         for tp in TPS:
             assert [record.value for record in cluster.read(tp)] == [b"one"]
             cluster.produce("orders", tp.partition, [b"two"])
         cluster.create_topic("more", COUNT)
         assert cluster.failures == []
         cluster.stop()
-    assert where(folders) == before and sorted(where(folders, "more").values()) == [0, 0, 1, 1]
+    assert folder_numbers(folders) == before and sorted(folder_numbers(folders, "more").values()) == [0, 0, 1, 1]
     for folder in folders:
         assert_verified(folder, "--deep")
 
     judge.start_formatted(tmp_path, **properties(folders))
-    assert [told(judge, tp) for tp in TPS] == [[b"one", b"two"]] * COUNT
+    assert [read_values(judge, tp) for tp in TPS] == [[b"one", b"two"]] * COUNT
     for tp in TPS:
         judge.ask("produce", values=["three"], end="none", partitions=[tp], config={})
     stop(judge)
-    assert where(folders) == before
+    assert folder_numbers(folders) == before
     with served(folders) as cluster:
-        look_at(folders, cluster)
+        assert_directories_known(folders, cluster)
         assert [[r.value for r in cluster.read(tp)] for tp in TPS] == [[b"one", b"two", b"three"]] * COUNT
 
 
@@ -80,10 +80,10 @@ def test_a_broker_of_kafka_starts_on_two_directories_that_were_made_here(judge: 
             cluster.produce("orders", tp.partition, [b"one"])
         cluster.until(lambda: all(p.directories for p in cluster.image.topics["orders"].partitions.values()))
         cluster.stop()
-    before = where(folders)
+    before = folder_numbers(folders)
     judge.start_formatted(tmp_path, **properties(folders))
-    assert [told(judge, tp) for tp in TPS] == [[b"one"]] * COUNT
+    assert [read_values(judge, tp) for tp in TPS] == [[b"one"]] * COUNT
     stop(judge)
-    assert where(folders) == before
+    assert folder_numbers(folders) == before
     with served(folders) as cluster:
-        look_at(folders, cluster)
+        assert_directories_known(folders, cluster)

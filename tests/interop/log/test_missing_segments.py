@@ -17,7 +17,7 @@ from kmirror.logdir.checkpoints import CLEANER_OFFSETS, read_offsets
 from kmirror.logdir.store import LogFolder
 from tests.interop.log.cluster import Topic, finish
 from tests.interop.log.judge import Judge
-from tests.segment_removal import Removal, is_told, remove_each, table
+from tests.segment_removal import Removal, is_reported, remove_each, table
 from tests.segment_removal import judge as verdict
 
 SECONDS_MAX = 60  # Time for the cleaner and retention to run.
@@ -37,7 +37,7 @@ OFTEN = {
 
 
 @pytest.fixture(scope="module")
-def left(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kmirror_folder(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a broker that was written to, cleaned, restarted, written to again, and shut down cleanly."""
     top = tmp_path_factory.mktemp("left") / "data"
     with LogFolder(top) as folder:
@@ -78,12 +78,12 @@ def _await(judge: Judge, top: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def removals(left: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Removal]:
-    return list(remove_each(left, tmp_path_factory.mktemp("work") / "copy"))
+def removals(kmirror_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Removal]:
+    return list(remove_each(kmirror_folder, tmp_path_factory.mktemp("work") / "copy"))
 
 
-def test_the_brokers_folder_has_no_faults(left: Path) -> None:
-    faults, gaps = verdict(left)
+def test_the_brokers_folder_has_no_faults(kmirror_folder: Path) -> None:
+    faults, gaps = verdict(kmirror_folder)
     assert faults == set()
     assert {gap.folder.name for gap in gaps} <= {"compacted-0", "__transaction_state-0"}
 
@@ -95,7 +95,7 @@ def test_no_segment_above_the_first_is_lost_in_silence(
         with capsys.disabled():
             print(f"\n{table(removals)}")
     assert {f"{name}-0" for name in TOPICS} <= {one.partition for one in removals if one.place == "middle"}
-    assert [one for one in removals if not is_told(one)] == []
+    assert [one for one in removals if not is_reported(one)] == []
 
 
 def test_a_segment_whose_indexes_stay_is_always_missed(removals: list[Removal]) -> None:

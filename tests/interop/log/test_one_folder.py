@@ -69,7 +69,7 @@ def values(cluster: Cluster, tp: TopicPartition = ORDERS) -> list[bytes | None]:
     return [record.value for record in read(cluster, tp, IsolationLevel.READ_COMMITTED)]
 
 
-def told(judge: Judge, tp: TopicPartition = ORDERS) -> list[bytes]:
+def read_values(judge: Judge, tp: TopicPartition = ORDERS) -> list[bytes]:
     rows = judge.ask("read", partitions=[tp], isolation="read_committed")[str(tp)]
     return [base64.b64decode(row["value"]) for row in rows]
 
@@ -95,7 +95,7 @@ def transact(producer: Producer, value: bytes, *, commit: bool) -> None:
 
 
 @pytest.fixture(scope="module")
-def left_by_kafka(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kafka_folder(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a Kafka broker that was formatted, written to and shut down."""
     folder = tmp_path_factory.mktemp("kafka") / "data"
     judge.start_formatted(folder, CLUSTER_ID, **SMALL)
@@ -116,12 +116,12 @@ def left_by_kafka(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_a_folder_is_formatted_in_the_bytes_of_kafka_s_own_tool(
-    left_by_kafka: Path, judge: Judge, tmp_path: Path
+    kafka_folder: Path, judge: Judge, tmp_path: Path
 ) -> None:
     format_here(tmp_path / "ours")
     for name in (BOOTSTRAP, VOTERS_SNAPSHOT):
         dumps = []
-        for top in (left_by_kafka, tmp_path / "ours"):
+        for top in (kafka_folder, tmp_path / "ours"):
             copy = tmp_path / "00000000000000000000-0000000000.checkpoint"
             copy.unlink(missing_ok=True)
             shutil.copy(top / name, copy)
@@ -129,13 +129,13 @@ def test_a_folder_is_formatted_in_the_bytes_of_kafka_s_own_tool(
             text = re.sub(r"\d{13}|crc: \d+|\"port\":\d+|\"voterDirectoryId\":\"[^\"]+\"", "_", text)
             dumps.append(text)
         assert dumps[1] == dumps[0], name
-    theirs = read_meta_properties(left_by_kafka)
+    theirs = read_meta_properties(kafka_folder)
     assert theirs is not None and (theirs.cluster_id, theirs.node_id) == (CLUSTER_ID, 1)
 
 
-def test_a_folder_of_a_kafka_broker_is_served(left_by_kafka: Path, judge: Judge, tmp_path: Path) -> None:
+def test_a_folder_of_a_kafka_broker_is_served(kafka_folder: Path, judge: Judge, tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    shutil.copytree(left_by_kafka, folder)
+    shutil.copytree(kafka_folder, folder)
     cluster = served(folder)
     cluster.start()
     assert cluster.topics() == ["orders", "states"] and len(cluster.partitions(["orders"])) == 2
@@ -159,23 +159,23 @@ def test_a_folder_of_a_kafka_broker_is_served(left_by_kafka: Path, judge: Judge,
     assert_verified(folder, "--deep")
 
     judge.start_formatted(folder, **SMALL)
-    assert told(judge) == [b"one", b"two", b"three", b"four"]
+    assert read_values(judge) == [b"one", b"two", b"three", b"four"]
     assert judge.ask("topic", topic="orders")["configs"]["max.message.bytes"] == "2000000"
     assert judge.ask("committed", group="readers") == {"orders-0": [2, "by the judge"], "orders-1": [1, "by the judge"]}
     judge.ask("produce", values=["five"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
-    assert told(judge)[-1] == b"five"
+    assert read_values(judge)[-1] == b"five"
     stop(judge)
     assert_verified(folder, "--deep")
 
 
 def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
-    left_by_kafka: Path, judge: Judge, tmp_path: Path
+    kafka_folder: Path, judge: Judge, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data"
-    shutil.copytree(left_by_kafka, folder)
+    shutil.copytree(kafka_folder, folder)
     with TcpCluster(brokers=1, data=folder, configs={"group.initial.rebalance.delay.ms": "0"}) as cluster:
         judge.ask("at", address=cluster.bootstrap_servers)
-        assert told(judge) == [b"one", b"two"]
+        assert read_values(judge) == [b"one", b"two"]
         assert judge.ask("committed", group="readers") == {
             "orders-0": [2, "by the judge"],
             "orders-1": [1, "by the judge"],
@@ -185,7 +185,7 @@ def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
         judge.ask("produce", values=["three"], end="commit", **till)
         judge.ask("produce", values=["never"], end="abort", **till)
         judge.ask("produce", values=["four"], end="none", partitions=[ORDERS], config={"enable.idempotence": "true"})
-        assert told(judge) == [b"one", b"two", b"three", b"four"]
+        assert read_values(judge) == [b"one", b"two", b"three", b"four"]
         judge.ask("produce", values=["next"], end="none", partitions=[("states", 0)], config={})
         assert consumed(judge, "states", 1, "by-classic") == ["next"]
         judge.ask("commit", partitions=[ORDERS], group="others", offsets=[1])
@@ -194,7 +194,7 @@ def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
     assert_verified(folder, "--deep")
 
     judge.start_formatted(folder, **SMALL)
-    assert told(judge) == [b"one", b"two", b"three", b"four"]
+    assert read_values(judge) == [b"one", b"two", b"three", b"four"]
     assert judge.ask("committed", group="others") == {"orders-0": [1, "by the judge"]}
     assert judge.ask("committed", group="by-classic") == {"states-0": [2, ""]}
     assert judge.ask("committed", group="by-consumer") == {"states-0": [1, ""]}
@@ -227,7 +227,7 @@ def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judg
         "count": 2,
         "configs": {"segment.bytes": str(1 << 20)},
     }
-    assert told(judge) == [b"0", b"2"] and told(judge, TopicPartition("orders", 1)) == [b"plain"]
+    assert read_values(judge) == [b"0", b"2"] and read_values(judge, TopicPartition("orders", 1)) == [b"plain"]
     judge.ask("produce", values=["4"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
     judge.ask("produce", values=["not"], end="abort", partitions=[ORDERS], config={"transactional.id": "till"})
     judge.ask("commit", partitions=[ORDERS], group="readers", offsets=[2])
@@ -265,7 +265,7 @@ def test_a_metadata_log_whose_beginning_was_deleted_is_read_from_kafkas_snapshot
     cluster.create_topic("new")
     cluster.stop()
     judge.start_formatted(folder, **SMALL)
-    assert told(judge) == [b"one"] and judge.ask("topic", topic="new")["count"] == 1
+    assert read_values(judge) == [b"one"] and judge.ask("topic", topic="new")["count"] == 1
     stop(judge)
 
 
@@ -298,7 +298,7 @@ def test_a_broker_of_kafka_starts_from_a_snapshot_that_was_written_here(judge: J
     assert ours.stdout == dumped
 
     judge.start_formatted(folder, **SMALL, **{"metadata.log.max.record.bytes.between.snapshots": "1"})
-    assert judge.ask("topic", topic="orders")["id"] == topic_id and told(judge) == [b"one"]
+    assert judge.ask("topic", topic="orders")["id"] == topic_id and read_values(judge) == [b"one"]
     judge.ask("produce", values=["two"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
     judge.ask("create", topic="later", count=1, configs={})
     stop(judge)

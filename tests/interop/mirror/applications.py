@@ -75,7 +75,7 @@ class Ledger:
         """Return whether the transaction was committed; if not, it was aborted. Raises KafkaException if fatal."""
         acked: dict[bytes, tuple[int, int]] = {}
 
-        def told(error: object, message: Message) -> None:
+        def on_delivery(error: object, message: Message) -> None:
             value, partition, offset = message.value(), message.partition(), message.offset()
             if error is not None:
                 return
@@ -86,7 +86,7 @@ class Ledger:
             self._producer.begin_transaction()
             for index in range(IN_A_TRANSACTION):
                 value = b"%d.%d.%d" % (number, attempt, index)
-                self._producer.produce(self._topic, value, partition=index % 2, on_delivery=told)
+                self._producer.produce(self._topic, value, partition=index % 2, on_delivery=on_delivery)
             self._producer.commit_transaction(WITHIN_S)
         except KafkaException as failed:
             if not failed.args[0].txn_requires_abort():

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def class_path_of(
-    kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]
+    kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Callable[[str], NoReturn]
 ) -> Callable[[str], str]:
     """Return a function for the class path of a release; releases missing in Maven's repository are skipped."""
 
@@ -31,7 +31,7 @@ def class_path_of(
         command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
         done = subprocess.run(command if IS_REQUIRED else [*command, "-o"], capture_output=True, text=True, check=False)
         if done.returncode:
-            give_up(f"Kafka {release} is not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches it)")
+            skip_or_fail(f"Kafka {release} is not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches it)")
         jars = out.read_text(encoding="utf-8").strip()
         if not release.startswith("2."):
             return jars

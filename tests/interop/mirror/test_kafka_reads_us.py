@@ -58,7 +58,7 @@ def console(class_path: str, servers: str, count: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def seen(class_path_of: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+def results(class_path_of: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     class_path, folder = class_path_of("4.3.1"), tmp_path_factory.mktemp("read")
     with contextlib.ExitStack() as stack:
         judge = stack.enter_context(contextlib.closing(Judge(class_path, folder)))
@@ -111,22 +111,22 @@ def both_of(
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-def test_a_consumer_gets_the_same_records(seen: Seen, isolation: str) -> None:
-    theirs, ours = seen.records[isolation]
-    for tp, end in seen.ends.items():
+def test_a_consumer_gets_the_same_records(results: Seen, isolation: str) -> None:
+    theirs, ours = results.records[isolation]
+    for tp, end in results.ends.items():
         assert ours[str(tp)] == [row for row in theirs[str(tp)] if row["offset"] < end], tp
         assert ours[str(tp)]
     epochs = {row["leader_epoch"] for rows in ours.values() for row in rows}
     assert len(epochs) > 1
 
 
-def test_the_console_consumer_prints_the_same(seen: Seen) -> None:
-    theirs, ours = seen.console
+def test_the_console_consumer_prints_the_same(results: Seen) -> None:
+    theirs, ours = results.console
     assert ours == theirs and len(ours) > 500
 
 
-def test_describe_producers_returns_the_same(seen: Seen) -> None:
-    theirs, ours = seen.producers
+def test_describe_producers_returns_the_same(results: Seen) -> None:
+    theirs, ours = results.producers
     for partition, rows in theirs.items():
         assert sorted(ours[partition]) == sorted(rows), partition
     assert any(theirs.values())
@@ -143,29 +143,31 @@ def dumped(judge: Judge, folder: Path, tp: TopicPartition, suffix: str, *flags: 
 
 
 @pytest.mark.parametrize("flags", [("--deep-iteration", "--print-data-log"), ()], ids=len)
-def test_the_dump_tool_prints_the_same_batches(seen: Seen, flags: tuple[str, ...]) -> None:
-    for tp in seen.ends:
-        theirs, ours = (dumped(seen.judge, folder, tp, ".log", *flags) for folder in seen.folders)
+def test_the_dump_tool_prints_the_same_batches(results: Seen, flags: tuple[str, ...]) -> None:
+    for tp in results.ends:
+        theirs, ours = (dumped(results.judge, folder, tp, ".log", *flags) for folder in results.folders)
         first = theirs.index(ours[0])  # The source may still have records below its log start.
         assert ours == theirs[first : first + len(ours)], tp
         assert any("partitionLeaderEpoch: " in line and "producerId: " in line for line in ours)
         assert not any("isvalid: false" in line for line in ours)
 
 
-def test_the_dump_tool_finds_our_indexes_sound(seen: Seen) -> None:
+def test_the_dump_tool_finds_our_indexes_sound(results: Seen) -> None:
     for suffix in (".index", ".timeindex"):
-        for tp in seen.ends:
-            assert dumped(seen.judge, seen.folders[1], tp, suffix, "--verify-index-only") == [], tp
+        for tp in results.ends:
+            assert dumped(results.judge, results.folders[1], tp, suffix, "--verify-index-only") == [], tp
         said = [
-            line for tp in seen.ends for line in dumped(seen.judge, seen.folders[1], tp, suffix, "--index-sanity-check")
+            line
+            for tp in results.ends
+            for line in dumped(results.judge, results.folders[1], tp, suffix, "--index-sanity-check")
         ]
         assert said and all(line.endswith(" passed sanity check.") for line in said), said
 
 
-def test_the_dump_tool_prints_the_same_aborted_transactions(seen: Seen) -> None:
+def test_the_dump_tool_prints_the_same_aborted_transactions(results: Seen) -> None:
     told = 0
-    for tp in seen.ends:
-        theirs, ours = (dumped(seen.judge, folder, tp, ".txnindex") for folder in seen.folders)
+    for tp in results.ends:
+        theirs, ours = (dumped(results.judge, folder, tp, ".txnindex") for folder in results.folders)
         assert ours == theirs, tp
         told += len(ours)
     assert told

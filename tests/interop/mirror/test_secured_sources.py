@@ -169,18 +169,18 @@ def test_a_session_is_renewed_and_no_link_is_lost(source: Source, destination: T
     lost: list[str] = []
     destination.on_note.append(lambda _, note: lost.append(note.text) if "does not answer" in note.text else None)
 
-    def told(name: str) -> float:
+    def metric(name: str) -> float:
         (found,) = destination.metrics().find(name)
         return found.value
 
     what = f"three sessions of {SESSION_MS} ms to end"
-    destination.until(lambda: told("successful-reauthentication-total") >= 3, within_s=60, what=what)
+    destination.until(lambda: metric("successful-reauthentication-total") >= 3, within_s=60, what=what)
     produce(source.plain, TOPIC, "renewed")
     mirrored.catch_up()
     assert not lost, lost
-    assert told("connection-creation-total") == told("successful-authentication-total") == 1
-    assert told("connection-close-total") == told("failed-reauthentication-total") == 0
-    assert 0 < told("reauthentication-latency-avg") <= told("reauthentication-latency-max") < SESSION_MS
+    assert metric("connection-creation-total") == metric("successful-authentication-total") == 1
+    assert metric("connection-close-total") == metric("failed-reauthentication-total") == 0
+    assert 0 < metric("reauthentication-latency-avg") <= metric("reauthentication-latency-max") < SESSION_MS
 
 
 REFUSED = {

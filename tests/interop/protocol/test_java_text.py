@@ -15,9 +15,9 @@ CASES = int(os.environ.get("KMIRROR_TEXT_CASES", "20000"))
 PIECES = [bytes([byte]) for byte in BYTES] + ["é€😀"[n].encode() for n in range(3)] + [b"\xed" + LATER[:2], b"\xed\xa0"]
 
 
-def test_random_bytes_are_read_as_by_the_jvm(give_up: Callable[[str], NoReturn]) -> None:
+def test_random_bytes_are_read_as_by_the_jvm(skip_or_fail: Callable[[str], NoReturn]) -> None:
     if shutil.which("java") is None:
-        give_up("there is no java")
+        skip_or_fail("there is no java")
     draw = random.Random(8)
     strings = [draw.randbytes(draw.randint(1, 12)) for _ in range(CASES // 2)]
     strings += [b"".join(draw.choices(PIECES, k=draw.randint(1, 12))) for _ in range(CASES // 2)]
@@ -25,7 +25,7 @@ def test_random_bytes_are_read_as_by_the_jvm(give_up: Callable[[str], NoReturn])
     assert [data.hex() for data, text in zip(strings, answers, strict=True) if java_text(data) != text] == []
 
 
-def test_the_recorded_answers_are_this_jvms(give_up: Callable[[str], NoReturn]) -> None:
+def test_the_recorded_answers_are_this_jvms(skip_or_fail: Callable[[str], NoReturn]) -> None:
     if shutil.which("java") is None:
-        give_up("there is no java")
+        skip_or_fail("there is no java")
     assert ask_jvm(byte_strings()) == recorded()

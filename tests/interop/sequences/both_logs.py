@@ -375,7 +375,7 @@ class BothLogs:
             theirs = self._jvm.ask(now_ms, "read", offset, size, isolation, str(min_one).lower())
             assert not theirs.startswith("!"), (offset, size, isolation, min_one, theirs)
             text, aborted = theirs.split("\t")
-            records = _whole(base64.b64decode(text))
+            records = _complete_batches(base64.b64decode(text))
             _same(f"read {offset} {size} {isolation} {min_one}", bytes(found.records), records)
             if isolation == "TXN_COMMITTED" and found.records:
                 rows = log.aborted_transactions(offset, found.end_offset)
@@ -489,7 +489,7 @@ def _times(log: PartitionLog) -> list[int]:
     return [min(time + delta, LONG_MAX) for time in found if time > 0 for delta in (-700, 0, 1)]
 
 
-def _whole(data: bytes) -> bytes:
+def _complete_batches(data: bytes) -> bytes:
     view, position = memoryview(data), 0
     while len(data) - position >= LOG_OVERHEAD + LEGACY_LENGTH_MIN:
         end = place_at(view, position).end_position

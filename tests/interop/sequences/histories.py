@@ -27,7 +27,7 @@ class History:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        lines = [properties(self.config), *map(_told, self.steps), self.difference]
+        lines = [properties(self.config), *map(_step_text, self.steps), self.difference]
         return "\n".join(lines)
 
 
@@ -92,12 +92,12 @@ def _kind(difference: str) -> str:
     return re.sub(r"\d+", "N", difference.split("\n")[0])
 
 
-def _told(step: Step) -> str:
+def _step_text(step: Step) -> str:
     words = [properties(word) if isinstance(word, LogConfig) else word for word in step.words]
-    return f"+{step.now_ms - START_MS} {step.deed} {' '.join(map(_told_word, words))}"
+    return f"+{step.now_ms - START_MS} {step.deed} {' '.join(map(_word_text, words))}"
 
 
-def _told_word(word: object) -> str:
+def _word_text(word: object) -> str:
     if not isinstance(word, bytes):
         return str(word)
     try:

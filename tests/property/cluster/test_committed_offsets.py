@@ -32,7 +32,7 @@ def outcome(rows: Rows, record: LoggedRecord) -> bool | None:
     return None
 
 
-def told(rows: Rows, key: OffsetKey) -> tuple[int | None, list[int]]:
+def expected_offset(rows: Rows, key: OffsetKey) -> tuple[int | None, list[int]]:
     """Return from the whole log: the record that holds for `key`, and the producers with a pending offset for it."""
     holds, pending = None, {}
     for record in records_of(rows, key):
@@ -102,7 +102,7 @@ class CommittedOffsets(RuleBasedStateMachine):
         for group in "gh":
             wanted = []
             for key in KEYS:
-                at, pending = told(self.rows, key)
+                at, pending = expected_offset(self.rows, key)
                 record = self.log.offsets.newest(key)
                 if key.group == group and at is not None and not pending and record is not None:
                     wanted += [key] if self.now_ms - record.committed_ms >= RETENTION_MS else []
@@ -132,12 +132,12 @@ class CommittedOffsets(RuleBasedStateMachine):
             if at < stable and isinstance(entry, LoggedRecord) and not self.is_aborted(entry):
                 last[entry.key] = at
 
-        def goes(at: int, entry: Entry) -> bool:
+        def is_removed(at: int, entry: Entry) -> bool:
             if at >= stable or isinstance(entry, Marker):
                 return False
             return last.get(entry.key) != at or (drop_tombstones and entry.value is None)
 
-        kept = [(at, entry) for at, entry in self.rows if not goes(at, entry)]
+        kept = [(at, entry) for at, entry in self.rows if not is_removed(at, entry)]
         transactions = {entry.producer_id for _, entry in kept if isinstance(entry, LoggedRecord)}
         self.rows = [
             (at, one) for at, one in kept if at >= stable or isinstance(one, LoggedRecord) or one[0] in transactions
@@ -149,12 +149,14 @@ class CommittedOffsets(RuleBasedStateMachine):
     @invariant()
     def agree_with_the_log(self) -> None:
         for key in KEYS:
-            assert found(self.log.offsets, key) == told(self.rows, key)
+            assert found(self.log.offsets, key) == expected_offset(self.rows, key)
             settled = self.log.offsets.settled(key)
             below = [(at, entry) for at, entry in self.rows if at < self.high_watermark]
-            assert (None if settled is None else settled.record_offset) == told(below, key)[0]
+            assert (None if settled is None else settled.record_offset) == expected_offset(below, key)[0]
         for group in "gh":
-            assert self.log.offsets.is_open(group) == any(told(self.rows, key)[1] for key in KEYS if key.group == group)
+            assert self.log.offsets.is_open(group) == any(
+                expected_offset(self.rows, key)[1] for key in KEYS if key.group == group
+            )
 
 
 TestCommittedOffsets = CommittedOffsets.TestCase

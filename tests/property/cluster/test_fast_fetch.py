@@ -122,11 +122,11 @@ def test_plain_fetches_take_the_fast_path(denied: str | None) -> None:
     answers: list[FetchResponse | None] = []
     answer = fast_fetch.answer
 
-    def noted(*arguments: object) -> FetchResponse | None:
+    def record_call(*arguments: object) -> FetchResponse | None:
         answers.append(answer(*arguments))  # type: ignore[arg-type]
         return answers[-1]
 
-    with patch.object(fast_fetch, "answer", noted):
+    with patch.object(fast_fetch, "answer", record_call):
         assert len(replies(broker, frame_of(request))) == 1
     [found] = answers
     assert found is not None and sum(len(topic.partitions) for topic in found.responses) == 2 * COUNT

@@ -232,7 +232,7 @@ def steps(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     return draw(st.lists(st.one_of(runs, CHANGES), min_size=2, max_size=16))
 
 
-def take(stage: Stage, step: tuple[Any, ...]) -> list[object]:
+def run_step(stage: Stage, step: tuple[Any, ...]) -> list[object]:
     """Return the effects of a step."""
     lone, ids = stage.lone, stage.lone.topic_ids
     match step:
@@ -294,7 +294,7 @@ def take(stage: Stage, step: tuple[Any, ...]) -> list[object]:
 def test_a_plain_produce_is_done_and_answered_as_any_other(steps: list[tuple[Any, ...]], has_acls: bool) -> None:
     quick, slow = Stage(True, has_acls), Stage(False, has_acls)
     for step in steps:
-        assert take(quick, step) == take(slow, step)
+        assert run_step(quick, step) == run_step(slow, step)
     assert quick.logs() == slow.logs()
 
 
@@ -340,7 +340,7 @@ def test_other_requests_have_the_same_effects_on_both_paths(why: str) -> None:
     has_acls = "ACL" in why
     quick, slow = Stage(True, has_acls), Stage(False, has_acls)
     for step in HISTORIES[why]:
-        assert take(quick, step) == take(slow, step)
+        assert run_step(quick, step) == run_step(slow, step)
     assert quick.logs() == slow.logs()
 
 
@@ -363,14 +363,14 @@ def test_plain_requests_take_the_fast_path(version: int, acks: int, has_acls: bo
 
     general = produce._append_all
 
-    def noted(*arguments: Any) -> None:
+    def record_call(*arguments: Any) -> None:
         asked.append(arguments)
         general(*arguments)
 
-    with patch.object(produce, "_append_all", noted):
+    with patch.object(produce, "_append_all", record_call):
         for shape in (*shapes, *shapes):
             before = len(asked)
-            found = take(stage, run(shape, 3))
+            found = run_step(stage, run(shape, 3))
             assert len(found) == 3 and len(asked) == before + 1, "the first of them is not like the one before it"
 
 
@@ -388,16 +388,16 @@ def test_rights_are_asked_each_time() -> None:
 def test_a_bug_on_the_fast_path_is_answered_and_counted() -> None:
     """Like a failure in a handler."""
     stage = Stage(True)
-    take(stage, run(ALL))
+    run_step(stage, run(ALL))
     stage.lone.broker.context.failures._policy = OnFailure.GO_ON
     with patch.object(Guard, "produce_error", side_effect=KeyError("a bug")):
-        found = take(stage, run(ALL, 1))
+        found = run_step(stage, run(ALL, 1))
     assert "KeyError" in repr(found) and stage.lone.broker.context.failures.count == 1
     (_, frame) = found[-1]  # type: ignore[misc]
     body = decode_response(frame, key_of(ProduceRequest), 9).body
     assert isinstance(body, ProduceResponse)
     assert body.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    assert len(take(stage, run(ALL, 1))) == 1
+    assert len(run_step(stage, run(ALL, 1))) == 1
 
 
 def test_the_served_versions_of_produce_are_fixed_for_a_link() -> None:

@@ -71,7 +71,7 @@ CHANGES = st.one_of(
 ROUNDS = st.lists(st.tuples(CHANGES, st.lists(FETCH, max_size=5)), max_size=12)
 
 
-class Says(BrokerComponent):
+class Withholder(BrokerComponent):
     """Withholds logs, and reports foreign epochs, under control of the test."""
 
     name = "says"
@@ -88,7 +88,7 @@ class Says(BrokerComponent):
 
 
 @dataclass
-class Told:
+class PlainSessionPartition:
     """One partition of a plain session."""
 
     request: FetchPartition
@@ -105,7 +105,7 @@ class PlainSession:
     fetcher: int
     session_id: int = 0
     epoch: int = 0
-    partitions: dict[int, Told] = field(default_factory=dict)
+    partitions: dict[int, PlainSessionPartition] = field(default_factory=dict)
     waiting: SetTimer | None = None
     """Timer of the waiting fetch."""
     is_full: bool = False
@@ -121,7 +121,7 @@ class Stage:
 
     def __init__(self) -> None:
         self.lone = LoneBroker({TOPIC: COUNT}, replicas=REPLICAS)
-        self.says = Says()
+        self.says = Withholder()
         self.parts = self.lone.broker.parts
         self.parts.components.add(self.says)
         self.sessions = {name: PlainSession(name, replica) for name, replica in IDS.items()}
@@ -243,7 +243,7 @@ class Stage:
         rows = [row for row in wanted if row.partition not in known or known[row.partition].request != row]
         rows = [row for row in rows if row.partition not in forgotten]
         for row in rows:
-            known.setdefault(row.partition, Told(row)).request = row
+            known.setdefault(row.partition, PlainSessionPartition(row)).request = row
         topic_id = self.lone.topic_ids[TOPIC]
         request = FetchRequest(
             replica_state=ReplicaState(replica_id=session.fetcher, replica_epoch=session.fetcher),

@@ -44,7 +44,7 @@ class Actor:
 
     def learn(self) -> None:
         """Process the response to the last join."""
-        if self.join is None or self.join.waits:
+        if self.join is None or self.join.is_waiting:
             return
         answer, self.join = self.join.answer, None
         if answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
@@ -124,7 +124,7 @@ class Groups(RuleBasedStateMachine):
 
     def _behave(self, actor: Actor) -> None:
         actor.learn()
-        if actor.join is not None or any(call.waits for _, _, call in actor.syncs):
+        if actor.join is not None or any(call.is_waiting for _, _, call in actor.syncs):
             return
         if actor.generation > actor.synced:
             actor.synced = actor.generation
@@ -177,7 +177,7 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def nobody_waits_whom_the_group_does_not_know(self) -> None:
-        waiting = [call.what.partition(" ")[0] for call in self.stage.calls if call.waits]
+        waiting = [call.what.partition(" ")[0] for call in self.stage.calls if call.is_waiting]
         members = self.stage.group.members.values()
         assert (
             waiting.count("join")
@@ -197,9 +197,9 @@ class Groups(RuleBasedStateMachine):
     def a_member_is_given_what_its_generations_leader_assigned_to_it(self) -> None:
         for actor in self.known:
             for generation, who, call in actor.syncs:
-                if not call.waits and not call.answer.error_code:
+                if not call.is_waiting and not call.answer.error_code:
                     assert call.answer.assignment in (b"", f"{generation}.{who}".encode())
-            actor.syncs = [row for row in actor.syncs if row[2].waits]
+            actor.syncs = [row for row in actor.syncs if row[2].is_waiting]
 
     @invariant()
     def the_group_is_in_order(self) -> None:

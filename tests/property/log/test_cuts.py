@@ -48,7 +48,7 @@ def filled(store: PartitionStore, batches: list[Written], config: dict[str, int]
     return log
 
 
-def told(log: PartitionLog, batches: list[Written]) -> tuple[object, ...]:
+def state_of(log: PartitionLog, batches: list[Written]) -> tuple[object, ...]:
     content = b"".join(bytes(segment.view()) for segment in log.segments)
     known = (content, log.log_start_offset, log.log_end_offset, log.segment_base_offsets)
     if log.log_start_offset:
@@ -79,25 +79,25 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
                 log.truncate_to(cut)
                 assert log.log_end_offset == expected
                 kept = [one for one in batches if one.last < expected]
-                assert told(log, batches)[0] in (b"".join(one.data for one in kept), b""), (
+                assert state_of(log, batches)[0] in (b"".join(one.data for one in kept), b""), (
                     "whole batches, or nothing readable"
                 )
             log.update_high_watermark(log.log_end_offset)
         in_memory.checkpoint()
         read_again = open_log(in_memory.store.fork(), **config)
-        assert told(read_again, batches) == told(in_memory, batches) == told(on_disk, batches)
+        assert state_of(read_again, batches) == state_of(in_memory, batches) == state_of(on_disk, batches)
         on_disk.close()
         # An old message clears the known epochs. If one was truncated, `verify` cannot know why there are none.
         was_old_cut = any(one.data[MAGIC_AT] < MAGIC_V2 and one.last >= expected for one in batches)
         if on_disk.epochs.entries or not was_old_cut:
             assert_verified(folder.path, "--deep")
         on_disk = open_log(folder.open(TP), recovery_point=CLEAN_SHUTDOWN, **config)
-        assert told(on_disk, batches) == told(in_memory, batches)
+        assert state_of(on_disk, batches) == state_of(in_memory, batches)
         for log in (in_memory, read_again, on_disk):
             assert lead(log, batch(2), epoch=500).first_offset == expected
             log.append_as_follower(batch(2, offset=expected + 2, epoch=501), max_epoch=501)
             log.update_high_watermark(log.log_end_offset)
-        assert told(on_disk, batches) == told(in_memory, batches) == told(read_again, batches)
+        assert state_of(on_disk, batches) == state_of(in_memory, batches) == state_of(read_again, batches)
         on_disk.close()
         assert_verified(folder.path, "--deep")
 

@@ -18,7 +18,7 @@ INDEXES = (".index", ".timeindex", ".txnindex")
 BASES = (0, 2, 4)
 
 
-def some(*suffixes: str, min_size: int = 0, max_size: int | None = None) -> st.SearchStrategy[set[str]]:
+def file_names(*suffixes: str, min_size: int = 0, max_size: int | None = None) -> st.SearchStrategy[set[str]]:
     """Names that end in these suffixes."""
     kinds = (".log", ".log", *INDEXES, ".snapshot")
     name = st.builds("{:020d}{}{}".format, st.sampled_from(BASES), st.sampled_from(kinds), st.sampled_from(suffixes))
@@ -32,7 +32,7 @@ def content(name: str, reaches: int) -> bytes:
     return build_batch([RecordData(b"k", name.encode())] * reaches, base_offset=int(name[:20]))
 
 
-def seen(folder: Path) -> dict[int, list[bytes | None]]:
+def segment_bytes(folder: Path) -> dict[int, list[bytes | None]]:
     """Return the bytes of each segment and of its indexes."""
     found = {}
     for segment in list_segments(folder):
@@ -43,16 +43,16 @@ def seen(folder: Path) -> dict[int, list[bytes | None]]:
     return found
 
 
-@given(some("", ".swap", min_size=6), some(".cleaned", ".deleted", max_size=2), st.integers(1, 5))
+@given(file_names("", ".swap", min_size=6), file_names(".cleaned", ".deleted", max_size=2), st.integers(1, 5))
 def test_swaps_are_read_as_they_are_finished(found: set[str], more: set[str], reaches: int) -> None:
     with TemporaryDirectory() as top:
         folder = Path(top) / str(TP)
         folder.mkdir()
         for name in found | more:
             (folder / name).write_bytes(content(name, reaches))
-        before = seen(folder)
+        before = segment_bytes(folder)
         store = LogFolder(Path(top)).open(TP)
-        assert seen(folder) == before
+        assert segment_bytes(folder) == before
         assert store.segments() == sorted(before)
         left = {path.name for path in folder.iterdir()}
         assert not {name for name in left if name.endswith((".swap", ".cleaned", ".deleted"))}

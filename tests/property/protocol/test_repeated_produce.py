@@ -34,7 +34,7 @@ def produces(draw: st.DrawFn, version: int) -> ProduceRequest:
     return ProduceRequest(transactional_id, draw(st.integers(-1, 1)), draw(INT32), [topic])
 
 
-def kept(frame: bytes) -> LastProduce | None:
+def last_produce_of(frame: bytes) -> LastProduce | None:
     head, body = decode_request(frame)
     assert isinstance(body, ProduceRequest)
     return last_produce(frame, head, body)
@@ -53,7 +53,7 @@ def size_of(request: ProduceRequest) -> int:
 @given(st.data(), VERSION, CLIENT)
 def test_a_recognised_frame_equals_its_decoded_form(data: st.DataObject, version: int, client_id: str | None) -> None:
     request = data.draw(produces(version))
-    last = kept(encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id))
+    last = last_produce_of(encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id))
     assert last is not None
     for _ in range(2):
         request.topic_data[0].partition_data[0].records = data.draw(RECORDS)
@@ -70,7 +70,7 @@ def test_a_frame_that_differs_elsewhere_is_not_taken_for_the_same(data: st.DataO
     records = request.topic_data[0].partition_data[0].records
     assert isinstance(records, bytes)
     frame = encode_request(request, version, correlation_id=7, client_id="me")
-    last = kept(frame)
+    last = last_produce_of(frame)
     assert last is not None
     after = 3 if version >= ProduceRequest.FLEXIBLE_FROM else 0
     begin = len(frame) - after - len(records)
@@ -89,7 +89,7 @@ def test_records_replaced_by_any_bytes_are_decoded_or_not_recognised(
 ) -> None:
     request = data.draw(produces(version))
     frame = encode_request(request, version, correlation_id=7, client_id="me")
-    last = kept(frame)
+    last = last_produce_of(frame)
     assert last is not None
     records = request.topic_data[0].partition_data[0].records
     assert isinstance(records, bytes)
@@ -109,18 +109,18 @@ def test_only_plain_requests_are_stored(version: int) -> None:
         return TopicProduceData("orders" if version < 13 else "", ID if version >= 13 else Uuid.ZERO, list(rows))
 
     row = PartitionProduceData(0, b"records")
-    assert kept(frame_of(topic(row))) is not None
-    assert kept(frame_of()) is None
-    assert kept(frame_of(topic())) is None
-    assert kept(frame_of(topic(row), topic(row))) is None
-    assert kept(frame_of(topic(row, row))) is None
-    assert kept(frame_of(topic(PartitionProduceData(0, b"")))) is None
-    assert kept(frame_of(topic(PartitionProduceData(0, None)))) is None
+    assert last_produce_of(frame_of(topic(row))) is not None
+    assert last_produce_of(frame_of()) is None
+    assert last_produce_of(frame_of(topic())) is None
+    assert last_produce_of(frame_of(topic(row), topic(row))) is None
+    assert last_produce_of(frame_of(topic(row, row))) is None
+    assert last_produce_of(frame_of(topic(PartitionProduceData(0, b"")))) is None
+    assert last_produce_of(frame_of(topic(PartitionProduceData(0, None)))) is None
     request = ProduceRequest("t" * KEPT_BYTES_MAX, -1, 5, [topic(row)])
-    assert kept(encode_request(request, version, correlation_id=1, client_id="me")) is None
+    assert last_produce_of(encode_request(request, version, correlation_id=1, client_id="me")) is None
     if version >= ProduceRequest.FLEXIBLE_FROM:
         tagged = PartitionProduceData(0, b"records", unknown_tags=[UnknownTag(9, b"new")])
-        assert kept(frame_of(topic(tagged))) is None
+        assert last_produce_of(frame_of(topic(tagged))) is None
 
 
 @given(VERSION, st.text(min_size=1, max_size=50), INT32, INT64, INT64, INT64)

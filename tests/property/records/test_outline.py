@@ -43,7 +43,7 @@ def decoded(data: bytes, count: int) -> list[Record] | None:
         return None
 
 
-def said(records: list[Record]) -> Outline:
+def expected_outline(records: list[Record]) -> Outline:
     times = [record.timestamp for record in records]
     is_numbered = [record.offset for record in records] == list(range(len(records)))
     return Outline(min(times), max(times), is_numbered, all(record.key is not None for record in records))
@@ -54,8 +54,8 @@ def test_batches_of_producers_have_an_outline(drawn: tuple[bytes, int]) -> None:
     data, count = drawn
     records = decoded(data, count)
     assert records is not None
-    assert outline(data, 0, count) == said(records)
-    assert outline(bytearray(b"head" + data), 4, count) == said(records)
+    assert outline(data, 0, count) == expected_outline(records)
+    assert outline(bytearray(b"head" + data), 4, count) == expected_outline(records)
 
 
 @given(payloads(), st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=2), st.integers(-1, 1))
@@ -66,7 +66,7 @@ def test_a_changed_batch_has_no_outline_or_a_correct_one(
     for place, byte in changes:
         data[place % len(data)] = byte
     found, records = outline(data, 0, count), decoded(bytes(data), count)
-    assert found is None or (records is not None and found == said(records))
+    assert found is None or (records is not None and found == expected_outline(records))
 
 
 @given(st.binary(max_size=60), st.integers(1, 3))
@@ -77,7 +77,7 @@ def test_a_changed_batch_has_no_outline_or_a_correct_one(
 @example(b"\x80\x80\x80\x80\x80\x00", 1)
 def test_any_bytes_are_judged_as_decoding_judges_them(data: bytes, count: int) -> None:
     found, records = outline(data, 0, count), decoded(data, count)
-    assert found is None or (records is not None and found == said(records))
+    assert found is None or (records is not None and found == expected_outline(records))
 
 
 def test_every_small_number_of_records_that_are_alike_is_looked_at() -> None:
@@ -92,7 +92,10 @@ def test_every_small_number_of_records_that_are_alike_is_looked_at() -> None:
                 changed = bytearray(data)
                 changed[place] ^= bit
                 found, expected = outline(changed, 0, count), decoded(bytes(changed), count)
-                assert found is None or (expected is not None and found == said(expected)), (number, place - start)
+                assert found is None or (expected is not None and found == expected_outline(expected)), (
+                    number,
+                    place - start,
+                )
 
 
 def test_records_that_are_alike_are_not_read_one_by_one() -> None:

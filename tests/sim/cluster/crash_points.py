@@ -171,7 +171,7 @@ def _failed(p: Pair) -> None:
     p.run_until(lambda: p.b.state() == "FAILED", "FAILED")
 
 
-def _see_again(p: Pair) -> None:
+def _restore_line(p: Pair) -> None:
     p.simulation.line(p.a, p.b).bring_up()
 
 
@@ -211,7 +211,7 @@ JOURNEYS: tuple[Journey, ...] = (
     Journey("removed while paused", _paused, _remove, Wish.REMOVE, S.STOPPED),
     Journey("added again", _stopped, _add, Wish.MIRROR, S.MIRRORING),
     Journey("failed back", _back_created, _add_back, Wish.MIRROR, S.MIRRORING, back=True),
-    Journey("fails", _is_another_topic, _see_again, Wish.MIRROR, S.FAILED),
+    Journey("fails", _is_another_topic, _restore_line, Wish.MIRROR, S.FAILED),
     Journey("removed once failed", _failed, _remove, Wish.REMOVE, S.STOPPED),
 )
 # fmt: on
@@ -249,7 +249,7 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class Crash:
     """The node that dies, the step of the journey, and the time of its restart."""
 
     victim: str
@@ -268,7 +268,7 @@ RETURNS = {"at once": 0.2, "after its session": 8.0, "in the end": None}
 """Seconds until its restart; None if the journey finishes without it."""
 
 
-class Trip:
+class JourneyRun:
     """A running journey: the clusters, and their state before it began."""
 
     def __init__(self, journey: Journey, seed: int) -> None:
@@ -306,7 +306,7 @@ class Trip:
 
     # -- persisted data -------------------------------------------------------------------------
 
-    def marks(self) -> dict[str, object]:
+    def persisted_values(self) -> dict[str, object]:
         """Return all persisted data that the journey changes, by name."""
         here = self.destination
         states, log = here.leader(self.shard), here.leader(TP)
@@ -335,7 +335,7 @@ class Trip:
 
     # -- the journey ----------------------------------------------------------------------------
 
-    def go(self) -> None:
+    def start(self) -> None:
         self.order = self.journey.order(self.pair)
 
     def has_arrived(self) -> bool:
@@ -353,7 +353,7 @@ class Trip:
         assigned = parse(text)
         return assigned is not None and assigned.wish is self.journey.wish
 
-    def insist(self) -> None:
+    def retry(self) -> None:
         """Repeat the request while it was lost with a node."""
         pending = self.order
         for _ in range(5):
@@ -408,26 +408,26 @@ def _has_all(source: StagedCluster, here: StagedCluster) -> bool:
 @cache
 def course(journey: Journey, seed: int) -> Course:
     """Run a journey without a crash."""
-    trip = Trip(journey, seed)
-    world, before, steps = trip.pair.simulation.world, trip.marks(), []
+    trip = JourneyRun(journey, seed)
+    world, before, steps = trip.pair.simulation.world, trip.persisted_values(), []
 
     def watch(now: Instant) -> None:
         nonlocal before
-        present = trip.marks()
+        present = trip.persisted_values()
         changed = [f"{name} ({present[name]})" for name in present if present[name] != before[name]]
         if changed:
             steps.append(Step(world.events, ", ".join(changed)))
         before = present
 
     world.after_event.append(watch)
-    trip.go()
+    trip.start()
     trip.pair.run_until(trip.has_arrived, f"{journey.name}: {journey.final.name}")
     world.after_event.remove(watch)
-    trip.insist()
+    trip.retry()
     return Course(tuple(steps), trip.end(), trip.bumps)
 
 
-def deaths(journey: Journey, seed: int) -> Iterator[Death]:
+def crashes(journey: Journey, seed: int) -> Iterator[Crash]:
     """Yield every crash on a journey, in a fixed order, at least 16 of them for each step."""
     for step, just_after, returns, victim in product(course(journey, seed).steps, (False, True), RETURNS, VICTIMS):
         # Without a controller there are no requests and no elections.
@@ -435,12 +435,12 @@ def deaths(journey: Journey, seed: int) -> Iterator[Death]:
         if victim == "source" and journey.source_is_away:
             continue
         if RETURNS[returns] is not None or not needs_victim:
-            yield Death(victim, step, just_after, returns)
+            yield Crash(victim, step, just_after, returns)
 
 
-def take(journey: Journey, seed: int, death: Death) -> None:
+def run_with_crash(journey: Journey, seed: int, death: Crash) -> None:
     """Run a journey with a crash; AssertionError unless it ends like the journey without one."""
-    trip = Trip(journey, seed)
+    trip = JourneyRun(journey, seed)
     p, world = trip.pair, trip.pair.simulation.world
     at = death.step.event if death.just_after else death.step.event - 1
     victims: list[tuple[StagedCluster, int]] = []
@@ -452,21 +452,21 @@ def take(journey: Journey, seed: int, death: Death) -> None:
     world.after_event.append(strike)
     if world.events == at:
         strike(world.now)
-    trip.go()
+    trip.start()
     p.run_until(lambda: bool(victims), f"event {at}")
     world.after_event.remove(strike)
     (cluster, node_id), back_s = victims[0], RETURNS[death.returns]
     if back_s is not None:
         p.simulation.run_for(span_s=back_s)
         cluster.restart(node_id)
-    trip.insist()
+    trip.retry()
     p.run_until(trip.has_arrived, f"{journey.name}: {journey.final.name}", within_s=120)
     if back_s is None:
         cluster.restart(node_id)
     _check(trip, death, course(journey, seed))
 
 
-def _strike(trip: Trip, death: Death) -> tuple[StagedCluster, int]:
+def _strike(trip: JourneyRun, death: Crash) -> tuple[StagedCluster, int]:
     cluster, tp = trip.destination, TP
     if death.victim == "source":
         cluster = trip.journey.source(trip.pair)
@@ -478,7 +478,7 @@ def _strike(trip: Trip, death: Death) -> tuple[StagedCluster, int]:
     return cluster, node_id
 
 
-def _check(trip: Trip, death: Death, right: Course) -> None:
+def _check(trip: JourneyRun, death: Crash, right: Course) -> None:
     journey, here = trip.journey, trip.destination
     found = trip.end()
     assert found.batches == right.end.batches, f"{found.batches}, not {right.end.batches}"

@@ -47,12 +47,12 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     seen: list[list[str]] = []
     decide = Controller.decide
 
-    def note(self: Controller, now: int, body: Message, *rest: Any) -> Message | None:
+    def record_request(self: Controller, now: int, body: Message, *rest: Any) -> Message | None:
         if isinstance(body, CreateTopicsRequest):
             seen.append([topic.name for topic in body.topics])
         return decide(self, now, body, *rest)
 
-    monkeypatch.setattr(Controller, "decide", note)
+    monkeypatch.setattr(Controller, "decide", record_request)
     return seen
 
 

@@ -32,7 +32,7 @@ LOG = [
 ]
 
 
-def one(*batches: bytes, topics: dict[str, list[bytes]] | None = None, start: int = 0) -> StagedCluster:
+def one_broker_cluster(*batches: bytes, topics: dict[str, list[bytes]] | None = None, start: int = 0) -> StagedCluster:
     logs = WrittenLogs(topics or {TOPIC: list(batches)}, start=start)
     cluster = StagedCluster(Simulation(4), "a", brokers=1, logs=logs, configs=ONE_BROKER)
     cluster.start()
@@ -44,7 +44,7 @@ def texts(records: list[ConsumerRecord]) -> list[str]:
 
 
 def test_each_isolation_level_sees_its_own() -> None:
-    cluster = one(*LOG)
+    cluster = one_broker_cluster(*LOG)
     everything = [
         "plain 0",
         "aborted 1",
@@ -61,7 +61,7 @@ def test_each_isolation_level_sees_its_own() -> None:
 
 
 def test_a_record_is_all_that_was_written() -> None:
-    cluster = one(plain(0, 3, "x"))
+    cluster = one_broker_cluster(plain(0, 3, "x"))
     rows = [RecordData(b"k", None, [("h", b"1"), ("h", None)], T0_MS + 5)]
     Producer(cluster, compression=Compression.ZSTD).send({TP: rows})
     assert cluster.read(TP) == [
@@ -72,13 +72,13 @@ def test_a_record_is_all_that_was_written() -> None:
 
 def test_messages_of_old_formats_are_records_too() -> None:
     log = [legacy(0, 0, "v0"), legacy(1, 1, "w1", "w2", codec=Compression.GZIP), plain(3, 0, "v2")]
-    found = one(*log).read(TP)
+    found = one_broker_cluster(*log).read(TP)
     assert [(record.offset, record.leader_epoch) for record in found] == [(0, -1), (1, -1), (2, -1), (3, 0)]
     assert texts(found) == ["v0", "w1", "w2", "v2"]
 
 
 def test_iterating_ends_after_an_idle_time_and_can_be_continued() -> None:
-    cluster = one(topics={"one": [plain(0, 0, "a", "b")], "two": [plain(0, 0, "c")]})
+    cluster = one_broker_cluster(topics={"one": [plain(0, 0, "a", "b")], "two": [plain(0, 0, "c")]})
     consumer = Consumer(cluster, "one", "two", consumer_timeout_ms=700)
     before = cluster.simulation.now_ms
     assert sorted(texts(list(consumer))) == ["a", "b", "c"]
@@ -90,7 +90,7 @@ def test_iterating_ends_after_an_idle_time_and_can_be_continued() -> None:
 
 
 def test_leaving_the_loop_early_loses_nothing() -> None:
-    cluster = one(topics={"one": [plain(0, 0, "a", "b", "c")], "two": [plain(0, 0, "d")]})
+    cluster = one_broker_cluster(topics={"one": [plain(0, 0, "a", "b", "c")], "two": [plain(0, 0, "d")]})
     consumer = Consumer(cluster, "one", "two")
     for record in consumer:
         if record.value == b"b":
@@ -100,7 +100,7 @@ def test_leaving_the_loop_early_loses_nothing() -> None:
 
 
 def test_a_seek_inside_the_loop_counts_at_once() -> None:
-    cluster = one(topics={"one": [plain(0, 0, "a", "b", "c")], "two": [plain(0, 0, "d", "e")]})
+    cluster = one_broker_cluster(topics={"one": [plain(0, 0, "a", "b", "c")], "two": [plain(0, 0, "d", "e")]})
     consumer = Consumer(cluster, "one", "two")
     found = []
     for record in consumer:
@@ -112,7 +112,7 @@ def test_a_seek_inside_the_loop_counts_at_once() -> None:
 
 
 def test_polls_give_as_many_as_asked_for_and_skip_none() -> None:
-    consumer = Consumer(one(*LOG), isolation=COMMITTED)
+    consumer = Consumer(one_broker_cluster(*LOG), isolation=COMMITTED)
     consumer.assign([TP])
     assert texts(consumer.poll(max_records=2)[TP]) == ["plain 0", "committed 3"]
     assert consumer.position(TP) == 4
@@ -122,7 +122,7 @@ def test_polls_give_as_many_as_asked_for_and_skip_none() -> None:
 
 
 def test_seeking() -> None:
-    cluster = one(*LOG, start=3)
+    cluster = one_broker_cluster(*LOG, start=3)
     consumer = Consumer(cluster, isolation=COMMITTED)
     with pytest.raises(UsageError, match="orders-0 is not read"):
         consumer.seek(TP, 1)
@@ -141,12 +141,12 @@ def test_seeking() -> None:
 
 def test_an_unknown_topic_is_refused() -> None:
     with pytest.raises(KafkaError, match=r"cannot read nowhere: UNKNOWN_TOPIC_OR_PARTITION.*seed 4") as caught:
-        list(Consumer(one(*LOG), "nowhere"))
+        list(Consumer(one_broker_cluster(*LOG), "nowhere"))
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_missing_leader_is_a_failure_with_the_seed() -> None:
-    cluster = one(*LOG)
+    cluster = one_broker_cluster(*LOG)
     cluster.kill(1)
     with pytest.raises(SimulationFailure, match="seed 4"):
         cluster.read(TP)
@@ -183,7 +183,7 @@ def test_a_consumer_of_a_log_that_a_failback_cut_goes_back_to_where_they_part() 
 
 
 def test_a_producer_that_is_closed_inside_a_transaction_aborts_it() -> None:
-    cluster = one(plain(0, 0, "plain"))
+    cluster = one_broker_cluster(plain(0, 0, "plain"))
     with pytest.raises(ZeroDivisionError), Producer(cluster, transactional_id="t") as producer:
         for text in (b"committed", b"too"):
             producer.begin_transaction()
@@ -199,7 +199,7 @@ def test_a_producer_that_is_closed_inside_a_transaction_aborts_it() -> None:
 
 
 def test_a_producer_without_begin_gets_an_error() -> None:
-    cluster = one(plain(0, 0, "plain"))
+    cluster = one_broker_cluster(plain(0, 0, "plain"))
     row = {TP: [RecordData(value=b"x")]}
     with pytest.raises(UsageError, match="without a transactional_id"):
         Producer(cluster).begin_transaction()

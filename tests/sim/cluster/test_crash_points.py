@@ -17,7 +17,7 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import PartitionState
 from kmirror.mirror.states import PREDECESSORS, MirrorState
-from tests.sim.cluster.crash_points import JOURNEYS, Journey, course, deaths, take
+from tests.sim.cluster.crash_points import JOURNEYS, Journey, course, crashes, run_with_crash
 
 ASKED = os.environ.get("KMIRROR_CRASH_POINTS", "")
 SEED = int(ASKED) if ASKED.isdigit() else 0
@@ -31,10 +31,10 @@ EVERY = 1 if ASKED else 15
 @pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.name)
 def test_a_change_of_state_ends_correctly_after_any_crash(journey: Journey) -> None:
     tried = set()
-    for death in islice(deaths(journey, SEED), 0, None, EVERY):
+    for death in islice(crashes(journey, SEED), 0, None, EVERY):
         tried.add(death.step)
         try:
-            take(journey, SEED, death)
+            run_with_crash(journey, SEED, death)
         except Exception as failure:
             failure.add_note(f"{journey.name}: {death}, seed {SEED}")
             raise
@@ -63,11 +63,11 @@ def test_a_leader_that_forgets_the_commits_of_a_stop_is_found(monkeypatch: pytes
         read(self, now, mp, replace(own, stop=stop))
 
     monkeypatch.setattr(StateLoader, "_after_state_read", forget)
-    of_leaders = [death for death in deaths(journey, SEED) if death.victim == "leader" and not death.just_after]
+    of_leaders = [death for death in crashes(journey, SEED) if death.victim == "leader" and not death.just_after]
     wrong = []
     for death in of_leaders[1::3]:
         try:
-            take(journey, SEED, death)
+            run_with_crash(journey, SEED, death)
         except AssertionError as failure:
             wrong.append(str(failure))
     assert wrong and all("ABORT" in text for text in wrong)

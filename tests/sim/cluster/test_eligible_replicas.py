@@ -51,7 +51,7 @@ def end(cluster: StagedCluster, broker_id: int, *, clean: bool, power_cut: bool 
     assert not cluster.image.brokers.is_alive(broker_id)
 
 
-def come_back(cluster: StagedCluster, broker_id: int) -> None:
+def bring_back(cluster: StagedCluster, broker_id: int) -> None:
     """Start a broker, and wait until it is unfenced and has had time to lead."""
     cluster.restart(broker_id)
     cluster.simulation.run_until(
@@ -92,9 +92,9 @@ def test_of_brokers_that_stopped_each_of_the_last_two_may_lead(order: tuple[int,
         written = end_all(cluster, order, clean=True)
         assert (of(cluster).leader, of(cluster).isr) == (NO_LEADER, ())
         assert set(of(cluster).eligible) == set(last) and of(cluster).last_known == (order[2],)
-        come_back(cluster, first)
+        bring_back(cluster, first)
         assert of(cluster).leader == NO_LEADER, f"broker {first} went before the others had all"
-        come_back(cluster, back)
+        bring_back(cluster, back)
         assert (of(cluster).leader, written) == (back, ["r0", "r1"])
         assert records_of(cluster)[:2] == written
         grow(cluster)
@@ -107,9 +107,9 @@ def test_of_brokers_that_lost_their_power_the_last_leader_leads_and_it_alone(ord
     end_all(cluster, order, clean=False)
     assert (of(cluster).leader, of(cluster).isr) == (NO_LEADER, ())
     for broker_id in order[:2]:
-        come_back(cluster, broker_id)
+        bring_back(cluster, broker_id)
         assert of(cluster).leader == NO_LEADER and broker_id not in of(cluster).eligible
-    come_back(cluster, order[2])
+    bring_back(cluster, order[2])
     assert of(cluster).leader == order[2]
     grow(cluster)
 
@@ -123,9 +123,9 @@ def test_where_one_of_the_last_two_stopped_it_leads_and_nothing_is_lost(
     written = end_all(cluster, order, clean=clean)
     able = order[2] if clean[2] else order[1]
     for broker_id in (b for b in order if b != able):
-        come_back(cluster, broker_id)
+        bring_back(cluster, broker_id)
         assert of(cluster).leader == NO_LEADER, f"broker {broker_id} may lack what was acknowledged"
-    come_back(cluster, able)
+    bring_back(cluster, able)
     assert of(cluster).leader == able
     assert records_of(cluster)[: len(written)] == written == ["r0", "r1"]
     grow(cluster)
@@ -137,9 +137,9 @@ def test_at_level_0_the_last_member_of_the_isr_leads_even_if_it_lost_its_power(o
     cluster = make(eligible_version=0)
     end_all(cluster, order, clean=(True, True, False))
     assert (of(cluster).isr, of(cluster).eligible) == ((order[2],), ())
-    come_back(cluster, order[1])
+    bring_back(cluster, order[1])
     assert of(cluster).leader == NO_LEADER
-    come_back(cluster, order[2])
+    bring_back(cluster, order[2])
     assert of(cluster).leader == order[2]
 
 
@@ -148,7 +148,7 @@ def test_a_process_that_was_killed_ended_uncleanly_even_if_its_disk_kept_all() -
     end(cluster, 3, clean=False, power_cut=False)
     end(cluster, 2, clean=False, power_cut=False)
     assert of(cluster).eligible == (2,)
-    come_back(cluster, 2)
+    bring_back(cluster, 2)
     assert 2 not in of(cluster).eligible
 
 
@@ -159,7 +159,7 @@ def test_a_broker_without_a_clean_end_in_one_of_its_log_directories_is_not_eligi
     end(cluster, 1, clean=True)
     assert of(cluster).eligible == (1, 2)
     cluster.log_dirs[2][1].delete_file(clean_shutdown.FILE)
-    come_back(cluster, 2)
+    bring_back(cluster, 2)
     assert (of(cluster).leader, of(cluster).eligible) == (NO_LEADER, (1,))
 
 
@@ -215,7 +215,7 @@ def test_below_the_minimum_nothing_is_committed() -> None:
     end(cluster, 2, clean=False)
     assert cluster.try_write() is ErrorCode.NOT_ENOUGH_REPLICAS
     assert cluster.log().high_watermark == 1
-    come_back(cluster, 3)
+    bring_back(cluster, 3)
     cluster.simulation.run_until(lambda: len(of(cluster).isr) == 2, what="the ISR to have two members")
     cluster.write("r1")
     assert of(cluster).eligible == ()
@@ -277,7 +277,7 @@ def test_a_restarted_controller_knows_the_eligible_replicas() -> None:
     cluster.restart(CONTROLLER_ID)
     cluster.simulation.run_for(span_s=1)
     assert of(cluster) == before
-    come_back(cluster, 2)
+    bring_back(cluster, 2)
     assert of(cluster).leader == 2
 
 

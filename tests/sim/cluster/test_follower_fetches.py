@@ -30,7 +30,7 @@ SELECTOR = {"replica.selector.class": "org.apache.kafka.common.replica.RackAware
 RACKS = {1: "r1", 2: "r2", 3: "r3"}
 
 
-def made(interpose: Hooks | None = None, **configs: str) -> Cluster:
+def cluster_with_racks(interpose: Hooks | None = None, **configs: str) -> Cluster:
     cluster = Cluster(Simulation(seed=5), "a", configs={**SELECTOR, **configs}, racks=RACKS, interpose=interpose)
     cluster.start()
     cluster.create_topic("t")
@@ -42,7 +42,7 @@ def made(interpose: Hooks | None = None, **configs: str) -> Cluster:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with_nodes = made()
+    with_nodes = cluster_with_racks()
     yield with_nodes
     with_nodes.__exit__(None, None, None)
 
@@ -84,14 +84,14 @@ def append(cluster: Cluster, batch: bytes, origin: AppendOrigin = AppendOrigin.C
     broker.parts.replicas.appends.append(cluster.simulation.world.now, partition, batch, origin=origin)
 
 
-def ends(data: PartitionData) -> list[int]:
+def next_offsets(data: PartitionData) -> list[int]:
     return [batch.next_offset for batch in iter_batches(bytes(data.records or b""))]
 
 
 def test_a_follower_answers_from_version_11_on(cluster: Cluster) -> None:
     follower = follower_of(cluster)
     data = fetch(cluster, follower, version=11)
-    assert (data.error_code, ends(data)[-1], data.high_watermark, data.preferred_read_replica) == (0, 2, 2, -1)
+    assert (data.error_code, next_offsets(data)[-1], data.high_watermark, data.preferred_read_replica) == (0, 2, 2, -1)
     assert fetch(cluster, follower, version=10).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -115,20 +115,20 @@ def test_a_follower_is_bounded_by_its_own_offsets(cluster: Cluster) -> None:
     cluster.simulation.run_for(span_s=1)
     assert (log.log_end_offset, log.high_watermark) == (3, 2)
     data = fetch(cluster, follower, offset=2)
-    assert (data.error_code, ends(data), data.high_watermark) == (0, [], 2)
+    assert (data.error_code, next_offsets(data), data.high_watermark) == (0, [], 2)
     assert fetch(cluster, follower, offset=3).error_code == 0
     assert fetch(cluster, follower, offset=4).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
     cluster.simulation.run_for(span_s=15)
-    assert ends(fetch(cluster, follower, offset=2)) == [3]
+    assert next_offsets(fetch(cluster, follower, offset=2)) == [3]
     data = fetch(cluster, follower, offset=2, committed=True)
-    assert (ends(data), data.high_watermark, data.last_stable_offset) == ([], 3, 2)
+    assert (next_offsets(data), data.high_watermark, data.last_stable_offset) == ([], 3, 2)
 
     append(cluster, marker(commit=False, pid=7), origin=AppendOrigin.COORDINATOR)
     cluster.simulation.run_for(span_s=2)
     data = fetch(cluster, follower, offset=2, committed=True)
     aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or []]
-    assert (ends(data), data.last_stable_offset, aborted) == ([3, 4], 4, [(7, 2)])
+    assert (next_offsets(data), data.last_stable_offset, aborted) == ([3, 4], 4, [(7, 2)])
 
 
 def test_a_fetch_waits_at_a_follower_until_its_high_watermark_rises(cluster: Cluster) -> None:
@@ -140,7 +140,7 @@ def test_a_fetch_waits_at_a_follower_until_its_high_watermark_rises(cluster: Clu
     cluster.produce("t", 0, [b"z"])
     cluster.simulation.run_for(span_s=2)
     assert isinstance(answers[0], FetchResponse)
-    assert ends(answers[0].responses[0].partitions[0]) == [3]
+    assert next_offsets(answers[0].responses[0].partitions[0]) == [3]
 
 
 @pytest.mark.decision("D57")
@@ -152,23 +152,28 @@ def test_a_follower_of_a_mirrored_partition_waits_for_its_leaders_answer() -> No
     p.begin()
     p.simulation.run_for(span_s=3)
     follower = next(n for n, replica in p.b.replicas(MIRRORED).items() if not replica.is_leader)
-    assert ends(fetch(p.b, follower, topic=MIRRORED.topic)) == [1]
+    assert next_offsets(fetch(p.b, follower, topic=MIRRORED.topic)) == [1]
     known = p.b.broker(follower).parts.fetchers._loop.find(MIRRORED)
     assert known is not None
     known[1].answered = False  # As in a new leader epoch.
     assert fetch(p.b, follower, topic=MIRRORED.topic).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
     p.a.write("r1")
     p.simulation.run_for(span_s=3)
-    assert ends(fetch(p.b, follower, topic=MIRRORED.topic)) == [1, 2]
+    assert next_offsets(fetch(p.b, follower, topic=MIRRORED.topic)) == [1, 2]
 
 
 def test_the_leader_names_the_follower_in_the_rack_and_reads_nothing(cluster: Cluster) -> None:
     leader, follower = leader_of(cluster), follower_of(cluster)
     data = fetch(cluster, leader, rack=RACKS[follower])
-    assert (data.error_code, data.preferred_read_replica, data.high_watermark, ends(data)) == (0, follower, 2, [])
+    assert (data.error_code, data.preferred_read_replica, data.high_watermark, next_offsets(data)) == (
+        0,
+        follower,
+        2,
+        [],
+    )
     for rack in ("", "elsewhere", RACKS[leader]):
         data = fetch(cluster, leader, rack=rack)
-        assert (data.preferred_read_replica, ends(data)[-1]) == (-1, 2)
+        assert (data.preferred_read_replica, next_offsets(data)[-1]) == (-1, 2)
     assert fetch(cluster, follower, rack=RACKS[follower]).preferred_read_replica == -1
 
 
@@ -193,7 +198,7 @@ def test_only_a_debugging_consumer_lists_offsets_at_a_follower(cluster: Cluster)
 def test_a_consumer_in_a_rack_reads_from_the_follower_there_and_from_the_leader_once_that_is_dead() -> None:
     hooks = Hooks()
     asked: list[int] = []
-    cluster = made(hooks)
+    cluster = cluster_with_racks(hooks)
     leader, follower = leader_of(cluster), follower_of(cluster)
     hooks.on(FetchRequest, from_nodes=False).watch(lambda request: asked.append(request.node_id))
     consumer = Consumer(cluster, "t", client_rack=RACKS[follower])

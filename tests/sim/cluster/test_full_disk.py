@@ -50,7 +50,7 @@ def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disks]:
     pwrite: Callable[[int, Chunk, int], int] = os.pwrite
     write_new = files.write_new
 
-    def some(descriptor: int, data: Chunk, position: int) -> int:
+    def write_what_fits(descriptor: int, data: Chunk, position: int) -> int:
         fits = found.take(Path(os.readlink(f"/proc/self/fd/{descriptor}")), len(data))
         return pwrite(descriptor, memoryview(data)[:fits], position)
 
@@ -60,13 +60,13 @@ def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disks]:
         if fits < len(data):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(os, "pwrite", some)
+    monkeypatch.setattr(os, "pwrite", write_what_fits)
     monkeypatch.setattr(files, "write_new", all_or_part)
     yield found
     found.close()
 
 
-def ends_of(simulation: Simulation) -> list[str]:
+def watch_give_ups(simulation: Simulation) -> list[str]:
     found: list[str] = []
     simulation.on(GaveUp, lambda seen: found.append(f"{seen.node}: {seen.fact.why}"))
     return found
@@ -75,7 +75,7 @@ def ends_of(simulation: Simulation) -> list[str]:
 @pytest.mark.parametrize("room", [0, 1, 500, 5_000, 300_000, 1_100_000])
 def test_a_broker_with_a_full_disk_hands_over_and_the_others_continue(disks: Disks, room: int) -> None:
     with Simulation(seed=21) as simulation, Cluster(simulation, "a", disks=disks, configs=CONFIGS) as a:
-        ended = ends_of(simulation)
+        ended = watch_give_ups(simulation)
         a.create_topic("orders")
         leader = a.leader(ORDERS)
         assert leader is not None
@@ -146,7 +146,7 @@ def test_a_broker_alone_refuses_with_kafkas_error_and_loses_nothing(disks: Disks
 
 def test_a_controller_that_cannot_write_ends_and_says_nothing_that_is_not_so(disks: Disks) -> None:
     with Simulation(seed=25) as simulation, Cluster(simulation, "a", disks=disks) as a:
-        ended = ends_of(simulation)
+        ended = watch_give_ups(simulation)
         a.create_topic("orders")
         disks.room[disks.path(CONTROLLER_ID)] = 10
         with pytest.raises(KafkaError):

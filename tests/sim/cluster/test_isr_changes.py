@@ -25,17 +25,17 @@ TPS = [TopicPartition(topic, index) for topic in TOPICS for index in range(PARTI
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def request_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that receives the number of partitions of each AlterPartition request that a controller decides."""
     sizes: list[int] = []
     decide = Controller.decide
 
-    def note(self: Controller, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
+    def record_request(self: Controller, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
         if isinstance(body, AlterPartitionRequest):
             sizes.append(sum(len(topic.partitions) for topic in body.topics))
         return decide(self, now, body, version, rights)
 
-    monkeypatch.setattr(Controller, "decide", note)
+    monkeypatch.setattr(Controller, "decide", record_request)
     return sizes
 
 
@@ -64,19 +64,21 @@ def images(cluster: Cluster) -> list[PartitionImage]:
     return [image_of(cluster, tp) for tp in TPS]
 
 
-def test_followers_that_fall_behind_together_leave_and_join_together(cluster: Cluster, asked: list[int]) -> None:
+def test_followers_that_fall_behind_together_leave_and_join_together(
+    cluster: Cluster, request_sizes: list[int]
+) -> None:
     simulation = cluster.simulation
     lines = [simulation.line("a-3", "a-1"), simulation.line("a-3", "a-2")]
     for line in lines:
         line.take_down()
     write_everywhere(cluster)
     simulation.run_until(lambda: all(3 not in p.isr or p.leader == 3 for p in images(cluster)), what="3 to leave")
-    assert sum(asked) >= 40 and len(asked) <= 12, asked
-    asked.clear()
+    assert sum(request_sizes) >= 40 and len(request_sizes) <= 12, request_sizes
+    request_sizes.clear()
     for line in lines:
         line.bring_up()
     simulation.run_until(lambda: all(len(p.isr) == 3 for p in images(cluster)), what="everybody to be in sync")
-    assert sum(asked) >= 40 and len(asked) <= 12, asked
+    assert sum(request_sizes) >= 40 and len(request_sizes) <= 12, request_sizes
 
 
 def test_the_check_for_lagging_followers_covers_changed_partitions(
@@ -86,11 +88,11 @@ def test_the_check_for_lagging_followers_covers_changed_partitions(
     looked: list[TopicPartition] = []
     lagging = Partition.lagging
 
-    def note(self: Partition, now: Instant, lag_max: Duration) -> tuple[int, ...]:
+    def record_request(self: Partition, now: Instant, lag_max: Duration) -> tuple[int, ...]:
         looked.append(self.tp)
         return lagging(self, now, lag_max)
 
-    monkeypatch.setattr(Partition, "lagging", note)
+    monkeypatch.setattr(Partition, "lagging", record_request)
     cluster.simulation.run_for(span_s=10)
     assert looked == [], "nothing moved"
     cluster.kill(3)

@@ -66,7 +66,7 @@ def test_a_topics_default_follows_its_brokers_configs(cluster: StagedCluster) ->
 
 
 def test_the_current_source_of_a_config_is_described(cluster: StagedCluster) -> None:
-    def told() -> list[tuple[str | None, int, str | None]]:
+    def described_synonyms() -> list[tuple[str | None, int, str | None]]:
         resource = DescribeConfigsResource(resource_type=ResourceType.TOPIC, resource_name=TP.topic)
         asked = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
         reply = cluster.client.call(cluster.endpoints()[0], asked, 4)
@@ -76,7 +76,7 @@ def test_the_current_source_of_a_config_is_described(cluster: StagedCluster) -> 
 
     key, own = "message.max.bytes", str(cluster.broker_ids[0])
     behind = [(key, ConfigSource.STATIC, "1000"), (key, ConfigSource.DEFAULT, "1048588")]
-    assert told() == behind
+    assert described_synonyms() == behind
     for_all, for_one = (key, ConfigSource.CLUSTER, "10"), (key, ConfigSource.BROKER, "900")
     of_topic = ("max.message.bytes", ConfigSource.TOPIC, "20")
     for kind, name, value, expected in (
@@ -89,7 +89,7 @@ def test_the_current_source_of_a_config_is_described(cluster: StagedCluster) -> 
     ):
         altered = "max.message.bytes" if kind == ResourceType.TOPIC else key
         assert alter(cluster, kind, name, altered, value) is ErrorCode.NONE
-        assert told() == expected
+        assert described_synonyms() == expected
 
 
 @pytest.mark.parametrize(("side", "ahead_ms"), [("before", -60_000), ("after", 60_000)])

@@ -93,7 +93,7 @@ def keys_of(log: PartitionLog) -> dict[bytes, bytes]:
     }
 
 
-def told(cluster: StagedCluster, text: str) -> int:
+def count_in_trace(cluster: StagedCluster, text: str) -> int:
     return sum(text in line for line in cluster.simulation.world.trace.lines)
 
 
@@ -172,10 +172,10 @@ def test_the_dirtiest_log_is_compacted_first() -> None:
     cluster.place_topic("cleaner", replicas=[[1]])
     cluster.alter("cleaner", BY_KEY)
     write_keys(cluster, *"abababab", tp=other)
-    cluster.simulation.run_until(lambda: told(cluster, "cleaner-0 compacted") == 1, what="one run")
+    cluster.simulation.run_until(lambda: count_in_trace(cluster, "cleaner-0 compacted") == 1, what="one run")
     for _ in range(6):
         Producer(cluster).send({other: [RecordData(key=b"k", value=b"v" * 20)], TP: [RecordData(key=b"k", value=b"v")]})
-    cluster.simulation.run_until(lambda: told(cluster, "cleaner-0 compacted") == 2, what="the other's turn")
+    cluster.simulation.run_until(lambda: count_in_trace(cluster, "cleaner-0 compacted") == 2, what="the other's turn")
     lines = [line for line in cluster.simulation.world.trace.lines if " compacted to" in line]
     assert [TOPIC in line for line in lines] == [False, True, False], "a log that was never cleaned is all dirty"
 
@@ -184,17 +184,17 @@ def test_a_log_that_is_not_dirty_enough_waits() -> None:
     cluster = cluster_of(1, topic={**BY_KEY, "min.cleanable.dirty.ratio": "1"})
     write_keys(cluster, *"abababab")
     cluster.simulation.run_for(span_s=5)
-    assert told(cluster, "compacted") == 0
+    assert count_in_trace(cluster, "compacted") == 0
     cluster.alter(TOPIC, {**BY_KEY, "min.cleanable.dirty.ratio": "1", "max.compaction.lag.ms": "7000"})
     cluster.simulation.run_for(span_s=5)
-    assert told(cluster, "compacted") > 0, "its oldest dirty record is older than that"
+    assert count_in_trace(cluster, "compacted") > 0, "its oldest dirty record is older than that"
 
 
 def test_the_cleaner_can_be_turned_off() -> None:
     cluster = cluster_of(1, topic=BY_KEY, log_cleaner_enable="false")
     write_keys(cluster, *"abababab")
     cluster.simulation.run_for(span_s=5)
-    assert told(cluster, "compacted") == 0
+    assert count_in_trace(cluster, "compacted") == 0
 
 
 @pytest.mark.parametrize("power_cut", [False, True])
@@ -209,7 +209,7 @@ def test_a_kill_during_a_compaction_leaves_a_log_that_recovers(power_cut: bool) 
     if not power_cut:
         assert keys_of(cluster.log()) == before
     write_keys(cluster, *"abcabc")  # The power cut may have left nothing to compact.
-    cluster.simulation.run_until(lambda: told(cluster, "compacted to") > 0, what="the run anew")
+    cluster.simulation.run_until(lambda: count_in_trace(cluster, "compacted to") > 0, what="the run anew")
     end = cluster.log().log_end_offset
     write_keys(cluster, "next")
     assert cluster.log().log_end_offset == end + 1
@@ -222,7 +222,7 @@ def test_a_follower_that_is_cut_while_it_compacts_ends_up_as_its_leader() -> Non
     cluster.simulation.run_until(lambda: follower.log.compaction is not None, what="a run of the cleaner")
     follower.log.truncate_to(3)
     cluster.simulation.run_for(span_s=20)
-    assert told(cluster, "was cut while it was compacted") > 0
+    assert count_in_trace(cluster, "was cut while it was compacted") > 0
     assert {tuple(sorted(keys_of(log).items())) for log in logs_of(cluster)} == {
         tuple(sorted(keys_of(cluster.log()).items()))
     }
@@ -235,7 +235,7 @@ def test_a_disk_that_fails_the_cleaner_ends_the_broker_and_harms_no_log() -> Non
     write_keys(cluster, *"abcabcabcabc")
     before = len(list(cluster.log().batches()))
     cluster.simulation.run_for(span_s=6)
-    assert told(cluster, "cannot be compacted: no space") == 1 and not cluster.runs(1)
+    assert count_in_trace(cluster, "cannot be compacted: no space") == 1 and not cluster.runs(1)
     cluster.restart(1)
     cluster.settle()
     assert len(list(cluster.log().batches())) <= before
@@ -312,7 +312,7 @@ def test_a_flush_that_fails_takes_the_log_directory_away_and_the_last_one_ends_t
     workers.fail_next("a-1", OSError("disk away"), lambda work: isinstance(work.job, Flush))
     with pytest.raises(KafkaError):
         cluster.write("r0")
-    assert told(cluster, f"cannot flush {TP}: disk away") == 1 and not cluster.runs(1)
+    assert count_in_trace(cluster, f"cannot flush {TP}: disk away") == 1 and not cluster.runs(1)
     cluster.restart(1)
     cluster.settle()
     assert cluster.write("r1") == cluster.log().log_end_offset - 1

@@ -12,7 +12,7 @@ from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode as E
-from tests.interop.groups.script import Somebody, delete
+from tests.interop.groups.script import Member, delete
 from tests.interop.groups.talk import SimulatedPeer, Talk
 from tests.sim.stage import SMALL, StagedCluster
 
@@ -41,10 +41,10 @@ class Scene:
             self.peer.wait(0.5)
         raise AssertionError("nobody coordinates the group")
 
-    def member(self, link: str, **options: object) -> Somebody:
-        return Somebody(self.talk, link, GROUP, **options)
+    def member(self, link: str, **options: object) -> Member:
+        return Member(self.talk, link, GROUP, **options)
 
-    def pair(self) -> tuple[Somebody, Somebody]:
+    def pair(self) -> tuple[Member, Member]:
         """Return two members, the leader first, each with its assignment."""
         one, two = self.member("one"), self.member("two")
         one.join("")
@@ -55,7 +55,7 @@ class Scene:
         two.take_join()
         two.send_sync("")
         assert one.sync("", two).assignment == b"one"
-        assert self.talk.take("two").assignment == b"two"
+        assert self.talk.receive("two").assignment == b"two"
         return one, two
 
     def fail_over(self) -> None:

@@ -29,7 +29,7 @@ class Candidate:
     cpu_seconds: float
 
 
-def tried(plan: Plan) -> Candidate:
+def run_plan(plan: Plan) -> Candidate:
     """Run a plan; a history that is not clean reaches nothing."""
     began = time.process_time()
     outcome = run_history(plan, coverage=True)
@@ -49,12 +49,12 @@ def chosen(candidates: list[Candidate], missing: set[str]) -> Iterator[Candidate
 def main(arguments: list[str]) -> int:
     wanted = {row.name for row in ROWS.values() if not row.unreachable}
     fixed = [*(draw(seed, profile) for profile, seed in seeded()), *ONCE_FAILED.values(), *COVERING.values()]
-    missing = wanted.difference(*(tried(plan).reached for plan in fixed))
+    missing = wanted.difference(*(run_plan(plan).reached for plan in fixed))
     print(f"{len(fixed)} histories reach {len(wanted) - len(missing)} of {len(wanted)} rows", flush=True)
     candidates = []
     for profile, first, count in zip(*[iter(arguments)] * 3, strict=True):
         for seed in range(int(first), int(first) + int(count)):
-            one = tried(draw(seed, profile))
+            one = run_plan(draw(seed, profile))
             if one.reached & missing:
                 candidates.append(one)
     added = list(chosen(candidates, missing))

@@ -29,11 +29,11 @@ from tests.sim.histories.test_planted_faults import OFTEN, by_hand, client
 T0 = TopicPartition("t0", 0)
 
 
-def stay(destination: str, source: str, began: int, ended: int) -> Stay:
+def mirroring_period(destination: str, source: str, began: int, ended: int) -> Stay:
     return Stay("m", source, destination, T0, began, began, began, began, ended, ended, -1)
 
 
-def look(at: int, *rows: tuple[int, str]) -> Look:
+def log_seen(at: int, *rows: tuple[int, str]) -> Look:
     seen = tuple(LogRow(offset, 0, value, -1, True) for offset, value in rows)
     return Look(LogSeen("a", T0, 1, 0, 0, 100, 100, 100, seen, at))
 
@@ -67,14 +67,14 @@ def test_a_mirror_that_pointed_elsewhere_first_is_no_stay_back(
     pointings: list[tuple[str, int]], deleted: int, counts: bool
 ) -> None:
     """It belongs to the first cluster (D16), unless it was deleted since, or that one does not exist."""
-    back = stay("a", "b", 10, 20)
+    back = mirroring_period("a", "b", 10, 20)
     elsewhere = [Pointing("a", "n", "c", 0, True), Pointing("b", "m", "c", 0, True)]  # Neither is this mirror.
     facts = facts_of(
         stays=lambda place: [back] if place == ("a", T0) else [],
         pointings=[*elsewhere, *(Pointing("a", "m", to, at, True) for to, at in pointings)],
         deleted=lambda cluster, mirror, begin, end: begin <= deleted <= end,
     )
-    assert stays_back(facts, stay("b", "a", 30, NEVER)) == ([back] if counts else [])
+    assert stays_back(facts, mirroring_period("b", "a", 30, NEVER)) == ([back] if counts else [])
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_mirror_that_pointed_elsewhere_first_is_no_stay_back(
 def test_half_of_a_transaction_is_excused_if_a_stay_ended_between(
     lost_at: int, readable_at: int, written_to: str, held_after: bool, spans: bool
 ) -> None:
-    after = look(20, (5, "lost")) if held_after else look(20, (9, "other"))
+    after = log_seen(20, (5, "lost")) if held_after else log_seen(20, (9, "other"))
     facts = facts_of(
         written_at=lambda value: written_to,
         acked={
             (written_to, "lost"): ack("lost", 5, lost_at),
             (written_to, "readable"): ack("readable", 7, readable_at),
         },
-        stays=lambda place: [stay("a", "b", 10, 20)] if place[0] == "a" else [],
+        stays=lambda place: [mirroring_period("a", "b", 10, 20)] if place[0] == "a" else [],
         look_after=lambda place, at: after,
     )
     assert _spans_a_stay(facts, T0, "readable", "lost") is spans
@@ -117,7 +117,7 @@ def test_half_of_a_transaction_is_excused_if_a_stay_ended_between(
 def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack, lost: bool) -> None:
     place = ("a", T0)
     facts = facts_of(
-        unclean=lambda *_: iter([look(10, (0, "other"))]),
+        unclean=lambda *_: iter([log_seen(10, (0, "other"))]),
         acked={("a", "v"): acknowledged},
         leader_named=lambda *_: 1,
         looks={},
@@ -137,7 +137,7 @@ def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack
 def test_an_unconfirmed_tombstone_suppresses_findings_below_it(offset: int, sent_at: int, counts: bool) -> None:
     tombstone = Keyed(offset, "gone", -1, True, sent_at, sent_at, sure=False)
     row = Keyed(5, "v", 0, False, 100, 100, sure=True)
-    found = _last_that_counts(facts_of(), ("a", T0), look(300, (5, "v")), sorted([tombstone, row]), [])
+    found = _last_that_counts(facts_of(), ("a", T0), log_seen(300, (5, "v")), sorted([tombstone, row]), [])
     assert found == (row if counts else None)
 
 
@@ -157,7 +157,7 @@ def test_a_stop_is_judged_where_nothing_was_cleaned(
     monkeypatch.setattr(logs, "is_compacted", lambda *_: True)
     there = [row(0, "x"), row(1, "y"), row(2, "z")]
     ours, theirs = (Look(LogSeen("b", T0, 1, 0, 0, 3, 3, 3, tuple(rows), 20)) for rows in (here, there))
-    stopped = replace(stay("b", "a", 10, 20), last_mirror_epoch=0)
+    stopped = replace(mirroring_period("b", "a", 10, 20), last_mirror_epoch=0)
     facts = facts_of(
         looks={("b", T0): [ours]},
         look_after=lambda place, at: theirs,

@@ -91,7 +91,7 @@ def test_a_mirror_is_throttled_and_catches_up() -> None:
     assert behind > 5
 
 
-def kept(ahead_ms: int) -> Plan:
+def plan_with_retention(ahead_ms: int) -> Plan:
     """Return a plan in which records are kept for an hour, and the leader's clock is set forward by `ahead_ms`."""
     where: dict[str, Value] = {"cluster": "a", "topic": "t"}
     leaps = [(5_000, "set_clock", {"cluster": "a", "broker": n, "ahead_ms": ahead_ms}) for n in (1, 2)]
@@ -106,7 +106,7 @@ def kept(ahead_ms: int) -> Plan:
 
 
 def test_a_clock_two_hours_ahead_deletes_records_kept_for_one() -> None:
-    outcome = run_history(kept(7_200_000))
+    outcome = run_history(plan_with_retention(7_200_000))
     assert outcome.anomalies == []
     assert outcome.account.final["a", TP].log_start_offset > 5
     assert "retention" in {row.decision for row in outcome.accepted}
@@ -114,7 +114,7 @@ def test_a_clock_two_hours_ahead_deletes_records_kept_for_one() -> None:
 
 def test_a_nearly_right_clock_permits_no_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmirror.cluster.replication.log_retention.to_ms", lambda now: now // 1_000 + 7_200_000)
-    outcome = run_history(kept(60_000))
+    outcome = run_history(plan_with_retention(60_000))
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
 
 

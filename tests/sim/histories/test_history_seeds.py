@@ -16,15 +16,15 @@ PLANS = Path(__file__).parents[2] / "data" / "histories"
 COVERING_FILE = PLANS / "covering.jsonl"
 
 
-def kept(path: Path) -> dict[str, Plan]:
+def read_plans(path: Path) -> dict[str, Plan]:
     """Return the plans in a file, by profile and seed. A seed draws another plan when profiles change."""
     plans = map(Plan.from_json, path.read_text().splitlines())
     return {f"{plan.profile}-{plan.seed}": plan for plan in plans}
 
 
-ONCE_FAILED = kept(PLANS / "once-failed.jsonl")
+ONCE_FAILED = read_plans(PLANS / "once-failed.jsonl")
 """Histories in which the engine, or the judge, was wrong."""
-COVERING = kept(COVERING_FILE)
+COVERING = read_plans(COVERING_FILE)
 """Histories that together reach most rows of coverage (tests/sim/histories/covering.py)."""
 KINDS = (
     "transactions",

@@ -176,12 +176,12 @@ def test_a_removal_does_not_overtake_the_cut_that_is_persisted() -> None:
     others = [broker for broker in p.b.broker_ids if broker != leader.broker_id]
     short: list[tuple[int, int, int]] = []
 
-    def look(now: Instant) -> None:
+    def check_isr(now: Instant) -> None:
         ends = {broker: replica.log.log_end_offset for broker, replica in p.b.replicas(TP).items()}
         mark = leader.log.high_watermark
         short.extend((broker, ends[broker], mark) for broker in leader.isr if ends[broker] < mark)
 
-    p.simulation.world.after_event.append(look)
+    p.simulation.world.after_event.append(check_isr)
     p.there.add_topics([TOPIC])
 
     def is_listing() -> bool:

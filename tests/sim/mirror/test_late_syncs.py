@@ -31,7 +31,7 @@ class Late:
         self.held: list[Callable[[Instant], None]] = []
         ask = AskController.ask
 
-        def hold(
+        def hold_request(
             question: AskController, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer
         ) -> None:
             if isinstance(question.request, request):
@@ -39,7 +39,7 @@ class Late:
             else:
                 ask(question, context, source, now, on_answer)
 
-        monkeypatch.setattr(AskController, "ask", hold)
+        monkeypatch.setattr(AskController, "ask", hold_request)
 
     def wait(self) -> None:
         self.p.run_until(lambda: bool(self.held), "the sync to ask the controller")

@@ -154,11 +154,11 @@ def test_nothing_hangs_when_the_site_loses_power_in_a_failover_and_nothing_of_it
         for broker in b.living():
             b.kill(broker, power_cut=True)
 
-    def look(seen: Seen[StateEntered]) -> None:
+    def record_state(seen: Seen[StateEntered]) -> None:
         if seen.cluster == "b" and seen.fact.state is state:
             lose_power()
 
-    watch = simulation.on(StateEntered, look)
+    watch = simulation.on(StateEntered, record_state)
     mirror.begin_remove_topics(["t"])
     simulation.run_for(span_s=20)
     watch.cancel()

@@ -37,7 +37,7 @@ def hooked_pair(*, partitions: int = 3) -> tuple[Pair, Hooks]:
     return made, hooks
 
 
-def has(p: Pair, tp: TopicPartition, *, of: StagedCluster) -> bool:
+def has_all_records(p: Pair, tp: TopicPartition, *, of: StagedCluster) -> bool:
     """Return whether b has all committed records of a partition in `of`."""
     theirs, ours = of.leader(tp), p.b.leader(tp)
     return theirs is not None and ours is not None and ours.log.high_watermark == theirs.log.log_end_offset
@@ -50,7 +50,7 @@ def test_a_new_leader_is_followed_as_the_former_one_names_it() -> None:
     p.a.bump(3)
     p.run_until(lambda: p.a.await_leader().leader_epoch >= 3, "another epoch")
     p.a.write("in the new epoch")
-    p.run_until(lambda: has(p, TP, of=p.a), "what was written there", within_s=5)
+    p.run_until(lambda: has_all_records(p, TP, of=p.a), "what was written there", within_s=5)
     assert p.a.await_leader().broker_id == first
     asked.release()
 
@@ -64,13 +64,15 @@ def test_a_broker_that_hangs_costs_its_own_partitions_only() -> None:
     for n in range(5):
         for tp in others:
             p.a.write(f"while it hangs {n}", tp=tp)
-        p.run_until(lambda: all(has(p, tp, of=p.a) for tp in others), "the partitions of the others", within_s=2)
+        p.run_until(
+            lambda: all(has_all_records(p, tp, of=p.a) for tp in others), "the partitions of the others", within_s=2
+        )
     # A leader of the others moves: the hanging broker gets no metadata request.
     p.a.kill(2)
     moved = others[0]
     p.run_until(lambda: (led := p.a.leader(moved)) is not None and led.broker_id == 3, "broker 3 to lead")
     p.a.write("at the new leader", tp=moved)
-    p.run_until(lambda: has(p, moved, of=p.a), "what was written there", within_s=8)
+    p.run_until(lambda: has_all_records(p, moved, of=p.a), "what was written there", within_s=8)
     for tp in others:
         assert p.b.reason(tp) == ""
     hangs.remove()
@@ -130,4 +132,4 @@ def test_a_right_that_is_taken_away_while_mirroring_shows_as_well() -> None:
     assert p.b.state() == MirrorState.MIRRORING.name and "TOPIC_AUTHORIZATION_FAILED" in p.b.reason()
     for give in back:
         give()
-    p.run_until(lambda: has(p, TP, of=p.a), "all of it", within_s=90)
+    p.run_until(lambda: has_all_records(p, TP, of=p.a), "all of it", within_s=90)

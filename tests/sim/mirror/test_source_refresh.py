@@ -50,7 +50,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
+def refresh_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
     """The answered requests of mirrors' refreshes and of controllers' clients."""
     found: list[Message] = []
     answer = Inbound._answer
@@ -65,45 +65,47 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
     yield found
 
 
-def refreshes(asked: list[Message]) -> list[list[str]]:
+def refreshes(refresh_requests: list[Message]) -> list[list[str]]:
     """Return the topics of each refresh."""
     return [
         [topic.name or "" for topic in request.topics or []]
-        for request in asked
+        for request in refresh_requests
         if isinstance(request, MetadataRequest)
     ]
 
 
-def test_a_refresh_without_news_looks_at_no_partition(looked: list[TopicPartition], asked: list[Message]) -> None:
+def test_a_refresh_without_news_looks_at_no_partition(
+    looked: list[TopicPartition], refresh_requests: list[Message]
+) -> None:
     p = mirroring()
     looked.clear()
-    asked.clear()
+    refresh_requests.clear()
     p.simulation.run_for(span_s=30)
-    assert [sorted(topics) for topics in refreshes(asked)].count(sorted(NAMES)) >= 3, "the regular ones"
+    assert [sorted(topics) for topics in refreshes(refresh_requests)].count(sorted(NAMES)) >= 3, "the regular ones"
     assert looked == []
 
 
 def test_a_refresh_looks_at_the_partition_that_has_another_leader_epoch(
-    looked: list[TopicPartition], asked: list[Message]
+    looked: list[TopicPartition], refresh_requests: list[Message]
 ) -> None:
     p = mirroring()
     looked.clear()
-    asked.clear()
+    refresh_requests.clear()
     p.a.bump(7, tp(3))
     p.run_until(lambda: tp(3) in looked, "a look")
     p.a.write("in epoch 7", tp=tp(3))
     p.run_until(lambda: values(p.b.log(tp(3)))[-1][1] == "in epoch 7", "b to follow")
     assert set(looked) == {tp(3)}
-    assert [NAMES[3]] in refreshes(asked), "the fenced fetch asks for its own topic"
-    assert all(topics == [NAMES[3]] or len(topics) == COUNT for topics in refreshes(asked))
+    assert [NAMES[3]] in refreshes(refresh_requests), "the fenced fetch asks for its own topic"
+    assert all(topics == [NAMES[3]] or len(topics) == COUNT for topics in refreshes(refresh_requests))
 
 
-def test_a_failover_asks_the_source_nothing(asked: list[Message]) -> None:
+def test_a_failover_asks_the_source_nothing(refresh_requests: list[Message]) -> None:
     p = mirroring()
-    asked.clear()
+    refresh_requests.clear()
     p.fail_over(topics=NAMES)
     p.simulation.run_for(span_s=30)
-    assert refreshes(asked) == [], "nor later, while the mirror has only topics that were removed"
+    assert refreshes(refresh_requests) == [], "nor later, while the mirror has only topics that were removed"
     p.b.write("on b", tp=tp(0))
     p.fail_back(NAMES)
     assert_equal(p.back, NAMES)
@@ -139,34 +141,38 @@ def test_an_answer_that_comes_after_the_removal_is_forgotten_too() -> None:
     p.run_until(lambda: p.b.image.configs.topic(NAMES[2]).get("retention.ms") == "7200000", "the syncs to go on")
 
 
-def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None:
+def test_missing_topics_are_created_by_one_request(refresh_requests: list[Message]) -> None:
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
     p.simulation.run_for(span_s=2)  # Until the source's broker is in session and up to date (D32, D60).
     p.begin(NAMES)
     created = [
-        [topic.name for topic in request.topics] for request in asked if isinstance(request, CreateTopicsRequest)
+        [topic.name for topic in request.topics]
+        for request in refresh_requests
+        if isinstance(request, CreateTopicsRequest)
     ]
     assert created == [NAMES]
-    assert refreshes(asked) == [sorted(NAMES)], "what the source said before the creation is not asked for again"
+    assert refreshes(refresh_requests) == [sorted(NAMES)], (
+        "what the source said before the creation is not asked for again"
+    )
 
 
 def test_missing_topics_are_created_in_requests_of_bounded_size(
-    asked: list[Message], monkeypatch: pytest.MonkeyPatch
+    refresh_requests: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmirror.mirror.syncs.topic_scripts.PARTITIONS_MAX", 5)
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
     p.begin(NAMES)
-    created = [len(request.topics) for request in asked if isinstance(request, CreateTopicsRequest)]
+    created = [len(request.topics) for request in refresh_requests if isinstance(request, CreateTopicsRequest)]
     assert created == [5, 5, 2]
 
 
-def test_a_creation_that_got_no_answer_is_asked_for_again(asked: list[Message]) -> None:
+def test_a_creation_that_got_no_answer_is_asked_for_again(refresh_requests: list[Message]) -> None:
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
     p.there.create()
     p.run_until(lambda: bool(p.b.component(1).context.sources), "the mirror")
     lose_answers = p.simulation.line("b-controller", "b-1", one_way=True)
     p.there.begin_add_topics(NAMES)
-    p.run_until(lambda: any(isinstance(r, CreateTopicsRequest) for r in asked), "the order")
+    p.run_until(lambda: any(isinstance(r, CreateTopicsRequest) for r in refresh_requests), "the order")
     lose_answers.take_down()
     p.simulation.run_for(span_s=5)
     lose_answers.bring_up()

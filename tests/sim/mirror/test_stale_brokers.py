@@ -46,7 +46,7 @@ def leave_only_the_stale_one(p: Pair) -> Iterator[None]:
         line.bring_up()
 
 
-def told(p: Pair) -> list[str]:
+def collect_problems(p: Pair) -> list[str]:
     """Collect the reasons that syncs report from now on."""
     found: list[str] = []
     p.simulation.on(SyncProblem, lambda seen: found.append(seen.fact.reason))
@@ -173,7 +173,7 @@ def test_offsets_of_a_deposed_coordinator_are_not_committed() -> None:
 
 def test_without_a_controller_existing_topics_are_mirrored_and_none_is_created() -> None:
     p = pair()
-    told_of = told(p)
+    told_of = collect_problems(p)
     p.a.place_topic()
     p.a.place_topic("later")
     p.begin()

@@ -39,7 +39,7 @@ def held() -> tuple[Pair, OffsetRequests, OffsetRequests, Held]:
     return p, there, here, hook
 
 
-def let_go(p: Pair, hook: Held) -> None:
+def release(p: Pair, hook: Held) -> None:
     hook.release()
     p.simulation.run_for(span_s=2)
 
@@ -48,7 +48,7 @@ def test_a_late_commit_of_a_sync_does_not_undo_commits_after_the_failover() -> N
     p, _, here, hook = held()
     p.fail_over()
     assert here.commit(9) is ErrorCode.NONE
-    let_go(p, hook)
+    release(p, hook)
     assert here.get().offset == 9
     assert errors(p) == dict.fromkeys(SyncKind, 0), "that is no error"
 
@@ -58,7 +58,7 @@ def test_a_late_commit_of_a_sync_does_not_undo_commits_during_a_pause() -> None:
     p.there.pause([TP.topic])
     p.run_until(lambda: p.b.state() == "PAUSED", "the pause")
     assert here.commit(9) is ErrorCode.NONE
-    let_go(p, hook)
+    release(p, hook)
     assert here.get().offset == 9
 
 
@@ -97,7 +97,7 @@ def test_a_verdict_on_a_sync_does_not_apply_to_later_commits(in_transaction: boo
         assert here.commit_in(producer, 9) is ErrorCode.NONE
     else:
         assert here.commit(9) is ErrorCode.NONE
-    let_go(p, reads)
+    release(p, reads)
     if in_transaction:
         here.end(producer, commit=True)
         here.settled()

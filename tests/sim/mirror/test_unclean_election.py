@@ -164,7 +164,7 @@ def lost_at_the_source(option: str) -> tuple[Pair, int]:
     return p, away
 
 
-def come_back(p: Pair, away: int, *, leads: bool) -> None:
+def bring_back(p: Pair, away: int, *, leads: bool) -> None:
     """Let the replica that was down return: as a follower, or as an unclean leader with its records."""
     if not leads:
         p.b.restart(away)
@@ -183,7 +183,7 @@ def come_back(p: Pair, away: int, *, leads: bool) -> None:
 def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: str, leads: bool) -> None:
     """The replica that was down has records that the source lost: it truncates them as a follower, and as a leader."""
     p, away = lost_at_the_source(option)
-    come_back(p, away, leads=leads)
+    bring_back(p, away, leads=leads)
     p.a.write("r2")
     right = [(0, "r0"), (1, "r1"), (2, "r2")]
     p.run_until(lambda: values(p.b.log()) == right, "the leader at B to have cut what the source lost")
@@ -208,7 +208,7 @@ def test_a_replica_that_comes_back_after_the_failover_ends_as_the_others(
     p.a.settle()
     p.fail_over()
     p.b.write("b0")
-    come_back(p, away, leads=leads)
+    bring_back(p, away, leads=leads)
     settle(p.a, p.b)
     p.run_until(lambda: p.b.state() == "STOPPED", "B to know that it is stopped")
     p.b.write("b1")

@@ -40,7 +40,7 @@ CONFIGS = {
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def syncs_in_handle(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Syncs while a node handled an event, each with its stack."""
     found: list[str] = []
     inside: list[object] = []
@@ -56,12 +56,12 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(kind, "handle", handle)
     fsync = os.fsync
 
-    def noted(descriptor: int) -> None:
+    def record_sync(descriptor: int) -> None:
         if inside:
             found.append("".join(traceback.format_stack()[-12:]))
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(os, "fsync", record_sync)
     return found
 
 
@@ -75,7 +75,7 @@ def leave_more(folder: Path, tp: TopicPartition) -> int:
         return log.log_end_offset
 
 
-def test_nothing_is_synced_while_an_event_is_handled(tmp_path: Path, waits: list[str]) -> None:
+def test_nothing_is_synced_while_an_event_is_handled(tmp_path: Path, syncs_in_handle: list[str]) -> None:
     disks = Folders(tmp_path)
     cluster = Cluster(Simulation(seed=5), "a", brokers=3, disks=disks, configs=CONFIGS)
     cluster.start()
@@ -105,6 +105,6 @@ def test_nothing_is_synced_while_an_event_is_handled(tmp_path: Path, waits: list
     assert len(cluster.controller.context.log.snapshots) == 1
     cluster.stop()
     disks.close()
-    assert waits == [], waits[0]
+    assert syncs_in_handle == [], syncs_in_handle[0]
     for node_id in (*cluster.broker_ids, CONTROLLER_ID):
         assert_verified(disks.path(node_id), "--deep")

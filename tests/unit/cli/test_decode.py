@@ -24,14 +24,14 @@ Run = Callable[..., tuple[int, str, str]]
 def kmirror(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command line; returns exit code, stdout, stderr."""
 
-    def go(*arguments: str) -> tuple[int, str, str]:
+    def run_command(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
             run(arguments)
         out = capsys.readouterr()
         assert isinstance(caught.value.code, int)
         return caught.value.code, out.out, out.err
 
-    return go
+    return run_command
 
 
 REQUEST = FetchRequest(rack_id="r", topics=[FetchTopic(topic_id=Uuid.from_ints(0, 1))])

@@ -171,7 +171,7 @@ def test_options_go_before_the_file() -> None:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, dict[str, object]]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, dict[str, object]]]:
     """The clusters and nodes that `serve` starts, each with its description; all stop at once."""
     found: list[tuple[TcpCluster | TcpNode, dict[str, object]]] = []
 
@@ -187,13 +187,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, di
 
 
 def test_roles_make_a_node_unless_a_whole_cluster_is_asked_for(
-    made: list[tuple[TcpCluster | TcpNode, dict[str, object]]], tmp_path: Path
+    started: list[tuple[TcpCluster | TcpNode, dict[str, object]]], tmp_path: Path
 ) -> None:
     said = {**BOTH, "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0", "num.partitions": "7"}
     config = properties(tmp_path, *(f"{key}={value}" for key, value in said.items()))
     run("--config", config, "--cluster-id", "5L6g3nShT-eMCtK--X86sw")
     run("--config", config, "--brokers", "2")
-    (node, told), (cluster, _) = made
+    (node, told), (cluster, _) = started
     assert isinstance(node, TcpNode)
     assert (node.configs["num.partitions"], node.configs["process.roles"]) == ("7", "broker, controller")
     assert told == {

@@ -26,14 +26,14 @@ def kmirror(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(sessions, "session", no_session)
 
-    def go(*words: str) -> tuple[int, str, str]:
+    def run_command(*words: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
             run(words)
         told = capsys.readouterr()
         assert isinstance(caught.value.code, int)
         return caught.value.code, told.out, told.err
 
-    return go
+    return run_command
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from kmirror.protocol.gen.produce_response import PartitionProduceResponse, Prod
 from kmirror.records.batch import Batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.client.script import BOOTSTRAP, BROKERS, OTHER, TP, Asked, Script, metadata
+from tests.unit.client.script import BOOTSTRAP, BROKERS, OTHER, TP, PendingRequest, Script, metadata
 
 NONE = ErrorCode.NONE
 BATCHES_KNOWN = 5
@@ -80,13 +80,13 @@ class Site:
         """Batches whose response was lost, or that were written and answered with an error."""
         self.seen: set[str] = set()
         """Batches that a leader has processed."""
-        self.held: list[tuple[Asked, ProduceResponse]] = []
+        self.held: list[tuple[PendingRequest, ProduceResponse]] = []
         """Responses in flight, the oldest first."""
         self.now: Instant = 0
         self.ids = 7
         self.producer = Producer("producer", self.script.requester, (BOOTSTRAP,), configs)
         self.producer.init(0, lambda _now, _error: None)
-        self.answer_easy()
+        self.answer_others()
         self.producer.transactions.epoch = epoch
 
     def send(self, tp: TopicPartition = TP, *, records: int = 1) -> str:
@@ -99,13 +99,15 @@ class Site:
             self.told[name] = delivery.error
 
         self.producer.send(self.now, tp, [RecordData(value=name.encode())] * records, on_delivery)
-        self.answer_easy()
+        self.answer_others()
         return name
 
-    def answer_easy(self) -> None:
+    def answer_others(self) -> None:
         """Answer every request except Produce: versions, leaders, producer ids."""
         while (
-            one := next((row for row in self.script.look() if not isinstance(row.body, ProduceRequest)), None)
+            one := next(
+                (row for row in self.script.pending_requests() if not isinstance(row.body, ProduceRequest)), None
+            )
         ) is not None:
             self.script.asked.remove(one)
             self.script.asked.insert(0, one)
@@ -121,11 +123,11 @@ class Site:
 
     # -- events at a broker ---------------------------------------------------------------------
 
-    def unserved(self, broker_id: int) -> list[Asked]:
+    def unserved(self, broker_id: int) -> list[PendingRequest]:
         """Return the Produce requests that a broker has not processed."""
-        self.answer_easy()
+        self.answer_others()
         served = [asked for asked, _ in self.held]
-        return [one for one in self.script.look() if one.peer == BROKERS[broker_id] and one not in served]
+        return [one for one in self.script.pending_requests() if one.peer == BROKERS[broker_id] and one not in served]
 
     def serve(self, broker_id: int, error: ErrorCode = NONE, *, written: bool = False) -> bool:
         """Let a broker process its oldest request; with `error` it refuses, with `written` it does so after the append.
@@ -176,14 +178,14 @@ class Site:
         self.script.asked.remove(found[0])
         self.script.asked.insert(0, found[0])
         self.script.answer(found[1], self.now)
-        self.answer_easy()
+        self.answer_others()
         return True
 
     def break_link(self, broker_id: int) -> bool:
         """Close the link to a broker, with the requests and the responses on it."""
-        self.answer_easy()
+        self.answer_others()
         peer: Endpoint = BROKERS[broker_id]
-        mine = [one for one in self.script.look() if one.peer == peer]
+        mine = [one for one in self.script.pending_requests() if one.peer == peer]
         if not mine:
             return False
         for asked, _ in self.held:
@@ -193,18 +195,18 @@ class Site:
         self.script.asked.remove(mine[0])
         self.script.asked.insert(0, mine[0])
         self.script.break_link(self.now)
-        self.answer_easy()
+        self.answer_others()
         return True
 
     def wait(self) -> None:
         """Let time pass until the producer's next timer, if it has one, and fire it."""
-        self.script.look()
+        self.script.pending_requests()
         if self.script.timers:
             key, at = min(self.script.timers.items(), key=lambda row: row[1])
             del self.script.timers[key]
             self.now = max(self.now, at)
             self.producer.on_timer(self.now, key)
-            self.answer_easy()
+            self.answer_others()
 
     # -- events at a partition ----------------------------------------------------------------------
 
@@ -254,7 +256,7 @@ class Site:
             assert failed <= self.unclear, f"failed, and in the log: {failed - self.unclear}"
 
 
-def names(asked: Asked) -> set[str]:
+def names(asked: PendingRequest) -> set[str]:
     """Return the names of the batches in a Produce request."""
     assert isinstance(asked.body, ProduceRequest)
     batches = [Batch(bytes(d.records or b"")) for topic in asked.body.topic_data for d in topic.partition_data]

@@ -37,7 +37,7 @@ TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 @dataclass(frozen=True)
-class Asked:
+class PendingRequest:
     """One request that the client sent."""
 
     peer: Endpoint
@@ -54,7 +54,7 @@ class Script:
     def __init__(self) -> None:
         self.outbox = Outbox()
         self.requester = Requester("client", self.outbox)
-        self.asked: list[Asked] = []
+        self.asked: list[PendingRequest] = []
         self.timers: dict[TimerKey, Instant] = {}
         """Timers of the client; those of the requester are left out."""
         self.notes: list[str] = []
@@ -63,9 +63,9 @@ class Script:
     @property
     def versions(self) -> list[int]:
         """Return the versions of the pending requests."""
-        return [one.version for one in self.look()]
+        return [one.version for one in self.pending_requests()]
 
-    def look(self) -> list[Asked]:
+    def pending_requests(self) -> list[PendingRequest]:
         """Return the pending requests, the oldest first."""
         for effect in self.outbox.drain():
             self._take(effect)
@@ -75,7 +75,9 @@ class Script:
         match effect:
             case Send(OutboundLink(peer, channel), chunks):
                 head, body = decode_request(b"".join(chunks))
-                self.asked.append(Asked(peer, channel, head.api_version, head.correlation_id, head.client_id, body))
+                self.asked.append(
+                    PendingRequest(peer, channel, head.api_version, head.correlation_id, head.client_id, body)
+                )
             case SetTimer(key, at) if key[0] != requester.TIMER:
                 self.timers[key] = at
             case Note(text):
@@ -87,16 +89,16 @@ class Script:
 
     def next(self, kind: type[M]) -> M:
         """Return the body of the oldest request; it must be of this kind."""
-        body = self.look()[0].body
+        body = self.pending_requests()[0].body
         assert isinstance(body, kind), body
         return body
 
-    def answer(self, reply: Message, now: Instant = 0) -> Asked:
+    def answer(self, reply: Message, now: Instant = 0) -> PendingRequest:
         """Answer the oldest request."""
-        asked = self.look().pop(0)
+        asked = self.pending_requests().pop(0)
         frame = encode_response(reply, asked.version, correlation_id=asked.correlation_id)
         self.requester.on_response(now, OutboundLink(asked.peer, asked.channel), frame)
-        self.look()
+        self.pending_requests()
         return asked
 
     def answer_versions(self, now: Instant = 0, **limits: Range) -> None:
@@ -104,12 +106,12 @@ class Script:
         self.next(ApiVersionsRequest)
         self.answer(versions(**limits), now)
 
-    def break_link(self, now: Instant = 0) -> Asked:
+    def break_link(self, now: Instant = 0) -> PendingRequest:
         """Close the link of the oldest request."""
-        asked = self.look()[0]
+        asked = self.pending_requests()[0]
         self.asked = [one for one in self.asked if (one.peer, one.channel) != (asked.peer, asked.channel)]
         self.requester.on_link_closed(now, OutboundLink(asked.peer, asked.channel))
-        self.look()
+        self.pending_requests()
         return asked
 
 

@@ -28,7 +28,7 @@ class Stage:
 
     def fire(self) -> Instant:
         """Let the admin's timer fire; return its time."""
-        self.script.look()
+        self.script.pending_requests()
         ((key, at),) = self.script.timers.items()
         self.script.timers.clear()
         self.admin.on_timer(at, key)
@@ -64,7 +64,7 @@ def test_a_broker_that_does_not_serve_the_order_ends_it() -> None:
     stage = Stage()
     stage.admin.ask(0, ORDER, lambda later, reply: stage.answers.append((later, reply)))
     stage.script.answer_versions(CreateTopics=(100, 107))
-    assert stage.answers == [(0, ErrorCode.UNSUPPORTED_VERSION)] and stage.script.look() == []
+    assert stage.answers == [(0, ErrorCode.UNSUPPORTED_VERSION)] and stage.script.pending_requests() == []
 
 
 def test_pauses_double_until_the_timeout() -> None:

@@ -59,7 +59,7 @@ class Talk:
             now, link.peer, link.channel, MetadataRequest(), 9, lambda _, m: self.answers.append(m), timeout_ms=9000
         )
 
-    def look(self) -> list[tuple[OutboundLink, int, int, Message]]:
+    def pending_requests(self) -> list[tuple[OutboundLink, int, int, Message]]:
         for effect in self.outbox.drain():
             self.effects.append(effect)
             if isinstance(effect, Send):
@@ -72,13 +72,13 @@ class Talk:
 
     def kinds(self) -> list[type[Message]]:
         """Return the types of the pending requests."""
-        return [type(body) for *_, body in self.look()]
+        return [type(body) for *_, body in self.pending_requests()]
 
     def answer(self, reply: Message, now: Instant = 0) -> Message:
         """Answer the oldest request; return its body."""
-        link, version, correlation_id, body = self.look().pop(0)
+        link, version, correlation_id, body = self.pending_requests().pop(0)
         self.requester.on_response(now, link, encode_response(reply, version, correlation_id=correlation_id))
-        self.look()
+        self.pending_requests()
         return body
 
     def shake(self, now: Instant = 0) -> None:
@@ -116,7 +116,7 @@ def test_requests_wait_until_the_link_is_authenticated() -> None:
     talk.ask()
     assert talk.kinds() == [ApiVersionsRequest]
     talk.shake()
-    ((_, version, _, sent),) = talk.look()
+    ((_, version, _, sent),) = talk.pending_requests()
     assert isinstance(sent, SaslAuthenticateRequest) and (version, sent.auth_bytes) == (2, b"\0u\0hush")
     talk.ask()
     assert talk.kinds() == [SaslAuthenticateRequest]
@@ -176,7 +176,7 @@ def test_each_link_is_secured_by_itself() -> None:
     talk = Talk(PLAIN)
     talk.ask(link=LINK)
     talk.ask(link=ELSEWHERE)
-    assert [link for link, *_ in talk.look()] == [LINK, ELSEWHERE]
+    assert [link for link, *_ in talk.pending_requests()] == [LINK, ELSEWHERE]
     assert talk.kinds() == [ApiVersionsRequest] * 2
 
 
@@ -194,13 +194,13 @@ def test_a_lost_link_is_authenticated_again() -> None:
     talk = Talk(SCRAM)
     talk.ask()
     talk.shake()
-    first = talk.look()[0][3]
+    first = talk.pending_requests()[0][3]
     talk.requester.on_link_closed(0, LINK)
     assert talk.answers == [None] and "is that port configured for SASL_PLAINTEXT" in talk.why()
-    talk.look().clear()
+    talk.pending_requests().clear()
     talk.ask(now=10 * S)
     talk.shake(now=10 * S)
-    second = talk.look()[0][3]
+    second = talk.pending_requests()[0][3]
     assert isinstance(first, SaslAuthenticateRequest) and isinstance(second, SaslAuthenticateRequest)
     assert first.auth_bytes != second.auth_bytes, "another nonce"
 
@@ -299,7 +299,7 @@ def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None
             talk.requester.on_timeout(now, newest)
         pauses.append((now - begun) // MILLISECOND)
         talk.requester.on_link_closed(now, LINK)
-        talk.look().clear()
+        talk.pending_requests().clear()
         now = talk.authenticator.retry_at(ONE)
     assert pauses[0] == 500 and pauses == sorted(pauses) and pauses[-1] == 10_000
     talk.ask(now, ELSEWHERE)
@@ -311,7 +311,7 @@ def test_an_answer_ends_the_trouble() -> None:
     talk.ask()
     talk.requester.on_link_closed(0, LINK, "the broker's certificate is not taken: it has expired")
     assert talk.why() == "the broker's certificate is not taken: it has expired" and talk.authenticator.retry_at(ONE)
-    talk.look().clear()
+    talk.pending_requests().clear()
     talk.ask(S)
     talk.answer(MetadataResponse(), S)
     assert talk.why() == "" and not talk.authenticator.retry_at(ONE)

@@ -47,9 +47,9 @@ class Stage:
     def poll(self, *partitions: TopicPartition) -> None:
         self.consumer.poll(0, partitions or (TP,), lambda _, found: self.rounds.append(found))
 
-    def know(self, *, topic_id: Uuid = TOPIC_ID, other: tuple[int, int] | None = None) -> None:
+    def answer_metadata(self, *, topic_id: Uuid = TOPIC_ID, other: tuple[int, int] | None = None) -> None:
         """Answer Metadata: broker 1 leads TP in epoch 4; `other` is the leader and epoch of the other partition."""
-        if not isinstance(self.script.look()[0].body, MetadataRequest):
+        if not isinstance(self.script.pending_requests()[0].body, MetadataRequest):
             self.script.answer_versions()
         self.script.answer(metadata({TP: (1, 4)} if other is None else {TP: (1, 4), OTHER: other}, topic_id=topic_id))
 
@@ -57,9 +57,9 @@ class Stage:
         """Begin a round with a known position, up to the fetch."""
         self.consumer.positions[TP] = Position(offset, epoch)
         self.poll()
-        while not isinstance(self.script.look()[0].body, FetchRequest):
-            if isinstance(self.script.look()[0].body, MetadataRequest):
-                self.know(topic_id=topic_id)
+        while not isinstance(self.script.pending_requests()[0].body, FetchRequest):
+            if isinstance(self.script.pending_requests()[0].body, MetadataRequest):
+                self.answer_metadata(topic_id=topic_id)
             else:
                 self.script.answer_versions()
 
@@ -112,7 +112,7 @@ def offset_row(offset: int, error: ErrorCode = ErrorCode.NONE) -> ListOffsetsRes
 def test_the_first_round_finds_the_leader_and_the_position_before_it_fetches() -> None:
     stage = Stage()
     stage.poll()
-    stage.know()
+    stage.answer_metadata()
     stage.script.answer_versions()
     asked = stage.script.next(ListOffsetsRequest).topics[0].partitions[0]
     assert (asked.timestamp, asked.current_leader_epoch) == (OffsetSpec.EARLIEST, 4)
@@ -185,9 +185,9 @@ def test_a_broker_that_takes_no_epoch_with_a_position_is_asked_without_one() -> 
     stage.consumer.positions[TP] = Position(0, 4)
     answers = [batch(0, "a", "b"), batch(2, "c")]
     while answers:
-        if not stage.script.look():
+        if not stage.script.pending_requests():
             stage.poll()
-        match stage.script.look()[0].body:
+        match stage.script.pending_requests()[0].body:
             case MetadataRequest():
                 stage.script.answer(metadata({TP: (1, 4)}, topic_id=Uuid.ZERO))
             case FetchRequest():
@@ -223,7 +223,9 @@ def test_a_moved_leader_makes_the_next_round_request_metadata() -> None:
     stage.script.answer(fetch(data(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)))
     assert stage.rounds == [Round()]
     stage.poll()
-    assert isinstance(stage.script.look()[0].body, ApiVersionsRequest), "of the broker that is asked who leads"
+    assert isinstance(stage.script.pending_requests()[0].body, ApiVersionsRequest), (
+        "of the broker that is asked who leads"
+    )
     stage.script.answer_versions()
     stage.script.next(MetadataRequest)
 
@@ -235,14 +237,14 @@ def test_a_leader_that_names_the_next_one_saves_the_question() -> None:
     row.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
     stage.script.answer(fetch(row))
     stage.begin(0)
-    assert stage.script.look()[0].peer == TWO
+    assert stage.script.pending_requests()[0].peer == TWO
 
 
 def test_a_leader_that_lost_a_partition_forgets_it_when_it_is_asked_next() -> None:
     stage = Stage()
     stage.consumer.positions.update({TP: Position(0), OTHER: Position(0)})
     stage.poll(TP, OTHER)
-    stage.know(other=(1, 4))
+    stage.answer_metadata(other=(1, 4))
     stage.script.answer_versions()
     first = stage.script.next(FetchRequest).topics[0].partitions
     assert [row.partition for row in first] == [0, 1]
@@ -250,7 +252,7 @@ def test_a_leader_that_lost_a_partition_forgets_it_when_it_is_asked_next() -> No
     gone.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
     stage.script.answer(fetch(gone))
     stage.poll(TP, OTHER)
-    stage.script.look().sort(key=lambda one: one.peer)
+    stage.script.pending_requests().sort(key=lambda one: one.peer)
     told = stage.script.next(FetchRequest)
     assert [row.partitions for row in told.forgotten_topics_data] == [[0]] and told.topics == []
     stage.script.answer(FetchResponse(session_id=9))
@@ -307,8 +309,8 @@ def test_a_round_waits_for_every_leader() -> None:
     stage = Stage()
     stage.consumer.positions.update({TP: Position(0), OTHER: Position(0)})
     stage.poll(TP, OTHER)
-    stage.know(other=(2, 4))
-    assert [one.peer for one in stage.script.look()] == [ONE, TWO]
+    stage.answer_metadata(other=(2, 4))
+    assert [one.peer for one in stage.script.pending_requests()] == [ONE, TWO]
     stage.script.answer_versions()
     stage.script.answer_versions()
     stage.script.answer(fetch(data(batch(0, "a"))))

@@ -154,13 +154,13 @@ class Log:
     def assign(self, state: State, *, key: int = 1, endpoint: Endpoint = ONE, now: Instant = 0) -> None:
         self.loop.assign(now, (key,), endpoint, state)
 
-    def told(self) -> list[tuple[object, ...]]:
+    def calls_since_last(self) -> list[tuple[object, ...]]:
         """Return the calls since the last check, without those to build a fetch."""
         heard = [one for one in self.heard if one[0] != "next_fetch"]
         self.heard.clear()
         return heard
 
-    def looked(self) -> list[int]:
+    def checked_partitions(self) -> list[int]:
         """Return the partitions whose wanted fetch was requested since the last check."""
         looked = [one[1] for one in self.heard if one[0] == "next_fetch"]
         self.heard = [one for one in self.heard if one[0] != "next_fetch"]
@@ -173,7 +173,7 @@ class Log:
 
     def named(self) -> list[tuple[int, int, list[int]]]:
         """Return session id, session epoch and named partitions of the pending fetches."""
-        fetches = [one.body for one in self.script.look() if isinstance(one.body, FetchRequest)]
+        fetches = [one.body for one in self.script.pending_requests() if isinstance(one.body, FetchRequest)]
         return [(f.session_id, f.session_epoch, [p.partition for t in f.topics for p in t.partitions]) for f in fetches]
 
 
@@ -184,7 +184,7 @@ def many(count: int) -> tuple[Log, list[State]]:
         log.assign(state)
     for _ in range(2):
         log.script.answer(answer())
-    log.looked()
+    log.checked_partitions()
     return log, states
 
 
@@ -220,7 +220,7 @@ def test_one_fetch_is_in_flight_and_a_session_names_only_changes() -> None:
     log.assign(State(OTHER))
     assert log.named() == [(0, 0, [0])]
     log.script.answer(answer(row()))
-    assert log.told() == [("records", TP, 5)] and log.named() == [(9, 1, [1])]
+    assert log.calls_since_last() == [("records", TP, 5)] and log.named() == [(9, 1, [1])]
     log.script.answer(answer())
     assert log.named() == [(9, 2, [])]
 
@@ -228,13 +228,13 @@ def test_one_fetch_is_in_flight_and_a_session_names_only_changes() -> None:
 def test_a_fetch_checks_answered_partitions_and_those_marked_changed() -> None:
     log, states = many(3)
     log.script.answer(answer(row(1)))
-    assert log.looked() == [1]
+    assert log.checked_partitions() == [1]
     log.script.answer(answer())
-    assert log.looked() == []
+    assert log.checked_partitions() == []
     log.loop.changed(states[2].tp)
     log.loop.changed(TopicPartition("unknown", 0))
     log.script.answer(answer())
-    assert log.looked() == [2]
+    assert log.checked_partitions() == [2]
 
 
 def test_a_partition_that_is_removed_is_forgotten_at_the_leader() -> None:
@@ -242,23 +242,23 @@ def test_a_partition_that_is_removed_is_forgotten_at_the_leader() -> None:
     log.loop.remove(states[1].tp)
     assert log.loop.find(states[1].tp) is None
     log.script.answer(answer())
-    assert log.forgets() == [1] and log.looked() == []
+    assert log.forgets() == [1] and log.checked_partitions() == []
 
 
 def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> None:
     log, states = many(3)
-    log.told()
+    log.calls_since_last()
     states[1].may_be_fetched = False
     log.loop.changed(states[1].tp)
     log.script.answer(answer())
-    assert log.looked() == [1] and log.told() == []
+    assert log.checked_partitions() == [1] and log.calls_since_last() == []
     assert log.forgets() == [1]
     log.script.answer(answer())
-    assert log.looked() == []
+    assert log.checked_partitions() == []
     states[1].may_be_fetched = True
     log.loop.changed(states[1].tp)
     log.script.answer(answer())
-    assert log.looked() == [1] and log.named() == [(9, 5, [1])]
+    assert log.checked_partitions() == [1] and log.named() == [(9, 5, [1])]
 
 
 def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -> None:
@@ -269,7 +269,7 @@ def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -
     log.raises_for = states[1].tp
     with pytest.raises(ZeroDivisionError):
         log.script.answer(answer())
-    assert log.looked() == [0, 1]
+    assert log.checked_partitions() == [0, 1]
     log.loop.on_timer(BACKOFF, (1,))
     assert log.named() == [(9, 3, [0, 2])]
 
@@ -277,14 +277,14 @@ def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -
 def test_a_new_session_names_all_and_looks_at_none_again() -> None:
     log, _ = many(3)
     log.script.answer(answer(session=0, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
-    assert log.named() == [(9, 0, [0, 1, 2])] and log.looked() == []
+    assert log.named() == [(9, 0, [0, 1, 2])] and log.checked_partitions() == []
 
 
 def test_new_configs_are_a_reason_to_look_at_all() -> None:
     log, _ = many(3)
     log.configs = broker_configs({}, {})
     log.script.answer(answer())
-    assert log.looked() == [0, 1, 2] and log.named() == [(9, 3, [])]
+    assert log.checked_partitions() == [0, 1, 2] and log.named() == [(9, 3, [])]
 
 
 @pytest.mark.parametrize("news", [0, 3])
@@ -353,7 +353,7 @@ def test_a_pause_during_a_throttle_still_ends(throttled_ms: int) -> None:
     while not log.named():
         fired.append(log.script.timers.pop(("loop", 1)))
         log.loop.on_timer(fired[-1], (1,))
-        log.script.look()
+        log.script.pending_requests()
     assert fired[-1] == max(BACKOFF, throttled_ms * MILLISECOND)
 
 
@@ -364,7 +364,7 @@ def test_a_partition_held_by_a_quota_leaves_the_fetch() -> None:
     log.script.answer(answer(), 1)
     assert log.forgets() == [0] and log.script.timers == {("loop", 1): 5 * BACKOFF}
     log.script.answer(answer(row(1)), 2)
-    assert log.told()[-1] == ("records", states[1].tp, 5)
+    assert log.calls_since_last()[-1] == ("records", states[1].tp, 5)
     log.script.break_link(3)
     assert log.script.timers == {("loop", 1): 3 + BACKOFF}
     log.loop.on_timer(3 + BACKOFF, (1,))
@@ -407,44 +407,44 @@ def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
     log.assign(state)
     state.source_topic_id = Uuid.from_ints(3, 4)
     log.script.answer(answer(row()))
-    assert log.told() == [("unheard",)]
+    assert log.calls_since_last() == [("unheard",)]
 
 
 def test_a_partition_that_is_assigned_again_between_two_fetches_has_heard_nothing_yet() -> None:
     """The leader sent its offsets to the former state, and repeats them only in a new session."""
     log, states = many(2)
-    log.told()
+    log.calls_since_last()
     log.loop.remove(states[0].tp)
     log.assign(State(states[0].tp))
     log.assign(states[1])
-    assert log.told() == [], "while a fetch is under way its answer would end the new session"
+    assert log.calls_since_last() == [], "while a fetch is under way its answer would end the new session"
     log.script.answer(answer())
-    assert log.told() == [("unheard",)]
+    assert log.calls_since_last() == [("unheard",)]
     log.script.answer(answer())
-    assert log.told() == [], "once"
+    assert log.calls_since_last() == [], "once"
 
 
 def test_a_partition_that_no_fetch_has_named_may_be_assigned_again_within_the_session() -> None:
     log, _ = many(1)
-    log.told()
+    log.calls_since_last()
     other = State(TopicPartition(TP.topic, 1))
     log.assign(other)
     log.loop.remove(other.tp)
     log.assign(State(other.tp))
     log.script.answer(answer())
-    assert log.told() == []
+    assert log.calls_since_last() == []
     assert log.named() == [(9, 3, [1])], "the session goes on, and what it has is not named again"
 
 
 def test_an_answer_from_before_a_partition_was_assigned_again_was_not_heard() -> None:
     log, (state,) = many(1)
-    log.told()
+    log.calls_since_last()
     log.loop.remove(state.tp)
     log.assign(state)
     log.script.answer(answer(row()))
-    assert set(log.told()) == {("unheard",)}
+    assert set(log.calls_since_last()) == {("unheard",)}
     log.script.answer(answer(row()))
-    assert log.told() == [("records", state.tp, 5)]
+    assert log.calls_since_last() == [("records", state.tp, 5)]
 
 
 def test_a_lost_session_is_reopened_immediately() -> None:
@@ -453,7 +453,7 @@ def test_a_lost_session_is_reopened_immediately() -> None:
     log.script.answer(answer(row()))
     log.script.answer(answer(session=0, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
     assert log.named() == [(9, 0, [0])]
-    assert log.told() == [("records", TP, 5)]
+    assert log.calls_since_last() == [("records", TP, 5)]
 
 
 @pytest.mark.parametrize("silent", [True, False])
@@ -464,7 +464,7 @@ def test_a_leader_that_is_lost_is_asked_again_after_a_pause(silent: bool) -> Non
         log.script.break_link(5)
     else:
         log.script.answer(answer(error=ErrorCode.UNKNOWN_SERVER_ERROR), 5)
-    assert log.told() == [("lost",)] and log.named() == []
+    assert log.calls_since_last() == [("lost",)] and log.named() == []
     assert log.script.timers == {("loop", 1): 5 + BACKOFF}
     log.loop.on_timer(5 + BACKOFF, (1,))
     assert log.named() == [(0, 0, [0])]
@@ -481,11 +481,11 @@ def test_a_partition_with_an_error_pauses_while_others_continue() -> None:
     log, first, second = Log(), State(TP), State(OTHER)
     log.assign(first)
     log.script.answer(answer(row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)))
-    assert log.told() == [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+    assert log.calls_since_last() == [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER)]
     assert first.paused_until == BACKOFF == log.script.timers["loop", 1]
     log.script.answer(answer())
     log.assign(second)
-    forgets, asked = log.script.look()[0].body, log.named()
+    forgets, asked = log.script.pending_requests()[0].body, log.named()
     assert isinstance(forgets, FetchRequest) and asked == [(9, 2, [1])]
     log.script.answer(answer())
     log.script.answer(answer(), BACKOFF)
@@ -498,7 +498,7 @@ def test_an_unknown_error_code_is_treated_like_others() -> None:
     data = row()
     data.error_code = 9_999
     log.script.answer(answer(data))
-    assert log.told() == [("error", ErrorCode.UNKNOWN_SERVER_ERROR)]
+    assert log.calls_since_last() == [("error", ErrorCode.UNKNOWN_SERVER_ERROR)]
 
 
 def test_an_answer_of_another_leader_epoch_was_not_heard() -> None:
@@ -506,20 +506,20 @@ def test_an_answer_of_another_leader_epoch_was_not_heard() -> None:
     log.assign(state)
     state.source_epoch = 5
     log.script.answer(answer(row()))
-    assert log.told() == [("unheard",)]
+    assert log.calls_since_last() == [("unheard",)]
     log.loop.remove(TP)
     log.script.answer(answer(row()))
-    assert log.told() == [("unheard",)]
+    assert log.calls_since_last() == [("unheard",)]
 
 
 def test_a_leader_that_moved_is_asked_at_its_new_place_only() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
     log.assign(state, endpoint=TWO)
-    old, new = log.script.look()
+    old, new = log.script.pending_requests()
     assert (old.peer, new.peer) == (ONE, TWO)
     log.script.answer(answer(row()))
-    assert log.told() == []
+    assert log.calls_since_last() == []
     log.assign(state, key=2, endpoint=ONE)
     found = log.loop.find(TP)
     assert found is not None and found[0].key == (2,)
@@ -551,7 +551,7 @@ def test_out_of_range_is_resolved_by_where_the_leader_ends_and_begins(
             specs.append((asked.timestamp, asked.current_leader_epoch))
             log.script.answer(offsets(offset), 3)
     assert specs == [(OffsetSpec.LATEST, 4), (OffsetSpec.EARLIEST, 4)][: len(specs)]
-    assert log.told() == [told] and not state.resolving
+    assert log.calls_since_last() == [told] and not state.resolving
     if told != ("unknown epoch",):  # Then it is paused.
         log.script.answer(answer(), 3)
         assert [partitions for _, _, partitions in log.named()] == [[0]], "it is fetched again"
@@ -563,13 +563,13 @@ def test_an_offset_that_the_leader_did_not_return_is_requested_later() -> None:
     log.assign(state)
     log.script.answer(answer(row(error=ErrorCode.OFFSET_OUT_OF_RANGE)))
     log.script.answer(offsets(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER), 3)
-    assert log.told() == [("no offset",)] and state.paused_until == 3 + BACKOFF
+    assert log.calls_since_last() == [("no offset",)] and state.paused_until == 3 + BACKOFF
 
 
 def test_without_an_identity_no_request_is_sent() -> None:
     log = Log(identity_now=None)
     log.assign(State(TP))
-    assert log.script.look() == []
+    assert log.script.pending_requests() == []
 
 
 def test_a_leader_that_is_named_with_an_error_is_handed_on_with_where_it_listens() -> None:
@@ -581,4 +581,4 @@ def test_a_leader_that_is_named_with_an_error_is_handed_on_with_where_it_listens
     reply.node_endpoints = [NodeEndpoint(node_id=2, host=TWO.host, port=TWO.port)]
     log.script.answer(reply)
     told = [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER), ("moved", TP, LeaderHint(2, 7, TWO))]
-    assert log.told() == told
+    assert log.calls_since_last() == told

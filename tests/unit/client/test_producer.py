@@ -22,7 +22,7 @@ from kmirror.protocol.gen.produce_response import (
 from kmirror.records.batch import Batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Asked, Script, metadata
+from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, PendingRequest, Script, metadata
 
 PLAIN = ProducerConfigs(enable_idempotence=False)
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -40,7 +40,7 @@ class Stage:
         self.producer = Producer("producer", self.script.requester, (BOOTSTRAP,), configs)
         if self.producer.is_idempotent:
             self.producer.init(0, lambda _now, _error: None)
-            self.answer_easy()
+            self.answer_others()
 
     def send(self, name: str, tp: TopicPartition = TP, *, records: int = 1) -> None:
         """Send one batch, up to Produce."""
@@ -49,9 +49,9 @@ class Stage:
             self.delivered.append((name, delivery.error, delivery.base_offset))
 
         self.producer.send(self.now, tp, [RecordData(value=name.encode())] * records, on_delivery)
-        self.answer_easy()
+        self.answer_others()
 
-    def answer_easy(self) -> None:
+    def answer_others(self) -> None:
         """Answer the requests before Produce: versions, leaders, the producer id."""
         while (asked := self.first_but_produce()) is not None:
             self.script.asked.remove(asked)
@@ -64,14 +64,14 @@ class Stage:
                 assert isinstance(asked.body, InitProducerIdRequest)
                 self.script.answer(InitProducerIdResponse(producer_id=7, producer_epoch=0), self.now)
 
-    def first_but_produce(self) -> Asked | None:
-        return next((one for one in self.script.look() if not isinstance(one.body, ProduceRequest)), None)
+    def first_but_produce(self) -> PendingRequest | None:
+        return next((one for one in self.script.pending_requests() if not isinstance(one.body, ProduceRequest)), None)
 
     def batches(self) -> list[tuple[TopicPartition, str, int, int]]:
         """Return (partition, first value, epoch, sequence) of each batch in flight."""
-        self.answer_easy()
+        self.answer_others()
         found = []
-        for one in self.script.look():
+        for one in self.script.pending_requests():
             assert isinstance(one.body, ProduceRequest)
             for topic in one.body.topic_data:
                 for data in topic.partition_data:
@@ -85,7 +85,7 @@ class Stage:
         self, error: ErrorCode = ErrorCode.NONE, offset: int = -1, *, leader: tuple[int, int] | None = None
     ) -> None:
         """Answer the oldest Produce with one row for each of its batches."""
-        self.answer_easy()
+        self.answer_others()
         asked = self.script.next(ProduceRequest)
         topics = []
         for topic in asked.topic_data:
@@ -99,7 +99,7 @@ class Stage:
 
     def wait(self) -> None:
         """Let time pass until the producer's next timer, and fire it."""
-        self.script.look()
+        self.script.pending_requests()
         key, at = min(self.script.timers.items(), key=lambda row: row[1])
         del self.script.timers[key]
         self.now = max(self.now, at)
@@ -110,7 +110,7 @@ def test_a_plain_batch_is_sent_with_the_id_of_its_topic_in_the_newest_version() 
     stage = Stage(PLAIN)
     stage.send("a")
     assert stage.batches() == [(TP, "a", -1, -1)]
-    (asked,) = stage.script.look()
+    (asked,) = stage.script.pending_requests()
     assert isinstance(asked.body, ProduceRequest)
     assert (asked.peer, asked.version, asked.body.topic_data[0].topic_id) == (ONE, 13, TOPIC_ID)
     stage.answer(offset=12)
@@ -148,7 +148,7 @@ def test_a_retry_keeps_its_sequence_and_precedes_later_batches() -> None:
     stage.answer(OUT_OF_ORDER)
     assert stage.batches() == [] and stage.delivered == []
     stage.wait()
-    assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.look()[0].peer == TWO
+    assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.pending_requests()[0].peer == TWO
     for name in "abc":
         stage.answer()
         while not stage.batches() and name != "c":
@@ -196,9 +196,9 @@ def test_a_leader_that_names_the_next_one_is_believed() -> None:
     stage = Stage()
     stage.send("a")
     stage.answer(NOT_LEADER, leader=(2, 5))
-    assert stage.script.look() == [], "nobody is asked who leads"
+    assert stage.script.pending_requests() == [], "nobody is asked who leads"
     stage.wait()
-    assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.look()[0].peer == TWO
+    assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.pending_requests()[0].peer == TWO
 
 
 def test_the_numbers_of_a_refused_batch_are_never_given_to_another() -> None:
@@ -273,7 +273,7 @@ def test_a_batch_that_was_never_sent_leaves_the_epoch_as_it_is() -> None:
     stage.send("a")
     while not stage.delivered:
         stage.wait()
-        stage.answer_easy()
+        stage.answer_others()
     assert stage.delivered == [("a", ErrorCode.REQUEST_TIMED_OUT, -1)]
     stage.leaders = {TP: (1, 5)}
     stage.send("b")

@@ -107,14 +107,14 @@ def test_the_next_leader_gets_nothing_before_the_former_has_answered() -> None:
     stage.send("a")
     stage.send("x", OTHER)
     stage.leaders[TP] = (2, 5)
-    stage.script.look().reverse()
+    stage.script.pending_requests().reverse()
     stage.answer(NOT_LEADER)
     stage.wait()
-    stage.answer_easy()
+    stage.answer_others()
     stage.send("b")
     assert stage.batches() == [(TP, "a", 0, 0), (OTHER, "x", 0, 0)]
     stage.answer(offset=3)
-    assert stage.batches()[1:] == [(TP, "b", 0, 1)] and stage.script.look()[-1].peer == TWO
+    assert stage.batches()[1:] == [(TP, "b", 0, 1)] and stage.script.pending_requests()[-1].peer == TWO
 
 
 def test_after_the_last_epoch_comes_a_new_producer_id_and_old_batches_keep_theirs() -> None:
@@ -145,14 +145,14 @@ def at_the_last_epoch() -> Stage:
     stage.producer.send(
         stage.now, TP, [RecordData(value=b"b")], lambda _, told: stage.delivered.append(("b", told.error, -1))
     )
-    assert [type(one.body) for one in stage.script.look()] == [InitProducerIdRequest]
+    assert [type(one.body) for one in stage.script.pending_requests()] == [InitProducerIdRequest]
     return stage
 
 
 def test_a_new_producer_id_is_requested_until_there_is_a_response() -> None:
     stage = at_the_last_epoch()
     for _ in range(20):
-        asked = stage.script.look()
+        asked = stage.script.pending_requests()
         if asked:
             stage.script.break_link(stage.now)
         else:
@@ -184,6 +184,6 @@ def test_a_callback_may_resend_the_failed_batch() -> None:
     for _ in range(2):
         stage.producer.send(0, TP, [RecordData(value=b"x")], again)
     while len(failed) < 4:
-        stage.answer_easy()
+        stage.answer_others()
         stage.wait()
     assert failed == [ErrorCode.REQUEST_TIMED_OUT] * 4

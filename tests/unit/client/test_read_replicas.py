@@ -14,7 +14,7 @@ from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchResponse, L
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.client.script import BROKERS, ONE, TP, TWO, Asked, metadata
+from tests.unit.client.script import BROKERS, ONE, TP, TWO, PendingRequest, metadata
 from tests.unit.client.test_consumer import Stage, batch, data, fetch
 
 MAX_AGE_MS = 5_000
@@ -48,11 +48,11 @@ class Racks(Stage):
         self.leader = (1, 4)
         self.looked_up = 0
 
-    def asked(self) -> Asked:
+    def next_fetch(self) -> PendingRequest:
         """Begin a round if none is in progress, and return its fetch."""
-        if not self.script.look():
+        if not self.script.pending_requests():
             self.consumer.poll(self.now, (TP,), lambda _, found: self.rounds.append(found))
-        while not isinstance((one := self.script.look()[0]).body, FetchRequest):
+        while not isinstance((one := self.script.pending_requests()[0]).body, FetchRequest):
             if isinstance(one.body, ApiVersionsRequest):
                 self.script.answer_versions(self.now)
             else:
@@ -62,21 +62,21 @@ class Racks(Stage):
         return one
 
     def peer(self) -> Endpoint:
-        return self.asked().peer
+        return self.next_fetch().peer
 
     def request(self) -> FetchRequest:
-        body = self.asked().body
+        body = self.next_fetch().body
         assert isinstance(body, FetchRequest)
         return body
 
     def reply(self, row: PartitionData | None = None) -> None:
-        self.asked()
+        self.next_fetch()
         self.script.answer(FetchResponse(session_id=9) if row is None else fetch(row), self.now)
 
     def refresh(self) -> None:
         """Refresh the consumer's metadata with the current leader."""
         self.consumer.cluster.refresh(self.now, ["t"])
-        if isinstance(self.script.look()[0].body, ApiVersionsRequest):
+        if isinstance(self.script.pending_requests()[0].body, ApiVersionsRequest):
             self.script.answer_versions(self.now)
         self.script.answer(metadata({TP: self.leader}), self.now)
 
@@ -155,7 +155,7 @@ def test_out_of_range_at_a_follower_leads_to_the_leader_and_at_the_leader_to_a_r
     assert TP not in stage.consumer.positions
     stage.poll()
     stage.script.next(ListOffsetsRequest)
-    assert stage.script.look()[0].peer == ONE
+    assert stage.script.pending_requests()[0].peer == ONE
 
 
 def test_a_follower_that_names_the_leader_that_is_known_is_not_asked_again() -> None:
@@ -235,7 +235,7 @@ class TestPositionsThatTheLeaderHasToKnow:
 
     def test_a_position_that_was_moved_meanwhile_is_still_to_be_answered_for(self) -> None:
         stage = Racks(Position(10, 3))
-        stage.asked()
+        stage.next_fetch()
         stage.consumer.positions[TP] = Position(20, 3)
         stage.reply(data())
         assert stage.request().rack_id == ""

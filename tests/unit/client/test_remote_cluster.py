@@ -50,11 +50,11 @@ class Stage:
     def refresh(self, reply: MetadataResponse, topics: Sequence[str] = ("t",)) -> None:
         """Refresh topics with this response."""
         self.cluster.refresh(0, topics)
-        if isinstance(self.script.look()[0].body, ApiVersionsRequest):
+        if isinstance(self.script.pending_requests()[0].body, ApiVersionsRequest):
             self.script.answer_versions()
         self.script.answer(reply)
 
-    def told_of(self, reply: MetadataResponse) -> tuple[bool, list[str], list[TopicPartition]]:
+    def refresh_with(self, reply: MetadataResponse) -> tuple[bool, list[str], list[TopicPartition]]:
         """Refresh, and return the reported changes: the cluster id, topics, partitions."""
         self.refresh(reply)
         changes = self.refreshed[-1]
@@ -69,7 +69,7 @@ def test_versions_are_asked_once_for_a_broker_and_the_newest_is_taken() -> None:
     stage = Stage()
     stage.send(MetadataRequest())
     stage.script.answer_versions(Metadata=(2, 9))
-    assert (stage.script.versions, stage.script.look()[0].channel) == ([9], "me-x")
+    assert (stage.script.versions, stage.script.pending_requests()[0].channel) == ([9], "me-x")
     stage.send(MetadataRequest())
     assert stage.script.versions == [9, 9]
 
@@ -82,7 +82,7 @@ def test_an_api_that_a_broker_does_not_serve_is_not_sent() -> None:
     for body, version_min in ((FetchRequest(), 0), (ListOffsetsRequest(), 6)):
         stage.send(body, version_min=version_min)
         stage.script.answer_versions(Fetch=(1, 0), ListOffsets=(1, 5))
-    assert stage.script.look() == [] and stage.told[1:] == [None, None]
+    assert stage.script.pending_requests() == [] and stage.told[1:] == [None, None]
     assert not stage.cluster.supports(ONE, FetchRequest) and stage.cluster.version(ONE, ListOffsetsRequest) == 5
 
 
@@ -134,7 +134,7 @@ def test_an_error_is_returned_if_no_other_version_exists(served: bool) -> None:
     stage.script.answer_versions()
     stage.script.answer(DescribeMirrorsResponse(error_code=REFUSED))
     stage.script.answer_versions(DescribeMirrors=(0 if served else 1, 0))
-    assert stage.script.look() == []
+    assert stage.script.pending_requests() == []
     assert stage.told == [DescribeMirrorsResponse(error_code=REFUSED)]
     assert stage.cluster.supports(ONE, DescribeMirrorsRequest) is served
 
@@ -148,7 +148,7 @@ def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
     stage.script.answer(FetchResponse(error_code=REFUSED))
     stage.script.answer_versions(Fetch=(4, newest - 1))
     stage.script.answer(FetchResponse(error_code=REFUSED))
-    assert stage.script.look() == [] and len(stage.told) == 1
+    assert stage.script.pending_requests() == [] and len(stage.told) == 1
 
 
 @pytest.mark.parametrize("by", ["a request", "a question of its own"])
@@ -182,7 +182,7 @@ def test_a_link_that_dies_takes_the_versions_with_it() -> None:
     stage.script.break_link()
     assert stage.told == [None] and not stage.cluster.knows_versions(ONE)
     stage.send(MetadataRequest())
-    assert isinstance(stage.script.look()[0].body, ApiVersionsRequest)
+    assert isinstance(stage.script.pending_requests()[0].body, ApiVersionsRequest)
 
 
 def test_a_broker_that_returns_no_versions_gets_no_other_requests() -> None:
@@ -191,7 +191,7 @@ def test_a_broker_that_returns_no_versions_gets_no_other_requests() -> None:
     refused = versions()
     refused.error_code = ErrorCode.UNSUPPORTED_VERSION
     stage.script.answer(refused)
-    assert stage.script.look() == [] and stage.told == [None]
+    assert stage.script.pending_requests() == [] and stage.told == [None]
 
 
 def test_known_versions_are_not_requested() -> None:
@@ -219,17 +219,17 @@ def test_leaders_are_found_at_the_brokers_that_the_answer_names() -> None:
 
 def test_a_refresh_returns_its_changes_and_the_unknown_topics() -> None:
     stage = Stage()
-    assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 4)})) == (True, ["t"], [TP, OTHER])
-    assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 4)})) == (False, [], [])
-    assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 5)})) == (False, [], [OTHER]), "a leader epoch"
-    assert stage.told_of(metadata({TP: (2, 3), OTHER: (1, 6)})) == (False, [], [OTHER]), "an older answer about TP"
+    assert stage.refresh_with(metadata({TP: (1, 4), OTHER: (2, 4)})) == (True, ["t"], [TP, OTHER])
+    assert stage.refresh_with(metadata({TP: (1, 4), OTHER: (2, 4)})) == (False, [], [])
+    assert stage.refresh_with(metadata({TP: (1, 4), OTHER: (2, 5)})) == (False, [], [OTHER]), "a leader epoch"
+    assert stage.refresh_with(metadata({TP: (2, 3), OTHER: (1, 6)})) == (False, [], [OTHER]), "an older answer about TP"
     for _ in range(2):
-        assert stage.told_of(metadata({TP: (1, 4), OTHER: (-1, 7)})) == (False, [], [OTHER]), "no leader"
-    assert stage.told_of(metadata({TP: (1, 4)})) == (False, ["t"], []), "the number of partitions"
-    with_generated_tables = metadata({TP: (1, 4)}, topic_id=Uuid.from_ints(3, 4))
-    assert stage.told_of(with_generated_tables) == (False, ["t"], [TP])
-    with_generated_tables.cluster_id = "another"
-    assert stage.told_of(with_generated_tables) == (True, [], [])
+        assert stage.refresh_with(metadata({TP: (1, 4), OTHER: (-1, 7)})) == (False, [], [OTHER]), "no leader"
+    assert stage.refresh_with(metadata({TP: (1, 4)})) == (False, ["t"], []), "the number of partitions"
+    renewed = metadata({TP: (1, 4)}, topic_id=Uuid.from_ints(3, 4))
+    assert stage.refresh_with(renewed) == (False, ["t"], [TP])
+    renewed.cluster_id = "another"
+    assert stage.refresh_with(renewed) == (True, [], [])
 
 
 def test_a_broker_that_moved_or_went_changes_the_partitions_that_it_leads() -> None:
@@ -237,10 +237,10 @@ def test_a_broker_that_moved_or_went_changes_the_partitions_that_it_leads() -> N
     stage.refresh(metadata({TP: (1, 4), OTHER: (2, 4)}))
     moved = metadata({TP: (1, 4), OTHER: (2, 4)})
     moved.brokers[1].port += 1
-    assert stage.told_of(moved) == (False, [], [OTHER])
+    assert stage.refresh_with(moved) == (False, [], [OTHER])
     del moved.brokers[0]
     for _ in range(2):
-        assert stage.told_of(moved) == (False, [], [TP]), "nobody knows where broker 1 is"
+        assert stage.refresh_with(moved) == (False, [], [TP]), "nobody knows where broker 1 is"
 
 
 def test_a_topic_whose_error_comes_or_goes_has_changed_and_a_missing_one_each_time() -> None:
@@ -254,8 +254,8 @@ def test_a_topic_whose_error_comes_or_goes_has_changed_and_a_missing_one_each_ti
         (ErrorCode.NONE, ["t"]),
         (ErrorCode.NONE, []),
     ]:
-        assert stage.told_of(metadata({TP: (1, 4)}, error=error))[1] == told, error
-    assert stage.told_of(metadata({}))[1] == ["t"], "asked for, and not in the answer"
+        assert stage.refresh_with(metadata({TP: (1, 4)}, error=error))[1] == told, error
+    assert stage.refresh_with(metadata({}))[1] == ["t"], "asked for, and not in the answer"
 
 
 def test_an_error_that_stays_is_no_news_in_an_answer_with_other_news() -> None:
@@ -263,7 +263,7 @@ def test_an_error_that_stays_is_no_news_in_an_answer_with_other_news() -> None:
     stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     renamed = metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     renamed.cluster_id = "another"
-    assert stage.told_of(renamed) == (True, [], [])
+    assert stage.refresh_with(renamed) == (True, [], [])
 
 
 def test_a_leader_epoch_never_falls_while_the_topic_is_the_same() -> None:
@@ -293,7 +293,7 @@ def test_one_refresh_at_a_time_goes_to_one_broker_after_the_other() -> None:
     stage = Stage()
     stage.cluster.refresh(0, ["t"])
     stage.cluster.refresh(0, ["t"])
-    assert len(stage.script.look()) == 1
+    assert len(stage.script.pending_requests()) == 1
     stage.script.answer_versions()
     stage.script.answer(metadata({TP: (1, 4)}))
     stage.cluster.refresh(0, ["t"])
@@ -324,9 +324,9 @@ def test_an_answer_that_repeats_the_last_one_is_not_read(read: list[Message]) ->
     stage.refresh(metadata({TP: (1, 4)}))
     read.clear()
     for _ in range(3):
-        assert stage.told_of(metadata({TP: (1, 4)})) == (False, [], [])
+        assert stage.refresh_with(metadata({TP: (1, 4)})) == (False, [], [])
     assert read == []
-    assert stage.told_of(metadata({TP: (2, 9)})) == (False, [], [TP])
+    assert stage.refresh_with(metadata({TP: (2, 9)})) == (False, [], [TP])
     assert stage.cluster.leader(TP) == RemoteLeader(2, 9)
 
 
@@ -335,7 +335,7 @@ def test_an_answer_is_read_again_once_something_else_was_learned() -> None:
     stage.refresh(metadata({TP: (1, 4)}))
     stage.cluster.forget("t")
     assert not stage.cluster.has("t") and stage.cluster.leader(TP) is None
-    assert stage.told_of(metadata({TP: (1, 4)})) == (False, ["t"], [TP])
+    assert stage.refresh_with(metadata({TP: (1, 4)})) == (False, ["t"], [TP])
     assert stage.cluster.has("t") and stage.cluster.leader(TP) is not None
 
 
@@ -403,5 +403,5 @@ def test_a_known_topic_id_is_kept_if_a_response_has_none() -> None:
     assert any(before.topic_id)
     without = metadata({TP: (1, 4)})
     without.topics[0].topic_id = Uuid.ZERO
-    assert stage.told_of(without) == (False, [], [])
+    assert stage.refresh_with(without) == (False, [], [])
     assert stage.cluster.topics["t"] == before

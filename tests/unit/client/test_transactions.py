@@ -50,19 +50,19 @@ class Stage:
         if ready:
             self.answer(FOUND)
             self.answer(InitProducerIdResponse(producer_id=7, producer_epoch=3))
-            assert self.told() == [NONE]
+            assert self.results_since_last() == [NONE]
 
     def on_done(self, _: Instant, error: ErrorCode) -> None:
         self.done.append(error)
 
-    def told(self) -> list[ErrorCode]:
+    def results_since_last(self) -> list[ErrorCode]:
         done, self.done = self.done, []
         return done
 
-    def asked(self) -> Message | None:
+    def next_request(self) -> Message | None:
         """Return the next request, after versions and leaders were answered; None if there is none."""
-        while self.script.look():
-            body = self.script.look()[0].body
+        while self.script.pending_requests():
+            body = self.script.pending_requests()[0].body
             if isinstance(body, ApiVersionsRequest):
                 self.script.answer_versions(self.now)
             elif isinstance(body, MetadataRequest):
@@ -72,11 +72,11 @@ class Stage:
         return None
 
     def answer(self, reply: Message) -> None:
-        assert self.asked() is not None
+        assert self.next_request() is not None
         self.script.answer(reply, self.now)
 
     def wait(self) -> None:
-        self.script.look()
+        self.script.pending_requests()
         key, at = min(self.script.timers.items(), key=lambda row: row[1])
         del self.script.timers[key]
         self.now = max(self.now, at)
@@ -87,7 +87,7 @@ class Stage:
         self.producer.begin()
         self.send()
         self.answer(added(NONE))
-        assert isinstance(self.asked(), ProduceRequest)
+        assert isinstance(self.next_request(), ProduceRequest)
 
     def send(self) -> None:
         row = [RecordData(value=b"x")]
@@ -115,35 +115,35 @@ def produced(error: ErrorCode = NONE) -> ProduceResponse:
 def test_a_transaction_from_the_first_batch_to_its_commit() -> None:
     stage = Stage()
     stage.begin()
-    request = stage.asked()
+    request = stage.next_request()
     assert isinstance(request, ProduceRequest) and request.transactional_id == "t"
     stage.end(commit=True)
-    assert stage.told() == [], "a batch is under way"
+    assert stage.results_since_last() == [], "a batch is under way"
     stage.answer(produced())
-    end = stage.asked()
-    assert isinstance(end, EndTxnRequest) and stage.script.look()[0].peer == TWO
+    end = stage.next_request()
+    assert isinstance(end, EndTxnRequest) and stage.script.pending_requests()[0].peer == TWO
     assert (end.producer_id, end.producer_epoch, end.committed, stage.script.versions) == (7, 3, True, [4])
     stage.answer(EndTxnResponse())
-    assert (stage.told(), stage.delivered, stage.state) == ([NONE], [NONE], State.READY)
+    assert (stage.results_since_last(), stage.delivered, stage.state) == ([NONE], [NONE], State.READY)
 
 
 def test_partitions_are_added_once_in_the_last_version_that_clients_send() -> None:
     stage = Stage()
     stage.producer.begin()
     stage.producer.add_partitions(0, [TP, OTHER], stage.on_done)
-    request = stage.asked()
+    request = stage.next_request()
     assert isinstance(request, AddPartitionsToTxnRequest) and stage.script.versions == [3]
     assert request.v3_and_below_topics[0].partitions == [0, 1]
     stage.answer(added(NONE, NONE))
     stage.producer.add_partitions(0, [TP], stage.on_done)
-    assert stage.told() == [NONE, NONE] and stage.asked() is None
+    assert stage.results_since_last() == [NONE, NONE] and stage.next_request() is None
 
 
 def test_an_empty_transaction_sends_no_request() -> None:
     stage = Stage()
     stage.producer.begin()
     stage.end(commit=True)
-    assert (stage.told(), stage.asked(), stage.state) == ([NONE], None, State.READY)
+    assert (stage.results_since_last(), stage.next_request(), stage.state) == ([NONE], None, State.READY)
 
 
 @pytest.mark.parametrize(
@@ -154,30 +154,30 @@ def test_a_coordinator_that_cannot_yet_is_asked_again_where_it_is_by_then(error:
     stage = Stage()
     stage.producer.begin()
     stage.producer.add_partitions(0, [TP, OTHER], stage.on_done)
-    assert stage.asked() is not None
+    assert stage.next_request() is not None
     if error is None:
         stage.script.break_link()
     else:
         stage.answer(added(ErrorCode.OPERATION_NOT_ATTEMPTED, error))
     stage.wait()
     moved = error in (ErrorCode.NOT_COORDINATOR, None)
-    assert isinstance(stage.asked(), FindCoordinatorRequest if moved else AddPartitionsToTxnRequest)
+    assert isinstance(stage.next_request(), FindCoordinatorRequest if moved else AddPartitionsToTxnRequest)
     if moved:
         stage.answer(FindCoordinatorResponse(coordinators=[Coordinator(key="t", host=ONE.host, port=ONE.port)]))
-        stage.asked()
-        assert stage.script.look()[0].peer == ONE
+        stage.next_request()
+        assert stage.script.pending_requests()[0].peer == ONE
     stage.answer(added(NONE, NONE))
-    assert stage.told() == [NONE]
+    assert stage.results_since_last() == [NONE]
 
 
 def test_requests_end_after_max_block_ms() -> None:
     stage = Stage(ready=False, max_block_ms=1_000)
     while not stage.done:
-        if stage.asked() is None:
+        if stage.next_request() is None:
             stage.wait()
         else:
             stage.answer(FindCoordinatorResponse(coordinators=[Coordinator(error_code=15)]))
-    assert stage.told() == [ErrorCode.REQUEST_TIMED_OUT] and stage.state is State.UNINITIALIZED
+    assert stage.results_since_last() == [ErrorCode.REQUEST_TIMED_OUT] and stage.state is State.UNINITIALIZED
     assert stage.now < 1_000 * MILLISECOND
 
 
@@ -188,7 +188,7 @@ def test_a_fenced_producer_is_lost(error: ErrorCode) -> None:
     stage.answer(produced())
     stage.end(commit=True)
     stage.answer(EndTxnResponse(error_code=error))
-    assert (stage.told(), stage.state) == ([error], State.FATAL_ERROR)
+    assert (stage.results_since_last(), stage.state) == ([error], State.FATAL_ERROR)
     with pytest.raises(UsageError, match="FATAL_ERROR"):
         stage.producer.begin()
 
@@ -199,9 +199,9 @@ def test_a_partition_that_is_refused_is_not_written_to_and_the_transaction_can_b
     stage.send()
     stage.answer(added(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     assert stage.delivered == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] and stage.state is State.ABORTABLE_ERROR
-    assert stage.asked() is None
+    assert stage.next_request() is None
     stage.end(commit=False)
-    assert stage.told() == [NONE] and stage.state is State.READY
+    assert stage.results_since_last() == [NONE] and stage.state is State.READY
 
 
 def test_a_transaction_that_lost_a_batch_is_not_committed() -> None:
@@ -209,9 +209,9 @@ def test_a_transaction_that_lost_a_batch_is_not_committed() -> None:
     stage.begin()
     stage.end(commit=True)
     stage.answer(produced(ErrorCode.MESSAGE_TOO_LARGE))
-    assert stage.told() == [ErrorCode.MESSAGE_TOO_LARGE] and stage.asked() is None
+    assert stage.results_since_last() == [ErrorCode.MESSAGE_TOO_LARGE] and stage.next_request() is None
     stage.end(commit=False)
-    request = stage.asked()
+    request = stage.next_request()
     assert isinstance(request, EndTxnRequest) and not request.committed
 
 
@@ -220,10 +220,10 @@ def test_an_id_below_zero_is_no_answer(producer_id: int, epoch: int) -> None:
     stage = Stage(ready=False)
     stage.answer(FOUND)
     stage.answer(InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch))
-    assert (stage.told(), stage.state) == ([], State.INITIALIZING)
+    assert (stage.results_since_last(), stage.state) == ([], State.INITIALIZING)
     stage.wait()
     stage.answer(InitProducerIdResponse(producer_id=7, producer_epoch=3))
-    assert (stage.told(), stage.producer.transactions.producer_id) == ([NONE], 7)
+    assert (stage.results_since_last(), stage.producer.transactions.producer_id) == ([NONE], 7)
 
 
 def test_an_abort_after_a_batch_with_unknown_outcome_takes_the_next_epoch() -> None:
@@ -233,10 +233,10 @@ def test_an_abort_after_a_batch_with_unknown_outcome_takes_the_next_epoch() -> N
     assert stage.state is State.ABORTABLE_ERROR
     stage.end(commit=False)
     stage.answer(EndTxnResponse())
-    bump = stage.asked()
+    bump = stage.next_request()
     assert isinstance(bump, InitProducerIdRequest) and (bump.producer_id, bump.producer_epoch) == (7, 3)
     stage.answer(InitProducerIdResponse(producer_id=7, producer_epoch=4))
-    assert (stage.told(), stage.state, stage.producer.transactions.epoch) == ([NONE], State.READY, 4)
+    assert (stage.results_since_last(), stage.state, stage.producer.transactions.epoch) == ([NONE], State.READY, 4)
 
 
 def test_a_transaction_with_a_refused_batch_is_over_for_those_behind_it_and_the_next_one_has_a_new_epoch() -> None:
@@ -247,13 +247,13 @@ def test_a_transaction_with_a_refused_batch_is_over_for_those_behind_it_and_the_
     stage.answer(produced(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
     assert stage.delivered == [ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.TRANSACTION_ABORTABLE]
     stage.end(commit=True)
-    assert stage.told() == [ErrorCode.MESSAGE_TOO_LARGE], "the first error, which explains the others"
+    assert stage.results_since_last() == [ErrorCode.MESSAGE_TOO_LARGE], "the first error, which explains the others"
     stage.end(commit=False)
     stage.answer(EndTxnResponse())
-    assert isinstance(stage.asked(), InitProducerIdRequest)
+    assert isinstance(stage.next_request(), InitProducerIdRequest)
     stage.answer(InitProducerIdResponse(producer_id=7, producer_epoch=4))
     stage.begin()
-    request = stage.asked()
+    request = stage.next_request()
     assert isinstance(request, ProduceRequest)
     batch = Batch(bytes(request.topic_data[0].partition_data[0].records or b""))
     assert (batch.producer_epoch, batch.base_sequence) == (4, 0)
@@ -265,11 +265,11 @@ def test_an_abort_drops_unsent_batches() -> None:
     stage.answer(produced(ErrorCode.NOT_LEADER_OR_FOLLOWER))
     stage.send()
     stage.end(commit=False)
-    assert stage.delivered == [ErrorCode.TRANSACTION_ABORTABLE] and stage.told() == []
+    assert stage.delivered == [ErrorCode.TRANSACTION_ABORTABLE] and stage.results_since_last() == []
     stage.wait()
     stage.answer(produced())
     stage.answer(EndTxnResponse())
-    assert (stage.delivered[1:], stage.told()) == ([NONE], [NONE])
+    assert (stage.delivered[1:], stage.results_since_last()) == ([NONE], [NONE])
 
 
 def test_a_batch_needs_a_transaction() -> None:

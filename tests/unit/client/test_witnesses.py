@@ -37,7 +37,7 @@ class Stage:
         self, committed: int, *, error: ErrorCode = ErrorCode.NONE, row: ErrorCode = ErrorCode.NONE
     ) -> None:
         """Answer DescribeQuorum, after ApiVersions if that was sent, with the committed offset."""
-        if isinstance(self.script.look()[0].body, ApiVersionsRequest):
+        if isinstance(self.script.pending_requests()[0].body, ApiVersionsRequest):
             self.script.answer_versions()
         self.script.next(DescribeQuorumRequest)
         topic = TopicData("__cluster_metadata", [PartitionData(high_watermark=committed, error_code=row)])
@@ -111,7 +111,7 @@ def test_a_cluster_that_is_closed_is_not_asked_any_more() -> None:
     stage.script.answer_versions()
     stage.cluster.close(0)
     assert stage.endpoints == [[]]
-    assert [one.peer for one in stage.script.look()] == [ONE], "what had been sent before"
+    assert [one.peer for one in stage.script.pending_requests()] == [ONE], "what had been sent before"
 
 
 @pytest.mark.parametrize("way", ["release", "rights", "epoch"])
@@ -128,7 +128,7 @@ def test_where_a_broker_cannot_prove_it_all_that_are_listed_are_witnesses(way: s
     assert stage.endpoints == [[ONE, TWO]]
 
 
-def asked(stage: Stage, witnesses: Witnesses) -> list[Sequence[Message]]:
+def collect_responses(stage: Stage, witnesses: Witnesses) -> list[Sequence[Message]]:
     told: list[Sequence[Message]] = []
 
     def on_answers(_: Instant, answers: Sequence[Message]) -> None:
@@ -139,7 +139,7 @@ def asked(stage: Stage, witnesses: Witnesses) -> list[Sequence[Message]]:
 
 
 def answer(stage: Stage) -> None:
-    if isinstance(stage.script.look()[0].body, ApiVersionsRequest):
+    if isinstance(stage.script.pending_requests()[0].body, ApiVersionsRequest):
         stage.script.answer_versions()
     else:
         stage.script.answer(MetadataResponse(cluster_id="c"))
@@ -147,7 +147,7 @@ def answer(stage: Stage) -> None:
 
 def test_a_question_is_answered_when_all_witnesses_have_answered() -> None:
     stage = Stage()
-    told = asked(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
+    told = collect_responses(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
     for _ in range(3):
         answer(stage)
     assert told == []
@@ -157,11 +157,14 @@ def test_a_question_is_answered_when_all_witnesses_have_answered() -> None:
 
 def test_one_witness_that_does_not_answer_leaves_the_question_open() -> None:
     stage = Stage()
-    told = asked(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
+    told = collect_responses(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
     answer(stage)
     answer(stage)
-    while stage.script.look():
-        if isinstance(stage.script.look()[0].body, ApiVersionsRequest) or stage.script.look()[0].peer == ONE:
+    while stage.script.pending_requests():
+        if (
+            isinstance(stage.script.pending_requests()[0].body, ApiVersionsRequest)
+            or stage.script.pending_requests()[0].peer == ONE
+        ):
             answer(stage)
         else:
             stage.script.break_link()
@@ -171,7 +174,7 @@ def test_one_witness_that_does_not_answer_leaves_the_question_open() -> None:
 def test_a_witness_whose_link_ended_may_have_restarted_and_is_none() -> None:
     stage = Stage()
     witnesses = Witnesses.of(stage.cluster, [ONE])
-    told = asked(stage, witnesses)
+    told = collect_responses(stage, witnesses)
     answer(stage)
     stage.script.requester.closed_links[ONE] = 1
     answer(stage)
@@ -180,8 +183,8 @@ def test_a_witness_whose_link_ended_may_have_restarted_and_is_none() -> None:
 
 def test_without_witnesses_no_request_is_sent() -> None:
     stage = Stage()
-    assert asked(stage, Witnesses.of(stage.cluster, [])) == [()]
-    assert stage.script.look() == []
+    assert collect_responses(stage, Witnesses.of(stage.cluster, [])) == [()]
+    assert stage.script.pending_requests() == []
 
 
 def test_a_proof_may_take_longer_where_answers_take_long_but_no_longer_than_any_request() -> None:

@@ -25,7 +25,7 @@ def by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-def told(entry: Entry) -> list[tuple[str, str | None, int]]:
+def synonyms_of(entry: Entry) -> list[tuple[str, str | None, int]]:
     return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
 
 
@@ -40,26 +40,26 @@ def test_dynamic_broker_configs_precede_defaults_and_the_file() -> None:
     entry = by_name(broker_entries(layers, mirror=False))[name]
     assert (entry.value, entry.config_source) == ("4", Source.BROKER)
     expected = [(name, "4", 2), (name, "3", 3), (name, "2", 4), (name, "1", 5)]
-    assert told(entry) == expected
+    assert synonyms_of(entry) == expected
     topic = of_topic({name: "5"}, layers)[name]
-    assert (topic.value, topic.config_source, told(topic)) == ("5", Source.TOPIC, [(name, "5", 1), *expected])
+    assert (topic.value, topic.config_source, synonyms_of(topic)) == ("5", Source.TOPIC, [(name, "5", 1), *expected])
     [row] = cluster_entries(layers)
-    assert (row.value, told(row)) == ("3", [(name, "3", 3)])
+    assert (row.value, synonyms_of(row)) == ("3", [(name, "3", 3)])
 
 
 def test_a_fallback_of_a_topic_config_is_listed_after_its_key() -> None:
     hours = BrokerLayers(NONE, NONE, {"log.retention.hours": "2", "log.retention.minutes": "3"})
     entry = of_topic(NONE, hours)["retention.ms"]
-    assert (entry.value, entry.config_source, told(entry)) == ("180000", Source.DEFAULT, [])
+    assert (entry.value, entry.config_source, synonyms_of(entry)) == ("180000", Source.DEFAULT, [])
     both = BrokerLayers({"log.retention.ms": "7"}, NONE, {"log.retention.hours": "2"})
-    assert told(of_topic(NONE, both)["retention.ms"]) == [
+    assert synonyms_of(of_topic(NONE, both)["retention.ms"]) == [
         ("log.retention.ms", "7", Source.BROKER),
         ("log.retention.hours", "2", Source.STATIC),
         ("log.retention.hours", "168", Source.DEFAULT),
     ]
     described = by_name(broker_entries(hours, mirror=False))
     assert described["log.retention.ms"].value is None
-    assert [row[:2] for row in told(described["log.retention.minutes"])] == [
+    assert [row[:2] for row in synonyms_of(described["log.retention.minutes"])] == [
         ("log.retention.minutes", "3"),
         ("log.retention.hours", "2"),
         ("log.retention.hours", "168"),
@@ -69,7 +69,7 @@ def test_a_fallback_of_a_topic_config_is_listed_after_its_key() -> None:
 @pytest.mark.parametrize("name", ["ssl.keystore.password", "a.plugins.own"])
 def test_a_secret_has_no_value_anywhere(name: str) -> None:
     entry = by_name(broker_entries(BrokerLayers(NONE, NONE, {name: "secret"}), mirror=False))[name]
-    assert (entry.value, entry.is_sensitive, told(entry)) == (None, True, [(name, None, Source.STATIC)])
+    assert (entry.value, entry.is_sensitive, synonyms_of(entry)) == (None, True, [(name, None, Source.STATIC)])
     assert entry.config_type == (ConfigType.PASSWORD if name.startswith("ssl") else ConfigType.UNKNOWN)
 
 

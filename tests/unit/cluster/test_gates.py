@@ -125,13 +125,13 @@ def watched(taken: list[str]) -> Iterator[None]:
 
 
 def noting(taken: list[str], name: str, way: Callable[..., Any]) -> Callable[..., Any]:
-    def noted(*arguments: Any) -> Any:
+    def record_call(*arguments: Any) -> Any:
         found = way(*arguments)
         if found is not None:
             taken.append(name)
         return found
 
-    return noted
+    return record_call
 
 
 def comparable(effect: Effect) -> object:

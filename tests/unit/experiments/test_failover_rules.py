@@ -27,7 +27,7 @@ def holds(present: list[int], hidden: tuple[int, ...] = ()) -> Content:
     return Content(keys, frozenset(key for key, offset in keys.items() if offset not in hidden))
 
 
-def one(content: Content) -> Contents:
+def contents_of(content: Content) -> Contents:
     return {HERE: content}
 
 
@@ -35,16 +35,20 @@ WRITTEN = [acked(HERE, 0), acked(HERE, 10), acked(HERE, 20)]
 
 
 def test_a_failover_keeps_a_prefix() -> None:
-    assert list(keeps_a_prefix(WRITTEN, one(holds([0, 10])))) == []
-    assert list(keeps_a_prefix(WRITTEN, one(holds([0, 10], hidden=(0,))))) == [], "an aborted batch is in the log"
-    (text,) = keeps_a_prefix(WRITTEN, one(holds([0, 20])))
+    assert list(keeps_a_prefix(WRITTEN, contents_of(holds([0, 10])))) == []
+    assert list(keeps_a_prefix(WRITTEN, contents_of(holds([0, 10], hidden=(0,))))) == [], (
+        "an aborted batch is in the log"
+    )
+    (text,) = keeps_a_prefix(WRITTEN, contents_of(holds([0, 20])))
     assert text == "failover keeps a prefix: orders-0 lacks 10 and has 20"
 
 
 def test_a_batch_at_another_offset_is_another_batch() -> None:
     moved = Content({b"0": 0, b"10": 20, b"20": 30}, frozenset((b"0", b"10", b"20")))
-    assert list(keeps_a_prefix(WRITTEN, one(moved))) == []
-    assert list(keeps_a_prefix([*WRITTEN, acked(HERE, 40)], one(Content({**moved.offsets, b"40": 40}, moved.read))))
+    assert list(keeps_a_prefix(WRITTEN, contents_of(moved))) == []
+    assert list(
+        keeps_a_prefix([*WRITTEN, acked(HERE, 40)], contents_of(Content({**moved.offsets, b"40": 40}, moved.read)))
+    )
 
 
 def test_a_committed_transaction_is_whole_in_a_partition_and_may_be_missing_from_another() -> None:
@@ -57,13 +61,13 @@ def test_a_committed_transaction_is_whole_in_a_partition_and_may_be_missing_from
 
 
 def test_uncommitted_records_are_not_read() -> None:
-    assert list(is_committed([b"10"], one(holds([0, 10], hidden=(10,))))) == []
-    (text,) = is_committed([b"10"], one(holds([0, 10])))
+    assert list(is_committed([b"10"], contents_of(holds([0, 10], hidden=(10,))))) == []
+    (text,) = is_committed([b"10"], contents_of(holds([0, 10])))
     assert text == "what is read was committed: orders-0 offset 10 was not"
 
 
 def test_acknowledged_records_stay() -> None:
-    assert list(stays(WRITTEN, one(holds([0, 10, 20])), "a")) == []
-    assert list(stays([acked(THERE, 7)], one(holds([])), "a")) == [], "a partition that was never mirrored"
-    (text,) = stays(WRITTEN, one(holds([0, 10, 20], hidden=(20,))), "a")
+    assert list(stays(WRITTEN, contents_of(holds([0, 10, 20])), "a")) == []
+    assert list(stays([acked(THERE, 7)], contents_of(holds([])), "a")) == [], "a partition that was never mirrored"
+    (text,) = stays(WRITTEN, contents_of(holds([0, 10, 20], hidden=(20,))), "a")
     assert text == "what b acknowledged stays: orders-0 offset 20 is not on a"

@@ -223,15 +223,17 @@ def test_responses_on_client_links_are_mutated_until_the_link_ends() -> None:
     door.session, door.on_end = lambda: begun, ends.append
     node, now = door.interpose("broker", Broker()), 0
 
-    def given(link: InboundLink, frame: bytes) -> list[bytes]:
+    def responses_to(link: InboundLink, frame: bytes) -> list[bytes]:
         effects = node.handle(now, RequestReceived(link, frame))
         return [b"".join(each.chunks) for each in effects if isinstance(each, Reply)]
 
     whole = answer(HeartbeatResponse(), 4)[4:]
-    assert given(OTHER, ask("broker-1", 7)) == [(7).to_bytes(4, "big") + whole]  # Brokers' links have no session.
-    assert given(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + whole]
-    assert given(LINK, ask("me", 9)) == [(9).to_bytes(4, "big") + b"no"]
-    assert given(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + whole]
+    assert responses_to(OTHER, ask("broker-1", 7)) == [
+        (7).to_bytes(4, "big") + whole
+    ]  # Brokers' links have no session.
+    assert responses_to(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + whole]
+    assert responses_to(LINK, ask("me", 9)) == [(9).to_bytes(4, "big") + b"no"]
+    assert responses_to(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + whole]
     assert begun.answers == 2
     for link in (OTHER, LINK):
         node.handle(now, LinkClosed(link))

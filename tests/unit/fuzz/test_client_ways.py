@@ -41,7 +41,7 @@ SIZE = len(FRAME)
 ROWS = {row.name: row for row in WAYS}
 
 
-def drawn(name: str) -> list[Broken]:
+def draw_results(name: str) -> list[Broken]:
     """Return the results of a row for the response, without those that pass it on."""
     random = Random(1).random
     found = [ROWS[name].make(random, FRAME, HEAD, 700) for _ in range(200)]
@@ -49,7 +49,7 @@ def drawn(name: str) -> list[Broken]:
 
 
 def lengths(name: str) -> list[int]:
-    return [number_of(each.data) for each in drawn(name)]
+    return [number_of(each.data) for each in draw_results(name)]
 
 
 def test_every_delivery_fault_is_drawn() -> None:
@@ -67,8 +67,8 @@ def test_lengths_are_wrong_as_their_rows_say() -> None:
     assert {True} == {number > SIZE for number in lengths("a length whose rest never comes")}
     huge = lengths("a length near 2^31")
     assert 2**31 - 1 in huge and min(huge) >= 10**9
-    assert {each.way for each in drawn("a length that is too long")} == {Way.LENGTH}
-    assert {each.way for each in drawn("a length near 2^31")} == {Way.LENGTH_AND_END}
+    assert {each.way for each in draw_results("a length that is too long")} == {Way.LENGTH}
+    assert {each.way for each in draw_results("a length near 2^31")} == {Way.LENGTH_AND_END}
 
 
 def test_an_answer_is_cut_anywhere_or_whole_before_its_link_is_closed() -> None:
@@ -78,13 +78,13 @@ def test_an_answer_is_cut_anywhere_or_whole_before_its_link_is_closed() -> None:
 
 
 def test_an_answer_has_an_id_that_was_not_asked_for() -> None:
-    ids = {each.data[:4] for each in drawn("a correlation id that is not asked for")}
+    ids = {each.data[:4] for each in draw_results("a correlation id that is not asked for")}
     assert FRAME[:4] not in ids and {(4).to_bytes(4, "big"), (6).to_bytes(4, "big")} < ids
-    assert all(each.data[4:] == FRAME[4:] for each in drawn("a correlation id that is not asked for"))
+    assert all(each.data[4:] == FRAME[4:] for each in draw_results("a correlation id that is not asked for"))
 
 
 def test_an_answer_is_written_in_another_version_than_was_asked_for() -> None:
-    found = drawn("another version")
+    found = draw_results("another version")
     versions = set()
     for each in found:
         version = int(each.story[0].split()[1])
@@ -151,7 +151,7 @@ class Links(Wires):
     def send(self, way: Way, data: bytes, frame: bytes = FRAME, link: InboundLink = LINK) -> None:
         self.carry_out(self.sending.send(self.now, link, way, data, frame))
 
-    def whole(self, frame: bytes = b"whole", link: InboundLink = LINK) -> None:
+    def send_whole(self, frame: bytes = b"whole", link: InboundLink = LINK) -> None:
         self.send(Way.WHOLE, b"", frame, link)
 
     def run(self) -> bytes:
@@ -168,15 +168,15 @@ def sized(*frames: bytes) -> bytes:
 def test_a_wrong_length_precedes_the_response() -> None:
     links = Links()
     links.send(Way.LENGTH, numbered(Way.LENGTH, -7, "").data)
-    links.whole()
+    links.send_whole()
     assert links.run() == (-7).to_bytes(4, "big", signed=True) + FRAME + sized(b"whole")
 
 
 def test_nothing_comes_after_a_length_whose_rest_never_comes() -> None:
     links = Links()
     links.send(Way.LENGTH_AND_END, numbered(Way.LENGTH_AND_END, 2**31 - 1, "").data)
-    links.whole()
-    links.whole(link=OTHER)
+    links.send_whole()
+    links.send_whole(link=OTHER)
     assert links.run() == b"\x7f\xff\xff\xff" + FRAME
     assert links.streams[OTHER] == sized(b"whole")
     assert not links.closed
@@ -186,7 +186,7 @@ def test_nothing_comes_after_a_length_whose_rest_never_comes() -> None:
 def test_a_link_is_closed_within_an_answer_or_after_it(kept: int) -> None:
     links = Links()
     links.send(Way.CUT, numbered(Way.CUT, kept, "").data)
-    links.whole()
+    links.send_whole()
     assert links.run() == sized(FRAME)[:kept]
     assert links.closed == [LINK]
 
@@ -197,7 +197,7 @@ def test_an_answer_never_comes_comes_twice_or_changes_places() -> None:
     links.send(Way.TWICE, b"", b"two")
     links.send(Way.AFTER_NEXT, b"", b"later")
     links.send(Way.AFTER_NEXT, b"", b"sooner")
-    links.whole()
+    links.send_whole()
     assert links.run() == sized(b"two", b"two", b"sooner", b"later", b"whole")
 
 
@@ -218,18 +218,18 @@ def test_an_answer_that_waits_for_the_next_is_lost_with_its_link() -> None:
 def test_bytes_after_a_late_response_wait_for_it() -> None:
     links = Links()
     links.send(Way.LATE, numbered(Way.LATE, 700, "").data)
-    links.whole()
+    links.send_whole()
     assert LINK not in links.streams
     assert links.run() == sized(FRAME, b"whole")
     assert links.times == [700 * MILLISECOND] * 2
-    links.whole()
+    links.send_whole()
     assert links.streams[LINK].endswith(sized(b"whole", b"whole"))
 
 
 def test_an_answer_comes_byte_by_byte_and_a_long_one_has_an_end() -> None:
     links = Links()
     links.send(Way.DRIBBLED, b"")
-    links.whole()
+    links.send_whole()
     assert links.run() == sized(FRAME, b"whole")
     assert len(set(links.times)) == SIZE + 5 == len(links.times)
     links = Links()

@@ -237,34 +237,34 @@ def deadly() -> Iterator[ApartReader]:
     reader.close()
 
 
-def given(data: bytes) -> Frame:
+def frame_of(data: bytes) -> Frame:
     return Frame(0, "HeartbeatRequest", 0, data, (), False, HeartbeatRequest)
 
 
 def test_a_reader_that_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
     assert deadly.version == "deadly"
     for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
-        found = deadly.read(given(data))
+        found = deadly.read(frame_of(data))
         assert found == Verdict(error=told, fault=Kind.RAISED)
-        assert deadly.read(given(b"well")) == Verdict("well")
-    assert deadly.read(given(b"print")) == Verdict("print")
+        assert deadly.read(frame_of(b"well")) == Verdict("well")
+    assert deadly.read(frame_of(b"print")) == Verdict("print")
 
 
 def test_a_reader_that_takes_all_memory_is_a_verdict(deadly: ApartReader) -> None:
-    assert deadly.read(given(b"grow")) == Verdict(error="MemoryError: ", fault=Kind.MEMORY)
+    assert deadly.read(frame_of(b"grow")) == Verdict(error="MemoryError: ", fault=Kind.MEMORY)
 
 
 def test_a_reader_that_never_returns_is_a_verdict(deadly: ApartReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "PATIENCE_S", 0.2)
-    found = deadly.read(given(b"hang"))
+    found = deadly.read(frame_of(b"hang"))
     assert found is not None
     assert found.fault is Kind.SLOW
 
 
 def test_a_message_that_is_not_known_is_asked_about_once(deadly: ApartReader) -> None:
-    assert deadly.read(given(b"")) is None
+    assert deadly.read(frame_of(b"")) is None
     deadly.close()
-    assert deadly.read(given(b"crash")) is None  # No process is started for it.
+    assert deadly.read(frame_of(b"crash")) is None  # No process is started for it.
 
 
 # -- values, reasons, options ----------------------------------------------------------------------

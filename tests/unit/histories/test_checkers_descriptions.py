@@ -12,7 +12,7 @@ from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import MIRROR, TP, Hand, rows
 
 
-def told(
+def findings(
     change: Callable[[Hand], object] = lambda hand: None, *, began: float = 1, mirroring: float = 2, **other: Any
 ) -> str:
     """Return findings for a response at 50 s about b, which has mirrored a since 2 s; `other` changes its fields."""
@@ -30,7 +30,7 @@ def told(
 
 
 def test_an_answer_that_is_right_is_left_alone() -> None:
-    assert told() == ""
+    assert findings() == ""
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_answer_that_is_right_is_left_alone() -> None:
     ],
 )
 def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expected: bool) -> None:
-    assert ("where the leader has entered MIRRORING" in told(**says)) is expected
+    assert ("where the leader has entered MIRRORING" in findings(**says)) is expected
 
 
 @pytest.mark.decision("D30")
@@ -64,7 +64,7 @@ def test_a_leader_that_owes_a_cut_describes_its_log_as_it_is(cut: CutSeen, expec
     def change(hand: Hand) -> None:
         hand.look("b", rows("v0", "v1", "v2", "v3"), at=50, end=10).account.cuts.append(cut)
 
-    assert ("destination offset 10, the high watermark is 4" in told(change)) is expected
+    assert ("destination offset 10, the high watermark is 4" in findings(change)) is expected
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_leader_goes_through_several_states_in_one_instant(state: str, at: flo
     def change(hand: Hand) -> None:
         hand.state("b", "PAUSING", at=at).state("b", "PAUSED", at=at)
 
-    assert ("where the leader has entered PAUSED" in told(change, state=state)) is expected
+    assert ("where the leader has entered PAUSED" in findings(change, state=state)) is expected
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_leader_goes_through_several_states_in_one_instant(state: str, at: flo
     ],
 )
 def test_a_reason_without_a_failure_is_reported(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
-    assert ("though nothing fails" in told(change, reason=reason)) is expected
+    assert ("though nothing fails" in findings(change, reason=reason)) is expected
 
 
 def created_again(hand: Hand, *, release: str) -> None:
@@ -106,7 +106,7 @@ def created_again(hand: Hand, *, release: str) -> None:
 @pytest.mark.decision("D53")
 @pytest.mark.parametrize(("release", "expected"), [("2.1", False), ("", True)])
 def test_a_source_without_topic_ids_may_have_another_topic(release: str, expected: bool) -> None:
-    said = told(lambda hand: created_again(hand, release=release), reason="its topic was created again")
+    said = findings(lambda hand: created_again(hand, release=release), reason="its topic was created again")
     assert ("though nothing fails" in said) is expected
 
 
@@ -122,12 +122,14 @@ def test_a_source_without_topic_ids_may_have_another_topic(release: str, expecte
     ],
 )
 def test_a_source_out_of_reach_is_a_reason(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
-    assert ("without a reason, though a is out of reach" in told(change, reason=reason, lag=-1)) is expected
+    assert ("without a reason, though a is out of reach" in findings(change, reason=reason, lag=-1)) is expected
 
 
 @pytest.mark.parametrize(("since", "lag", "expected"), [(45, 0, True), (45, 3, True), (45, -1, False), (46, 0, False)])
 def test_no_lag_is_known_of_a_source_out_of_reach(since: float, lag: int, expected: bool) -> None:
-    found = told(lambda hand: hand.away("line", "a|b", since, -1), lag=lag, source_offset=10 + max(lag, 0), reason="no")
+    found = findings(
+        lambda hand: hand.away("line", "a|b", since, -1), lag=lag, source_offset=10 + max(lag, 0), reason="no"
+    )
     assert (f"lag {lag}, though a is out of reach" in found) is expected
 
 
@@ -150,20 +152,20 @@ def test_a_lag_counts_records_acknowledged_before_a_proof_could_expire(
     def change(hand: Hand) -> None:
         hand.wrote("v", offset, at=acked_at).elected(2, 3, at=elected_at).away("line", "a-1|a-100", 0, -1)
 
-    found = told(change, proved_within=30 * SECOND, **says)
+    found = findings(change, proved_within=30 * SECOND, **says)
     assert ("where a had acknowledged up to 11 before" in found) is expected
 
 
 @pytest.mark.parametrize(("began", "reason", "expected"), [(20, "", True), (20, "waits", False), (45, "", False)])
 def test_preparing_for_long_has_a_reason(began: float, reason: str, expected: bool) -> None:
-    found = told(began=began, mirroring=-1, state="PREPARING", source_offset=-1, reason=reason)
+    found = findings(began=began, mirroring=-1, state="PREPARING", source_offset=-1, reason=reason)
     assert ("PREPARING for long without a reason" in found) is expected
 
 
 @pytest.mark.parametrize(("elected_at", "expected"), [(39, True), (41, False)])
 def test_a_mirror_ahead_of_its_known_source_offset_is_reported(elected_at: float, expected: bool) -> None:
     """A new leader at the source may return a lower high watermark for a while."""
-    found = told(lambda hand: hand.elected(2, 3, at=elected_at), source_offset=9)
+    found = findings(lambda hand: hand.elected(2, 3, at=elected_at), source_offset=9)
     assert ("below the destination's own 10" in found) is expected
 
 
@@ -177,7 +179,7 @@ def test_a_mirror_ahead_of_its_known_source_offset_is_reported(elected_at: float
     ],
 )
 def test_a_source_offset_behind_acknowledged_records_is_reported(sent_at: float, offset: int, expected: bool) -> None:
-    found = told(lambda hand: hand.wrote("v", offset, at=sent_at))
+    found = findings(lambda hand: hand.wrote("v", offset, at=sent_at))
     assert ("a had acknowledged up to 11 long before" in found) is expected
 
 
@@ -191,7 +193,7 @@ def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
         hand.account.unsettled.clear()
         hand.elected(1, 5, at=elected_at).final("a", [], at=50).final("b", [], at=50)
 
-    found = told(at_rest, began=47, mirroring=mirroring, source_offset=-1, destination_offset=0)
+    found = findings(at_rest, began=47, mirroring=mirroring, source_offset=-1, destination_offset=0)
     assert ("lag -1, though all is mirrored up to 0" in found) is expected
 
 
@@ -216,7 +218,7 @@ def test_no_lag_is_known_while_a_fetch_is_under_way_that_the_line_lost(
         hand.account.unsettled.clear()
         hand.away("line", line, 40, up_at).final("a", [], at=50).final("b", [], at=50)
 
-    found = told(at_rest, began=43, mirroring=mirroring, source_offset=-1, destination_offset=0)
+    found = findings(at_rest, began=43, mirroring=mirroring, source_offset=-1, destination_offset=0)
     assert ("lag -1, though all is mirrored up to 0" in found) is expected
 
 
@@ -229,5 +231,5 @@ def test_only_the_answer_at_the_end_is_one_at_rest(ends_at: float, expected: boo
         if ends_at >= 0:
             hand.final("b", [], at=ends_at)
 
-    found = told(at_rest, state="UNKNOWN", destination_offset=0, persisted="STOPPING")
+    found = findings(at_rest, state="UNKNOWN", destination_offset=0, persisted="STOPPING")
     assert ("state UNKNOWN, where STOPPING is persisted" in found) is expected

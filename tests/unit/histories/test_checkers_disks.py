@@ -26,12 +26,12 @@ def found(*kept: ReplicaKept, hand: Hand | None = None) -> list[str]:
     return [anomaly.text for anomaly in hand.judged()[0] if anomaly.checker == "disk-use"]
 
 
-def seen(**changes: Any) -> list[str]:
+def findings_with(**changes: Any) -> list[str]:
     return found(replace(LEADER, **changes))
 
 
 def test_a_log_that_begins_within_its_first_segment_is_left_alone() -> None:
-    assert seen() == []
+    assert findings_with() == []
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_a_log_that_begins_within_its_first_segment_is_left_alone() -> None:
 def test_a_segment_below_the_log_start_goes_when_the_broker_looks(
     starts: tuple[tuple[int, int], ...], since: int, expected: bool
 ) -> None:
-    told = seen(log_start_offset=starts[-1][1], starts=starts, unchanged_since=since * SECOND)
+    told = findings_with(log_start_offset=starts[-1][1], starts=starts, unchanged_since=since * SECOND)
     assert ["segment 5 is still there" in text for text in told] == [True] * expected
 
 
 def test_files_of_deleted_segments_are_reported() -> None:
-    assert seen(files_below=("00000000000000000003.snapshot",))
+    assert findings_with(files_below=("00000000000000000003.snapshot",))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_files_of_deleted_segments_are_reported() -> None:
     ],
 )
 def test_expired_segments_are_reported_after_the_brokers_check(changes: dict[str, Any], expected: bool) -> None:
-    assert bool(seen(**changes)) is expected
+    assert bool(findings_with(**changes)) is expected
 
 
 def test_a_wrong_clock_may_put_retention_off() -> None:

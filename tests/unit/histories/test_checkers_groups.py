@@ -20,7 +20,7 @@ class Committing(Hand):
         )
         return self
 
-    def asked(self, *, at: float, answer: tuple[int, float] | None = None) -> Committing:
+    def request_offset(self, *, at: float, answer: tuple[int, float] | None = None) -> Committing:
         """Request the offset; the response is an offset and its commit time, or none."""
         offsets = {} if answer is None else {TP: (answer[0], f"{answer[0]} at {answer[1]}")}
         sent_at = round(at * SECOND)
@@ -30,22 +30,24 @@ class Committing(Hand):
 
 
 def test_an_acknowledged_offset_stays() -> None:
-    assert Committing().committed(5, at=1).asked(at=2, answer=(5, 1)).found() == []
-    assert Committing().committed(5, at=1).asked(at=2).found() == ["offset-lost"]
-    assert Committing().committed(5, at=1).committed(7, at=2).asked(at=3, answer=(5, 1)).found() == ["offset-lost"]
+    assert Committing().committed(5, at=1).request_offset(at=2, answer=(5, 1)).found() == []
+    assert Committing().committed(5, at=1).request_offset(at=2).found() == ["offset-lost"]
+    assert Committing().committed(5, at=1).committed(7, at=2).request_offset(at=3, answer=(5, 1)).found() == [
+        "offset-lost"
+    ]
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(11, []), (9.9, []), (6, ["offset-lost"]), (13, ["offset-lost"])])
 def test_an_offset_goes_with_its_topic_of_whose_end_the_coordinator_hears_late(
     deleted_at: float, expected: list[str]
 ) -> None:
-    hand = Committing().committed(5, at=10).asked(at=12)
+    hand = Committing().committed(5, at=10).request_offset(at=12)
     assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(6, []), (-21, ["offset-lost"])])
 def test_a_coordinator_without_its_controller_hears_later_still(deleted_at: float, expected: list[str]) -> None:
-    hand = Committing().committed(5, at=10).asked(at=12).away("line", "a-1|a-100", 5, 20)
+    hand = Committing().committed(5, at=10).request_offset(at=12).away("line", "a-1|a-100", 5, 20)
     assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
 
 
@@ -61,7 +63,7 @@ def committed(*, transaction: str) -> Hand:
     return hand
 
 
-def look(hand: Hand, at: int, *, token: str = "", named: bool = False, lasts: int = 1) -> None:
+def add_offsets_seen(hand: Hand, at: int, *, token: str = "", named: bool = False, lasts: int = 1) -> None:
     offsets = {TP: (7, token)} if token else {}
     asked = (TP,) if named else None
     hand.account.groups.seen.append(OffsetsSeen("g", "a", asked, offsets, (), True, at * SECOND, (at + lasts) * SECOND))
@@ -83,8 +85,8 @@ def test_an_answer_about_all_partitions_may_leave_out_one_with_a_marker_under_wa
 ) -> None:
     hand = committed(transaction=transaction)
     if was_seen:
-        look(hand, 7, token="t")
-    look(hand, 10, named=named, lasts=lasts)
+        add_offsets_seen(hand, 7, token="t")
+    add_offsets_seen(hand, 10, named=named, lasts=lasts)
     assert hand.found() == expected
 
 
@@ -92,6 +94,6 @@ def test_an_answer_about_all_partitions_may_leave_out_one_with_a_marker_under_wa
 def test_offsets_from_before_the_topic_was_deleted_do_not_count(deleted_at: float, expected: list[str]) -> None:
     hand = committed(transaction="x/1").topic("a", "id", at=deleted_at, exists=False)
     hand.account.groups.sent["old"] = OffsetSent("old", "g", "a", TP, 3, "m", "", 1, "", SECOND, SECOND + 1, "NONE")
-    look(hand, 3, token="old", lasts=0)
-    look(hand, 10)
+    add_offsets_seen(hand, 3, token="old", lasts=0)
+    add_offsets_seen(hand, 10)
     assert hand.found() == expected

@@ -52,7 +52,7 @@ class Stage:
     def broker(self, broker_id: int) -> Broker:
         return self.cluster.broker(broker_id)
 
-    def look(self) -> set[str]:
+    def check_brokers(self) -> set[str]:
         """Observe all brokers, and return the broken rules."""
         for broker_id in (1, 2, 3):
             broker = self.broker(broker_id)
@@ -65,7 +65,7 @@ class Stage:
 @pytest.fixture
 def stage() -> Stage:
     stage = Stage()
-    assert stage.look() == set()
+    assert stage.check_brokers() == set()
     return stage
 
 
@@ -84,19 +84,19 @@ def test_the_high_watermark_waits_for_members_that_are_proposed(stage: Stage) ->
     leader.image = with_image(leader, isr=(leader.broker_id,))
     leader.pending_isr = (leader.broker_id, away, stage.followers[1])
     append(leader)
-    assert stage.look() == set()
+    assert stage.check_brokers() == set()
     leader.log.update_high_watermark(leader.log.log_end_offset)
-    assert stage.look() == {"high-watermark"}
+    assert stage.check_brokers() == {"high-watermark"}
 
 
 def test_the_high_watermark_does_not_rise_below_min_isr(stage: Stage) -> None:
     leader = stage.leader
     leader.min_insync_replicas = 4
     append(leader)
-    stage.look()
+    stage.check_brokers()
     leader.image = with_image(leader, isr=(leader.broker_id,))
     leader.log.update_high_watermark(leader.log.log_end_offset)
-    assert stage.look() == {"high-watermark", "isr-uncounted"}
+    assert stage.check_brokers() == {"high-watermark", "isr-uncounted"}
 
 
 @pytest.mark.parametrize(("changes", "rules"), [(1, {"high-watermark"}), (2, set())])
@@ -105,12 +105,12 @@ def test_a_high_watermark_may_have_risen_in_an_isr_between_two_looks(
 ) -> None:
     leader, (one, _) = stage.leader, stage.followers
     append(leader)
-    stage.look()
+    stage.check_brokers()
     leader.image = with_image(
         leader, isr=(leader.broker_id, one), partition_epoch=leader.image.partition_epoch + changes
     )
     leader.log.update_high_watermark(leader.log.log_end_offset)
-    assert stage.look() - {"isr-uncounted"} == rules
+    assert stage.check_brokers() - {"isr-uncounted"} == rules
 
 
 def test_marks_of_a_leader_are_in_order(stage: Stage) -> None:
@@ -118,12 +118,12 @@ def test_marks_of_a_leader_are_in_order(stage: Stage) -> None:
     leader.log.high_watermark = leader.log.log_end_offset + 1
     leader.epoch_start_offset = leader.log.log_end_offset + 1
     leader.followers[stage.followers[0]].log_end = leader.log.log_end_offset + 1
-    assert stage.look() >= {"range", "epoch-start", "follower-end"}
+    assert stage.check_brokers() >= {"range", "epoch-start", "follower-end"}
 
 
 def test_a_leader_counts_the_members_that_the_controller_has_decided(stage: Stage) -> None:
     stage.leader.image = with_image(stage.leader, isr=(stage.leader.broker_id,))
-    assert stage.look() == {"isr-uncounted"}
+    assert stage.check_brokers() == {"isr-uncounted"}
 
 
 def test_a_leader_proposes_only_replicas_that_reached_its_epoch_start(stage: Stage) -> None:
@@ -131,26 +131,26 @@ def test_a_leader_proposes_only_replicas_that_reached_its_epoch_start(stage: Sta
     leader.image = with_image(leader, isr=(leader.broker_id, stage.followers[1]))
     leader.epoch_start_offset = leader.followers[late].log_end
     leader.pending_isr = (1, 2, 3)
-    assert stage.look() == set()
+    assert stage.check_brokers() == set()
     leader.pending_isr = None
     stage.scene.account.broken.clear()
-    stage.look()
+    stage.check_brokers()
     stage.scene.account.broken.clear()
     leader.followers[late].log_end -= 1
     leader.pending_isr = (1, 2, 3)
-    assert stage.look() == {"isr-join"}
+    assert stage.check_brokers() == {"isr-join"}
 
 
 def test_images_of_a_reign_do_not_go_back(stage: Stage) -> None:
     leader = stage.leader
     leader.image = with_image(leader, partition_epoch=leader.image.partition_epoch - 1)
-    assert stage.look() == {"leader-partition-epoch"}
+    assert stage.check_brokers() == {"leader-partition-epoch"}
 
 
 def test_an_epoch_has_one_leader(stage: Stage) -> None:
     other = stage.broker(stage.followers[0]).parts.replicas.partitions[T]
     other.image = with_image(other, leader=other.broker_id)
-    assert "two-leaders" in stage.look()
+    assert "two-leaders" in stage.check_brokers()
 
 
 def admitted(stage: Stage, *, behind: int = 0, of_epoch: int = 0, is_fenced: bool = False) -> set[str]:
@@ -192,9 +192,9 @@ def test_members_are_admitted_while_they_are_active(stage: Stage) -> None:
 def test_a_follower_appends_after_its_leaders_records(stage: Stage) -> None:
     follower = stage.broker(stage.followers[0]).parts.replicas.partitions[T]
     stage.cluster.produce("t", 0, [b"z"])
-    assert stage.look() == set()
+    assert stage.check_brokers() == set()
     follower.log.truncate_to(0)
     append(follower)
-    stage.look()
+    stage.check_brokers()
     append(follower)
-    assert stage.look() == {"log-matching"}
+    assert stage.check_brokers() == {"log-matching"}

@@ -67,7 +67,7 @@ def run(log: PartitionLog, now_ms: int = NOW_MS, **options: Any) -> None:
     assert content(again) == content(log), "what is left is a sound log"
 
 
-def left(log: PartitionLog) -> list[tuple[int, str, str | None]]:
+def data_records(log: PartitionLog) -> list[tuple[int, str, str | None]]:
     """Return offset, key and value of all data records in the log."""
     return [
         (record.offset, (record.key or b"").decode(), None if record.value is None else record.value.decode())
@@ -90,7 +90,7 @@ def test_the_latest_of_each_key_stays_at_its_offset() -> None:
     roll(log)
     put(log, ("a", "9"))
     run(log)
-    assert left(log) == [(2, "a", "2"), (4, "c", "2"), (5, "b", "2"), (6, "d", "1"), (7, "a", "9")]
+    assert data_records(log) == [(2, "a", "2"), (4, "c", "2"), (5, "b", "2"), (6, "d", "1"), (7, "a", "9")]
     assert shape(log) == [(0, 2, 1), (3, 4, 1), (5, 6, 2), (7, 7, 1)], "batches keep their span"
 
 
@@ -123,11 +123,11 @@ def test_the_active_segment_and_undecided_records_stay() -> None:
     put(log, ("a", "4"))
     roll(log)
     run(log)
-    assert [offset for offset, _, _ in left(log)] == [1, 2, 3], "the open transaction bounds the run"
+    assert [offset for offset, _, _ in data_records(log)] == [1, 2, 3], "the open transaction bounds the run"
     end(log, 1, commit=True)
     roll(log)
     run(log)
-    assert [offset for offset, _, _ in left(log)] == [3]
+    assert [offset for offset, _, _ in data_records(log)] == [3]
 
 
 def test_unreplicated_records_are_not_cleaned() -> None:
@@ -147,18 +147,18 @@ def test_a_tombstone_stays_for_its_retention_after_the_run_that_saw_it() -> None
     put(log, ("z", "1"))
     roll(log)
     run(log, NOW_MS)
-    assert left(log)[:2] == [(1, "b", "1"), (2, "a", None)]
+    assert data_records(log)[:2] == [(1, "b", "1"), (2, "a", None)]
     horizons = [batch.delete_horizon_ms for batch in log.batches()]
     assert horizons == [None, NOW_MS + DAY, None]
     assert [record.timestamp for batch in log.batches() for record in batch.records()][1] == NOW_MS
     put(log, ("y", "1"))
     roll(log)
     run(log, NOW_MS + DAY - 1)
-    assert (2, "a", None) in left(log)
+    assert (2, "a", None) in data_records(log)
     put(log, ("x", "1"))
     roll(log)
     run(log, NOW_MS + DAY)
-    assert (2, "a", None) not in left(log)
+    assert (2, "a", None) not in data_records(log)
 
 
 @pytest.mark.decision("D73")
@@ -174,7 +174,7 @@ def test_the_delete_horizon_of_a_mirrored_batch_restarts_with_the_first_cleaning
         put(log, ("z", str(number)))
         roll(log)
         run(log, NOW_MS + (0, DAY - 1, DAY)[number], is_mirrored=is_mirrored)
-        assert ((1, "a", None) in left(log)) is (is_mirrored and number < 2)
+        assert ((1, "a", None) in data_records(log)) is (is_mirrored and number < 2)
 
 
 @pytest.mark.decision("D73")
@@ -188,7 +188,7 @@ def test_so_does_that_of_a_mirrored_batch_in_which_the_log_begins() -> None:
     put(log, ("z", "1"))
     roll(log)
     run(log, NOW_MS, is_mirrored=True)
-    assert (1, "b", None) in left(log)
+    assert (1, "b", None) in data_records(log)
 
 
 @pytest.mark.decision("D73")
@@ -249,7 +249,7 @@ def test_transactions_aborted_below_the_log_start_are_not_looked_up() -> None:
     log.advance_log_start(2)
     log.checkpoint()
     run(log)
-    assert left(log) == [(0, "a", "aborted"), (2, "b", "1")]
+    assert data_records(log) == [(0, "a", "aborted"), (2, "b", "1")]
     assert not log.segments[0].aborted
 
 
@@ -269,7 +269,7 @@ def test_an_aborted_record_supersedes_nothing() -> None:
     end(log, 1, commit=False)
     roll(log)
     run(log)
-    assert left(log) == [(0, "a", "1")]
+    assert data_records(log) == [(0, "a", "1")]
 
 
 def test_a_commit_marker_outlives_the_transactions_records() -> None:
@@ -352,7 +352,7 @@ def test_records_without_keys_go() -> None:
     follow(log, build_batch([RecordData(None, b"x", (), NOW_MS), RecordData(b"k", b"y", (), NOW_MS)]))
     roll(log)
     run(log)
-    assert left(log) == [(1, "k", "y")]
+    assert data_records(log) == [(1, "k", "y")]
 
 
 def test_append_time_is_kept() -> None:
@@ -400,7 +400,7 @@ def test_a_run_begins_where_the_last_one_ended() -> None:
     assert log.compact(NOW_MS) is None, "nothing is dirty"
     roll(log)
     run(log)
-    assert left(log) == [(1, "b", "1"), (2, "a", "2")]
+    assert data_records(log) == [(1, "b", "1"), (2, "a", "2")]
 
 
 def test_a_cut_takes_the_cleaners_checkpoint_along() -> None:
@@ -438,7 +438,7 @@ def test_young_segments_wait_for_their_lag() -> None:
     roll(log)
     assert log.compact(NOW_MS + DAY - 1) is None
     run(log, NOW_MS + DAY)
-    assert left(log) == [(1, "a", "2")]
+    assert data_records(log) == [(1, "a", "2")]
 
 
 def test_more_keys_than_fit_are_left_for_the_next_run() -> None:
@@ -449,9 +449,9 @@ def test_more_keys_than_fit_are_left_for_the_next_run() -> None:
     put(log, ("z", "1"))
     done = log.compact(NOW_MS, keys_max=2)
     assert done is not None and done.end_offset == 2
-    assert len(left(log)) == 7
+    assert len(data_records(log)) == 7
     log.compact(NOW_MS)
-    assert [offset for offset, _, _ in left(log)] == [2, 3, 4, 5, 6]
+    assert [offset for offset, _, _ in data_records(log)] == [2, 3, 4, 5, 6]
 
 
 def test_a_run_may_end_inside_a_batch() -> None:

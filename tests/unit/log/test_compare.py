@@ -38,7 +38,7 @@ class Place:
         self.at += 1
 
 
-def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int | None, int]]:
+def step_rows(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int | None, int]]:
     """Return each step with both base offsets and the position of the cursor."""
     return [
         (
@@ -51,7 +51,7 @@ def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int
 
 def test_each_step_is_reported_before_it_is_passed() -> None:
     found = [LOG[0], plain(1, 0, "again"), plain(2, 1, "x2"), plain(3, 1, "r3"), plain(9, 1, "r9")]
-    assert told([*LOG, plain(7, 1, "r7")], Place(opened(*found))) == [
+    assert step_rows([*LOG, plain(7, 1, "r7")], Place(opened(*found))) == [
         ("equal", 0, None, 0),
         ("extra", 2, 1, 1),
         ("unlike", 2, 2, 2),
@@ -63,7 +63,7 @@ def test_each_step_is_reported_before_it_is_passed() -> None:
 
 
 def test_a_damaged_copy_is_passed_without_being_read() -> None:
-    assert told(LOG, Place(opened(*LOG), 1)) == [
+    assert step_rows(LOG, Place(opened(*LOG), 1)) == [
         ("equal", 0, None, 0),
         ("flipped", 2, None, 1),
         ("equal", 5, None, 2),
@@ -71,8 +71,8 @@ def test_a_damaged_copy_is_passed_without_being_read() -> None:
 
 
 def test_an_end_is_one_on_both_sides() -> None:
-    assert told([], Place([])) == []
-    assert told(LOG[:1], Place([])) == [("missing", 0, None, 0)]
+    assert step_rows([], Place([])) == []
+    assert step_rows(LOG[:1], Place([])) == [("missing", 0, None, 0)]
 
 
 def test_a_comparison_counts_equal_batches_up_to_the_difference() -> None:
@@ -83,29 +83,29 @@ def test_a_comparison_counts_equal_batches_up_to_the_difference() -> None:
     assert short.parted is not None and short.parted.match is Match.MISSING
 
 
-def where(left: list[bytes], right: list[bytes]) -> Parting:
+def find_parting(left: list[bytes], right: list[bytes]) -> Parting:
     step = compare(opened(*left), opened(*right)).parted
     assert step is not None
     return parting(step)
 
 
 def test_a_side_without_a_batch_is_named() -> None:
-    assert where(LOG, LOG[:2]) == Parting(5, BATCH, "5-5", NONE)
-    assert where(LOG[:2], LOG) == Parting(5, BATCH, NONE, "5-5")
-    assert where([], [legacy(3, 1, "old")]) == Parting(3, BATCH, NONE, "3")
+    assert find_parting(LOG, LOG[:2]) == Parting(5, BATCH, "5-5", NONE)
+    assert find_parting(LOG[:2], LOG) == Parting(5, BATCH, NONE, "5-5")
+    assert find_parting([], [legacy(3, 1, "old")]) == Parting(3, BATCH, NONE, "3")
 
 
 def test_logs_part_at_the_lower_of_two_offsets() -> None:
     left, right = [LOG[0], plain(5, 1, "r5")], [LOG[0], plain(2, 1, "r2")]
-    assert where(left, right)[:4] == (2, "base offset", 5, 2)
-    assert where(right, left)[:4] == (2, "base offset", 2, 5)
+    assert find_parting(left, right)[:4] == (2, "base offset", 5, 2)
+    assert find_parting(right, left)[:4] == (2, "base offset", 2, 5)
 
 
 def test_a_byte_is_named_where_no_field_differs() -> None:
     damaged = bytearray(LOG[0])
     damaged[-1] ^= 1  # The checksum is unchanged, and so it is wrong.
     at = len(damaged) - 1
-    found = where([LOG[0]], [bytes(damaged)])
+    found = find_parting([LOG[0]], [bytes(damaged)])
     values = f"{LOG[0][at]:#04x}", f"{damaged[at]:#04x}"
     assert found[:4] == (0, f"byte {at} of the batch", *values)
     assert found.place == ("batch", at, LOG[0][at:].hex(), damaged[at:].hex())
@@ -128,7 +128,7 @@ def test_wrappers_that_cannot_be_inflated_are_compared_by_their_checksum() -> No
     damaged[-20:] = bytes(20)
     with pytest.raises(CorruptBatch):
         _ = opened(bytes(damaged))[0].base_offset
-    assert where([left], [bytes(damaged)]).field == "CRC"
+    assert find_parting([left], [bytes(damaged)]).field == "CRC"
 
 
 def test_another_format_is_said_before_all_else() -> None:

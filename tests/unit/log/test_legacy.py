@@ -30,7 +30,7 @@ def stored(log: PartitionLog) -> bytes:
     return b"".join(bytes(one.view) for one in log.any_batches(0))
 
 
-def ends(log: PartitionLog) -> list[int]:
+def last_offsets(log: PartitionLog) -> list[int]:
     return [one.last_offset for one in log.any_batches(0)]
 
 
@@ -43,7 +43,7 @@ def test_every_byte_is_kept(magic: int, codec: Compression) -> None:
     assert stored(log) == data
     assert (info.last_offset, log.log_end_offset, info.bytes) == (21, 22, len(data))
     assert info.max_timestamp == (NOW_MS + 2 if magic else -1)
-    assert ends(log) == ([7, 21] if codec else [5, 6, 7, 20, 21])
+    assert last_offsets(log) == ([7, 21] if codec else [5, 6, 7, 20, 21])
     assert log.epochs.entries == []
 
 
@@ -86,7 +86,7 @@ def test_a_cut_takes_whole_wrappers(end: int) -> None:
     follow(log, batch(4, offset=8))
     log.truncate_to(end)
     assert log.log_end_offset == (end if 4 <= end < 8 else end - end % 4)
-    assert ends(log) == [last for last in (3, 4, 5, 6, 7, 11) if last < end]
+    assert last_offsets(log) == [last for last in (3, 4, 5, 6, 7, 11) if last < end]
 
 
 @pytest.mark.decision("D47")
@@ -95,7 +95,7 @@ def test_a_cut_inside_a_wrapper_that_cannot_be_inflated_ends_the_log_where_the_b
     wrapper = RecordData(None, b"no gzip", (), NOW_MS)
     follow(log, batch(4), build_message(wrapper, magic=1, offset=9, attributes=Compression.GZIP))
     log.truncate_to(8)
-    assert (log.log_end_offset, ends(log)) == (4, [3])
+    assert (log.log_end_offset, last_offsets(log)) == (4, [3])
 
 
 @pytest.mark.parametrize("size", range(1, 45))

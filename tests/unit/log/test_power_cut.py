@@ -124,12 +124,12 @@ def test_power_cut_after_every_effect(name: str) -> None:
         changed = step(log)
         log = changed if isinstance(changed, PartitionLog) else log
         now = batches(log)
-        flushed = now if step in (flush, close, reopen) else kept(history[-1][2], now)
+        flushed = now if step in (flush, close, reopen) else common_batches(history[-1][2], now)
         history.append((len(store.effects), now, flushed))
     for (begun, before, safe_before), (ended, after, safe_after) in pairwise(history):
         for count in range(begun, ended + 1):
             # During a step, batches that were safe before it and must still exist after it must be there.
-            safe = safe_after if count == ended else kept(safe_before, after)
+            safe = safe_after if count == ended else common_batches(safe_before, after)
             for left in after_power_cut(store.effects[:count]):
                 check(left, before, after, safe)
     assert history[-1][0] > 15
@@ -140,7 +140,7 @@ def batches(log: PartitionLog) -> list[bytes]:
     return [bytes(batch.view) for batch in log.batches(0)]
 
 
-def kept(some: list[bytes], others: list[bytes]) -> list[bytes]:
+def common_batches(some: list[bytes], others: list[bytes]) -> list[bytes]:
     return [batch for batch in some if batch in others]
 
 
@@ -156,7 +156,7 @@ def check(left: MemoryStore, before: list[bytes], after: list[bytes], safe: list
         log = open_log(left.fork(), repair=True, recovery_point=recovery_point, **CONFIG)
         found = batches(log)
         assert is_run_of(found, before) or is_run_of(found, after), "nothing that was never in the log"
-        assert kept(safe, found) == safe, "nothing that was flushed is lost"
+        assert common_batches(safe, found) == safe, "nothing that was flushed is lost"
         check_epochs(log)
         check_producers(log, repair=True)
         check_goes_on(log)

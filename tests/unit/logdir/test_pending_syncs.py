@@ -22,11 +22,11 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     fsync = os.fsync
 
-    def noted(descriptor: int) -> None:
+    def record_calls(descriptor: int) -> None:
         names.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(os, "fsync", record_calls)
     return names
 
 

@@ -274,13 +274,13 @@ def test_data_is_flushed_in_the_required_order(
         files.append(base_offset, b"bytes")
     steps: list[str] = []
 
-    def noted(owner: object, name: str, told: Callable[[Any], str]) -> None:
+    def record_calls(owner: object, name: str, told: Callable[[Any], str]) -> None:
         done = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *words: (steps.append(told(words[0])), done(*words))[1])
 
-    noted(os, "fsync", lambda file: "folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+    record_calls(os, "fsync", lambda file: "folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
     for owner, name in ((os, "ftruncate"), (Path, "rename"), (Path, "unlink")):
-        noted(owner, name, lambda _, name=name: name)  # type: ignore[misc]
+        record_calls(owner, name, lambda _, name=name: name)  # type: ignore[misc]
     act(files)
     assert " ".join(steps) == expected
 
@@ -289,12 +289,12 @@ def test_a_doomed_folder_has_its_name_before_it_loses_files(tmp_path: Path, monk
     fill(folder := LogFolder(tmp_path), TP).close()
     steps: list[str] = []
 
-    def noted(owner: object, name: str) -> None:
+    def record_calls(owner: object, name: str) -> None:
         act = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *words: (steps.append(name), act(*words))[1])
 
     for owner, name in ((Path, "rename"), (Path, "unlink"), (os, "fsync")):
-        noted(owner, name)
+        record_calls(owner, name)
     folder.delete(TP)
     assert "-".join(steps[: steps.index("unlink") + 1]).endswith("rename-fsync-unlink")
 

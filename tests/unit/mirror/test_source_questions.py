@@ -51,7 +51,7 @@ class Stage:
         self.context = p.b.component(1).context
         self.source = self.context.sources["m"] = Told(self.context)
         self.rounds: list[list[str]] = []
-        self.told: list[tuple[str, object]] = []
+        self.results: list[tuple[str, object]] = []
         self.looked: list[str] = []
         self.question = SharedQuestion[str](self.context, self._look_at, self._compose, lambda reply, first: "answer")
 
@@ -75,7 +75,7 @@ class Stage:
         self.context.broker.do_at_end(0)
 
     def _answered(self, now: Instant, inquiry: Inquiry, answer: str | None) -> None:
-        self.told.append((inquiry.mp.tp.topic, answer))
+        self.results.append((inquiry.mp.tp.topic, answer))
 
     def answer(self, reply: Message | None, which: int = -1) -> None:
         self.source.asked[which][1](0, reply)
@@ -104,7 +104,7 @@ def test_questions_of_one_event_share_a_request(stage: Stage) -> None:
     assert stage.rounds == [["t0", "t1", "t2"]]
     assert all(stage.mp(topic).busy for topic in ("t0", "t1", "t2"))
     stage.answer(REPLY)
-    assert stage.told == [("t0", "answer"), ("t1", "answer"), ("t2", "answer")]
+    assert stage.results == [("t0", "answer"), ("t1", "answer"), ("t2", "answer")]
     assert not stage.mp("t0").busy
     assert not stage.context.broker.do_at_end(0), "nothing is left"
 
@@ -117,7 +117,7 @@ def test_questions_during_a_request_wait_for_the_next(stage: Stage) -> None:
     stage.ask("t2")
     assert stage.rounds == [["t0"]]
     stage.answer(REPLY)
-    assert stage.told == [("t0", "answer")]
+    assert stage.results == [("t0", "answer")]
     assert stage.rounds == [["t0"], ["t1", "t2"]]
 
 
@@ -139,7 +139,7 @@ def test_a_broker_that_does_not_answer_is_not_waited_for_twice(stage: Stage) -> 
     stage.ask("t0")
     stage.ask("t1", "t2")
     stage.answer(None)
-    assert stage.told == [("t0", None), ("t1", None), ("t2", None)]
+    assert stage.results == [("t0", None), ("t1", None), ("t2", None)]
     assert stage.rounds == [["t0"]]
 
 
@@ -150,7 +150,7 @@ def test_a_broker_without_the_api_answers_later_questions_separately(stage: Stag
     stage.source.record_versions(HERE, {key_of(ListMirrorsRequest): (0, 0)})
     assert not stage.source.supports(HERE, DescribeMirrorsRequest)
     stage.answer(None)
-    assert stage.told == [("t0", None)]
+    assert stage.results == [("t0", None)]
     assert stage.rounds == [["t0"], ["t1"]]
 
 
@@ -158,7 +158,7 @@ def test_an_answer_of_servers_that_the_mirror_has_no_more_is_dropped(stage: Stag
     stage.ask("t0", "t1")
     stage.context.sources["m"] = Told(stage.context)
     stage.answer(REPLY)
-    assert stage.told == []
+    assert stage.results == []
     assert stage.looked == ["t0", "t1"], "they may ask the new servers"
     assert not stage.mp("t0").busy
 
@@ -167,7 +167,7 @@ def test_a_response_for_an_earlier_leader_epoch_is_dropped(stage: Stage) -> None
     stage.ask("t0", "t1")
     anew = stage.context.partitions[TopicPartition("t0", 0)] = stage.mp("t0").for_new_leader()
     stage.answer(REPLY)
-    assert stage.told == [("t1", "answer")]
+    assert stage.results == [("t1", "answer")]
     assert not anew.busy
 
 
@@ -194,7 +194,7 @@ def test_a_partition_that_fails_on_a_response_does_not_affect_others() -> None:
         stage.question.ask(inquiry, on_answer)
     stage.context.broker.do_at_end(0)
     stage.answer(REPLY)
-    assert stage.told == [("t0", "answer"), ("t2", "answer")]
+    assert stage.results == [("t0", "answer"), ("t2", "answer")]
     assert failures.count == 1
     assert "could not" in stage.mp("t1").reason and not stage.mp("t1").busy
 
@@ -239,10 +239,10 @@ class Walk:
             inquiry = Inquiry(
                 stage.context, mp, MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to, 0, Uuid.ZERO
             )
-            self.question.ask(inquiry, self.told)
+            self.question.ask(inquiry, self.on_answer)
         self.end_event()
 
-    def told(self, now: Instant, inquiry: Inquiry, answer: int | None) -> None:
+    def on_answer(self, now: Instant, inquiry: Inquiry, answer: int | None) -> None:
         before = self.waits.pop(inquiry.mp.tp.topic)
         assert answer is None or answer >= before, "the request was sent after it had asked"
 

@@ -19,7 +19,7 @@ Series = tuple[str, dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Series]:
+def exported_series() -> list[Series]:
     """Return all series of a running mirror with one failed request."""
     p = pair(21, brokers=1)
     p.a.create_topic(TOPIC)
@@ -42,13 +42,13 @@ def answers(series: Series, name: str, matchers: str) -> bool:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
-def test_every_query_is_answered_by_a_mirror_that_runs(told: list[Series], panel: object) -> None:
+def test_every_query_is_answered_by_a_mirror_that_runs(exported_series: list[Series], panel: object) -> None:
     for expression, legend in panel.queries:  # type: ignore[attr-defined]
         selectors = SELECTOR.findall(expression)
         assert selectors, expression
         for name, matchers in selectors:
             matchers = matchers.replace('error!="NONE"', 'error="NONE"')  # There was no error here.
-            found = [labels for known, labels in told if answers((known, labels), name, matchers)]
+            found = [labels for known, labels in exported_series if answers((known, labels), name, matchers)]
             assert found, f"{name}{{{matchers}}} of {expression}"
             shown = re.findall(r"\{\{(\w+)\}\}", legend)
             assert all(label in found[0] for label in shown), (legend, found[0])

@@ -39,7 +39,7 @@ def cluster(brokers: int = 3, **configs: str) -> Cluster:
     return made
 
 
-def told(seen: list[Seen[object]]) -> list[tuple[str, object]]:
+def rows_of(seen: list[Seen[object]]) -> list[tuple[str, object]]:
     return [(row.node, row.fact) for row in seen]
 
 
@@ -55,7 +55,7 @@ def test_nodes_and_lines_report_their_events_with_times() -> None:
     a.stop(2)
     kinds = (NodeKilled, NodeStarted, NodeStopped, LineDown, LineUp)
     seen = [row for row in simulation.facts(object)[began:] if isinstance(row.fact, kinds)]
-    assert told(seen) == [
+    assert rows_of(seen) == [
         ("a-2", NodeKilled()),
         ("network", LineDown("a-1>a-3", (("a-1", "a-3"),))),
         ("network", LineUp("a-1>a-3", (("a-1", "a-3"),))),

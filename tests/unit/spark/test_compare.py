@@ -45,7 +45,7 @@ def at(*batches: bytes) -> int:
     return len(b"".join(batches))
 
 
-def told(found: RangeResult) -> list[tuple[str, int, int]]:
+def rows_of(found: RangeResult) -> list[tuple[str, int, int]]:
     return [(row.kind, row.offset, row.destination_position) for row in found.differences]
 
 
@@ -57,7 +57,7 @@ def test_equal_logs(logs: Logs) -> None:
 def test_differences_have_the_position_of_their_batch(logs: Logs) -> None:
     other = [LOG[0], LOG[0], plain(2, 2, "x2"), plain(3, 1, "r3"), LOG[3], plain(7, 1, "r7"), plain(8, 1, "r8")]
     found = logs.compare(LOG, other)
-    assert told(found) == [
+    assert rows_of(found) == [
         ("duplicate", 0, at(*other[:1])),
         ("field", 2, at(*other[:2])),
         ("extra", 3, at(*other[:3])),
@@ -77,11 +77,11 @@ def test_a_checksum_wrong_on_both_sides_is_reported_with_its_position(logs: Logs
     damaged = bytearray(LOG[1])
     damaged[-1] ^= 1
     log = [LOG[0], bytes(damaged), LOG[2]]
-    assert told(logs.compare(log, log)) == [("crc", 2, at(LOG[0]))]
+    assert rows_of(logs.compare(log, log)) == [("crc", 2, at(LOG[0]))]
 
 
 def test_a_batch_at_the_end_of_the_range_is_for_another_task(logs: Logs) -> None:
-    assert told(logs.compare(LOG, [*LOG[:2], plain(5, 9, "x5")], end=5)) == []
+    assert rows_of(logs.compare(LOG, [*LOG[:2], plain(5, 9, "x5")], end=5)) == []
 
 
 def test_a_message_that_cannot_be_inflated_is_compared_by_its_header(logs: Logs) -> None:

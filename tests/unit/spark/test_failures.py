@@ -18,7 +18,7 @@ from kmirror.spark import jvm, sessions
 from kmirror.spark.failures import SparkFailure, in_one_line
 
 
-def told(error: Exception) -> str:
+def failure_text(error: Exception) -> str:
     with pytest.raises(SparkFailure) as caught, in_one_line():
         raise error
     text = str(caught.value)
@@ -39,12 +39,12 @@ def traceback(last: str) -> str:
 def test_kmirrors_errors_on_an_executor_are_reported_unchanged() -> None:
     text = "/logs/t-0/00.log, position 90, offset 7: checksum mismatch: stored 0x1, computed 0x2"
     error = PythonException(traceback(f"kmirror.spark.rows.CorruptSegment: {text}"))
-    assert told(error) == f"Spark: {text}"
+    assert failure_text(error) == f"Spark: {text}"
 
 
 def test_system_errors_on_an_executor_are_reported() -> None:
     error = PythonException(traceback("PermissionError: [Errno 13] Permission denied: '/logs'"))
-    assert told(error) == "Spark: [Errno 13] Permission denied: '/logs'"
+    assert failure_text(error) == "Spark: [Errno 13] Permission denied: '/logs'"
 
 
 @pytest.mark.parametrize("last", ["AssertionError: the log reports an append", "KeyError: 'offset'", "AssertionError"])
@@ -55,7 +55,7 @@ def test_a_bug_on_an_executor_keeps_its_traceback(last: str) -> None:
 
 def test_sparks_errors_are_reported_without_class_and_plan() -> None:
     error = AnalysisException("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03\n== Plan ==\n'Relation")
-    assert told(error) == "Spark: Path does not exist: file:/x. SQLSTATE: 42K03"
+    assert failure_text(error) == "Spark: Path does not exist: file:/x. SQLSTATE: 42K03"
 
 
 def test_other_errors_pass() -> None:
@@ -66,7 +66,7 @@ def test_other_errors_pass() -> None:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def jvm_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The file to which a JVM would have written."""
     with tempfile.TemporaryFile() as file:
         monkeypatch.setattr(jvm, "_said", [file])
@@ -91,15 +91,15 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ),
     ],
 )
-def test_the_jvms_reason_is_reported_if_the_exception_has_none(said: Any, lines: str, reason: str) -> None:
-    said.write(lines.encode())
-    said.flush()
+def test_the_jvms_reason_is_reported_if_the_exception_has_none(jvm_output: Any, lines: str, reason: str) -> None:
+    jvm_output.write(lines.encode())
+    jvm_output.flush()
     gateway = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
-    assert told(gateway) == f"Spark: {reason}"
+    assert failure_text(gateway) == f"Spark: {reason}"
 
 
-def test_without_a_reason_the_exceptions_own_text_is_reported(said: Any) -> None:
-    assert "Java gateway process exited" in told(
+def test_without_a_reason_the_exceptions_own_text_is_reported(jvm_output: Any) -> None:
+    assert "Java gateway process exited" in failure_text(
         PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     )
     assert jvm.reason_told() is None

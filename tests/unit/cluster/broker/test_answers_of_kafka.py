@@ -53,7 +53,7 @@ def cluster() -> Cluster:
     return made
 
 
-def asked(cluster: Cluster, body: Message, version: int) -> Any:
+def call(cluster: Cluster, body: Message, version: int) -> Any:
     return cluster.client.call(cluster.endpoint(1), body, version)
 
 
@@ -78,21 +78,21 @@ def test_a_partition_that_a_produce_names_twice_is_written_once_as_it_was_named_
     request = produce(
         TopicProduceData(TOPIC, partition_data=[first, other]), TopicProduceData(TOPIC, partition_data=[last])
     )
-    answer = asked(cluster, request, 9)
+    answer = call(cluster, request, 9)
     assert rows(answer) == {(TOPIC, 0): E.NONE, (TOPIC, 1): E.NONE}
     assert [[record.value for record in cluster.read(tp)] for tp in cluster.partitions([TOPIC])] == [[b"b"], [b"c"]]
 
 
 def test_a_topic_without_partitions_has_no_row(cluster: Cluster) -> None:
     data = PartitionProduceData(0, batch(b"a"))
-    answer = asked(
+    answer = call(
         cluster, produce(TopicProduceData("none", partition_data=[]), TopicProduceData(TOPIC, partition_data=[data])), 9
     )
     assert [topic.name for topic in answer.responses] == [TOPIC]
     asking = ListOffsetsRequest(
         topics=[ListOffsetsTopic("none", []), ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0)])]
     )
-    assert [topic.name for topic in asked(cluster, asking, 7).topics] == [TOPIC]
+    assert [topic.name for topic in call(cluster, asking, 7).topics] == [TOPIC]
 
 
 @pytest.mark.parametrize(
@@ -110,19 +110,19 @@ def test_a_partition_that_there_is_not_goes_before_all_else(
     cluster: Cluster, name: str, index: int, acks: int, code: E
 ) -> None:
     data = PartitionProduceData(index, batch(b"a"))
-    answer = asked(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
+    answer = call(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
     assert rows(answer) == {(name, index): code}
 
 
-def said(at: int, mask: str, number: int) -> bytes:
+def batch_with(at: int, mask: str, number: int) -> bytes:
     """Return a batch with another number in its header, and an unchecked checksum."""
     changed = bytearray(batch(b"a"))
     struct.pack_into(mask, changed, at, number)
     return bytes(changed)
 
 
-NO_SIZES = [said(layout.BATCH_LENGTH_AT, ">i", size) for size in (-1, 0, 13)]
-NO_FORMATS = [said(layout.MAGIC_AT, "b", magic) for magic in (-1, 3)]
+NO_SIZES = [batch_with(layout.BATCH_LENGTH_AT, ">i", size) for size in (-1, 0, 13)]
+NO_FORMATS = [batch_with(layout.MAGIC_AT, "b", magic) for magic in (-1, 3)]
 
 
 @pytest.mark.parametrize("records", [*NO_SIZES, *NO_FORMATS, NO_SIZES[0][:12], NO_FORMATS[0][:17]])
@@ -131,16 +131,16 @@ def test_an_invalid_size_or_format_fails_all_partitions(
     cluster: Cluster, records: bytes, indexes: tuple[int, int]
 ) -> None:
     data = [PartitionProduceData(n, records if n == 0 else batch(b"a")) for n in indexes]
-    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[*data, data[0]])), 9)
+    answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=[*data, data[0]])), 9)
     assert rows(answer) == {(TOPIC, 0): E.CORRUPT_MESSAGE, (TOPIC, 9): E.CORRUPT_MESSAGE}
-    refused = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data), acks=7), 9)
+    refused = call(cluster, produce(TopicProduceData(TOPIC, partition_data=data), acks=7), 9)
     assert rows(refused) == {(TOPIC, 0): E.CORRUPT_MESSAGE, (TOPIC, 9): E.CORRUPT_MESSAGE}
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_an_old_format_is_reported_for_its_partition(cluster: Cluster, magic: int) -> None:
-    data = [PartitionProduceData(0, said(layout.MAGIC_AT, "b", magic)), PartitionProduceData(9, batch(b"a"))]
-    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
+    data = [PartitionProduceData(0, batch_with(layout.MAGIC_AT, "b", magic)), PartitionProduceData(9, batch(b"a"))]
+    answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
     assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD, (TOPIC, 9): E.UNKNOWN_TOPIC_OR_PARTITION}
 
 
@@ -151,13 +151,13 @@ def test_a_denied_transactional_write_fails_before_later_checks(cluster: Cluster
         (corrupt, in_transaction, E.CORRUPT_MESSAGE),
     ):
         data = [PartitionProduceData(0, first), PartitionProduceData(1, second)]
-        answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
+        answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
         assert rows(answer) == {(TOPIC, 0): code, (TOPIC, 1): code}
 
 
 def test_a_batch_that_is_cut_is_in_no_transaction(cluster: Cluster) -> None:
     data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a"))[:-1])
-    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[data])), 9)
+    answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=[data])), 9)
     assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD}
 
 
@@ -174,7 +174,7 @@ def test_a_batch_that_is_cut_is_in_no_transaction(cluster: Cluster) -> None:
 )
 def test_bytes_after_a_batch_are_ignored_unless_they_may_be_one(cluster: Cluster, rest: bytes, code: E) -> None:
     first = batch(b"a")
-    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, first + rest)])), 9)
+    answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, first + rest)])), 9)
     assert rows(answer) == {(TOPIC, 0): code}
     (tp, *_) = cluster.partitions([TOPIC])
     assert [record.value for record in cluster.read(tp)] == [b"a"] * (code is E.NONE)
@@ -184,7 +184,7 @@ def test_bytes_after_a_batch_are_ignored_unless_they_may_be_one(cluster: Cluster
 def test_records_that_no_partition_takes_go_before_acks_and_topic(cluster: Cluster, name: str, acks: int) -> None:
     for records, code in ((batch(b"a")[:-1], E.INVALID_RECORD), (batch(b"a") * 2, E.INVALID_RECORD)):
         data = PartitionProduceData(0, records)
-        answer = asked(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
+        answer = call(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
         assert rows(answer) == {(name, 0): code}
 
 
@@ -195,9 +195,9 @@ def test_zstd_comes_with_version_7(cluster: Cluster, version: int, code: E) -> N
     records = build_batch([RecordData(value=b"a" * 99)], compression=Compression.ZSTD)
     plain = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch(b"a"))]))
     squeezed = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)]))
-    assert rows(asked(cluster, plain, version)) == {(TOPIC, 0): E.NONE}
+    assert rows(call(cluster, plain, version)) == {(TOPIC, 0): E.NONE}
     for _ in range(2):  # On one link, where a shortcut answers a request that equals the one before.
-        assert rows(asked(cluster, squeezed, version)) == {(TOPIC, 0): code}
+        assert rows(call(cluster, squeezed, version)) == {(TOPIC, 0): code}
 
 
 @pytest.mark.parametrize("acks", [-1, 7])
@@ -208,10 +208,10 @@ def test_batches_of_several_transactional_producers_are_refused_with_all_that_ca
     data = [PartitionProduceData(n, bytes(transactional(0, 0, 7 + n, "a"))) for n in range(2)]
     data.append(PartitionProduceData(9, batch(b"a")))
     request = produce(TopicProduceData(TOPIC, partition_data=data), acks=acks, transactional_id="t")
-    found = rows(asked(cluster, request, version))
+    found = rows(call(cluster, request, version))
     assert found == {(TOPIC, n): E.INVALID_PRODUCER_ID_MAPPING for n in (0, 1, 9)}
     data[1].index = 8  # There is no such partition either: only one producer counts.
-    assert rows(asked(cluster, request, version))[TOPIC, 8] == E.UNKNOWN_TOPIC_OR_PARTITION
+    assert rows(call(cluster, request, version))[TOPIC, 8] == E.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize(("name", "code"), [(None, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", E.INVALID_REQUEST)])
@@ -220,20 +220,20 @@ def test_an_empty_transactional_id_is_one_that_the_coordinator_refuses(
     cluster: Cluster, name: str | None, code: E, version: int
 ) -> None:
     data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a")))
-    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[data]), transactional_id=name), version)
+    answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=[data]), transactional_id=name), version)
     assert rows(answer) == {(TOPIC, 0): code}
 
 
 @pytest.mark.parametrize("version", [9, 12])
 def test_a_transaction_that_does_not_exist_is_reported_before_an_internal_topic(cluster: Cluster, version: int) -> None:
     data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a")))
-    answer = asked(cluster, produce(TopicProduceData(INTERNAL, partition_data=[data]), transactional_id="t"), version)
+    answer = call(cluster, produce(TopicProduceData(INTERNAL, partition_data=[data]), transactional_id="t"), version)
     assert rows(answer) == {(INTERNAL, 0): E.INVALID_PRODUCER_ID_MAPPING}
 
 
 def test_list_offsets_has_one_row_for_each_partition_and_one_topic_for_its_rows(cluster: Cluster) -> None:
     topics = [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(n) for n in each]) for each in ((0, 0), (1,))]
-    answer = asked(cluster, ListOffsetsRequest(topics=topics), 7)
+    answer = call(cluster, ListOffsetsRequest(topics=topics), 7)
     (topic,) = answer.topics
     assert {row.partition_index: E(row.error_code) for row in topic.partitions} == {0: E.INVALID_REQUEST, 1: E.NONE}
     assert len(topic.partitions) == 2
@@ -242,7 +242,7 @@ def test_list_offsets_has_one_row_for_each_partition_and_one_topic_for_its_rows(
 @pytest.mark.parametrize("level", [-1, 2, 127])
 def test_list_offsets_knows_two_isolation_levels(cluster: Cluster, level: int) -> None:
     topics = [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0), ListOffsetsPartition(9)])]
-    answer = asked(cluster, ListOffsetsRequest(isolation_level=level, topics=topics), 7)
+    answer = call(cluster, ListOffsetsRequest(isolation_level=level, topics=topics), 7)
     assert [E(row.error_code) for row in answer.topics[0].partitions] == [E.UNKNOWN_SERVER_ERROR] * 2
 
 
@@ -250,7 +250,7 @@ def test_list_offsets_knows_two_isolation_levels(cluster: Cluster, level: int) -
 def test_a_missing_partition_is_also_reported_by_a_verification(cluster: Cluster, verify_only: bool) -> None:
     named = AddPartitionsToTxnTopic(TOPIC, [0, 9])
     transaction = AddPartitionsToTxnTransaction("t", 7, 0, verify_only, [named])
-    answer = asked(cluster, AddPartitionsToTxnRequest(transactions=[transaction]), 5)
+    answer = call(cluster, AddPartitionsToTxnRequest(transactions=[transaction]), 5)
     (topic,) = answer.results_by_transaction[0].topic_results
     codes = {row.partition_index: E(row.partition_error_code) for row in topic.results_by_partition}
     assert codes == {0: E.OPERATION_NOT_ATTEMPTED, 9: E.UNKNOWN_TOPIC_OR_PARTITION}
@@ -261,10 +261,10 @@ def test_partitions_are_added_to_a_transaction_as_often_as_they_were_named(clust
     topics = [AddPartitionsToTxnTopic(TOPIC, [0, 0]), AddPartitionsToTxnTopic("none", [])]
     if version < 4:
         body = AddPartitionsToTxnRequest([], "t", 7, 0, topics)
-        found = asked(cluster, body, version).results_by_topic_v3_and_below
+        found = call(cluster, body, version).results_by_topic_v3_and_below
     else:
         body = AddPartitionsToTxnRequest([AddPartitionsToTxnTransaction("t", 7, 0, topics=topics)])
-        found = asked(cluster, body, version).results_by_transaction[0].topic_results
+        found = call(cluster, body, version).results_by_transaction[0].topic_results
     codes = {topic.name: [E(row.partition_error_code) for row in topic.results_by_partition] for topic in found}
     assert codes == {TOPIC: [E.INVALID_PRODUCER_ID_MAPPING] * 2, "none": []}
 
@@ -273,7 +273,7 @@ def test_partitions_are_added_to_a_transaction_as_often_as_they_were_named(clust
 def test_a_fetcher_that_is_no_replica_is_behind_if_it_knows_the_epoch(cluster: Cluster, epoch: int, code: E) -> None:
     wanted = FetchPartition(0, current_leader_epoch=epoch, partition_max_bytes=1)
     request = FetchRequest(replica_id=9, session_epoch=-1, topics=[FetchTopic(topic=TOPIC, partitions=[wanted])])
-    (topic,) = asked(cluster, request, 9).responses
+    (topic,) = call(cluster, request, 9).responses
     assert [E(row.error_code) for row in topic.partitions] == [code]
 
 
@@ -284,7 +284,7 @@ def test_a_fetch_knows_two_isolation_levels_where_there_is_a_partition(
     cluster: Cluster, version: int, level: int, replica: int
 ) -> None:
     by_id = version >= 13
-    (described,) = asked(cluster, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), 12).topics
+    (described,) = call(cluster, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), 12).topics
 
     def fetched(*indexes: int, **session: int) -> FetchResponse:
         topics = [FetchTopic(TOPIC, described.topic_id, [FetchPartition(n, partition_max_bytes=1) for n in indexes])]
@@ -293,7 +293,7 @@ def test_a_fetch_knows_two_isolation_levels_where_there_is_a_partition(
             request.replica_id = replica
         else:
             request.replica_state = ReplicaState(replica)
-        answer = asked(cluster, request, version)
+        answer = call(cluster, request, version)
         assert isinstance(answer, FetchResponse)
         return answer
 
@@ -321,11 +321,11 @@ def test_a_fetch_that_failed_takes_no_session_of_another() -> None:
     made.create_topic(TOPIC, 1)
     topics = [FetchTopic(TOPIC, partitions=[FetchPartition(0, partition_max_bytes=1)])]
     opened, failed = (
-        asked(made, FetchRequest(isolation_level=level, topics=topics, max_wait_ms=0, session_epoch=0), 12)
+        call(made, FetchRequest(isolation_level=level, topics=topics, max_wait_ms=0, session_epoch=0), 12)
         for level in (IsolationLevel.READ_UNCOMMITTED, 2)
     )
     assert (failed.session_id, E(failed.error_code)) == (0, E.UNKNOWN_SERVER_ERROR)
-    again = asked(made, FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=0), 12)
+    again = call(made, FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=0), 12)
     assert E(again.error_code) == E.NONE
 
 
@@ -334,7 +334,7 @@ def test_a_marker_without_a_producer_is_not_written(cluster: Cluster, name: str)
     topics = [WritableTxnMarkerTopic(name, [0])]
     for producer_id, epoch, code in ((-1, 0, E.INVALID_REQUEST), (7, -1, E.INVALID_REQUEST), (7, 0, E.NONE)):
         marker = WritableTxnMarker(producer_id, epoch, topics=topics, coordinator_epoch=3 if code else 0)
-        (result,) = asked(cluster, WriteTxnMarkersRequest([marker]), 1).markers
+        (result,) = call(cluster, WriteTxnMarkersRequest([marker]), 1).markers
         assert [E(row.error_code) for row in result.topics[0].partitions] == [code]
 
 
@@ -342,18 +342,18 @@ def test_a_producer_rejected_by_the_log_gets_the_log_start(cluster: Cluster) -> 
     for _ in range(3):
         cluster.produce(TOPIC, 0, [b"a"])
     topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 2)])]
-    asked(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+    call(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
     early = build_batch([RecordData(value=b"a")], producer_id=7, producer_epoch=1, base_sequence=0)
     late = build_batch([RecordData(value=b"a")], producer_id=7, producer_epoch=1, base_sequence=9)
     for records, code, start in (
         (early, E.NONE, 2),
         (late, E.OUT_OF_ORDER_SEQUENCE_NUMBER, 2),
-        (said(0, ">q", 5), E.INVALID_RECORD, 2),
+        (batch_with(0, ">q", 5), E.INVALID_RECORD, 2),
         (batch(b"a")[:-1], E.INVALID_RECORD, -1),
         (batch(b"a") * 2, E.INVALID_RECORD, -1),
-        (said(layout.CRC_AT, ">I", 5), E.CORRUPT_MESSAGE, -1),
+        (batch_with(layout.CRC_AT, ">I", 5), E.CORRUPT_MESSAGE, -1),
     ):
-        answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)])), 9)
+        answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)])), 9)
         assert rows(answer) == {(TOPIC, 0): code}
         assert answer.responses[0].partition_responses[0].log_start_offset == start
 
@@ -361,10 +361,10 @@ def test_a_producer_rejected_by_the_log_gets_the_log_start(cluster: Cluster) -> 
 def test_the_newest_time_has_the_epoch_of_its_batch_also_below_the_log_start(cluster: Cluster) -> None:
     cluster.produce(TOPIC, 0, [b"a"])
     topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 1)])]
-    asked(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+    call(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
     for timestamp, offset in ((OffsetSpec.MAX_TIMESTAMP, 0), (OffsetSpec.LATEST, 1)):
         asking = ListOffsetsRequest(topics=[ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, timestamp)])])
-        (topic,) = asked(cluster, asking, 7).topics
+        (topic,) = call(cluster, asking, 7).topics
         assert [(row.offset, row.leader_epoch) for row in topic.partitions] == [(offset, 0)]
 
 
@@ -382,20 +382,20 @@ def test_a_list_of_aborted_transactions_is_there_or_null(
     request = FetchRequest(
         isolation_level=1, session_epoch=-1, max_wait_ms=0, topics=[FetchTopic(TOPIC, partitions=parts)]
     )
-    (topic,) = asked(cluster, request, 11).responses
+    (topic,) = call(cluster, request, 11).responses
     assert [row.aborted_transactions for row in topic.partitions if row.partition_index == index] == [aborted]
 
 
 def begun(cluster: Cluster) -> int:
     """Return the producer id of the transactional id `t`, whose epoch is 0."""
-    answer = asked(cluster, InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000), 4)
+    answer = call(cluster, InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000), 4)
     assert (E(answer.error_code), answer.producer_epoch) == (E.NONE, 0)
     return int(answer.producer_id)
 
 
 def adds(cluster: Cluster, producer_id: int) -> None:
     body = AddPartitionsToTxnRequest([], "t", producer_id, 0, [AddPartitionsToTxnTopic(TOPIC, [0])])
-    (found,) = asked(cluster, body, 3).results_by_topic_v3_and_below
+    (found,) = call(cluster, body, 3).results_by_topic_v3_and_below
     assert [E(row.partition_error_code) for row in found.results_by_partition] == [E.NONE]
 
 
@@ -411,7 +411,7 @@ def sent(cluster: Cluster, version: int, producer_id: int, sequence: int, epoch:
     )
     data = [PartitionProduceData(0, records)]
     request = produce(TopicProduceData(TOPIC, partition_data=data), transactional_id="t")
-    (row,) = asked(cluster, request, version).responses[0].partition_responses
+    (row,) = call(cluster, request, version).responses[0].partition_responses
     return row
 
 
@@ -427,7 +427,7 @@ def test_a_repetition_ends_no_verification(cluster: Cluster) -> None:
     producer_id = begun(cluster)
     adds(cluster, producer_id)
     first = sent(cluster, 9, producer_id, 0)
-    assert E(asked(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
+    assert E(call(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
     cluster.simulation.run_for(span_s=1)
     adds(cluster, producer_id)
     again = sent(cluster, 9, producer_id, 0)
@@ -445,7 +445,7 @@ def test_a_fetch_returns_the_aborted_transactions_of_its_records(cluster: Cluste
     producer_id = begun(cluster)
     adds(cluster, producer_id)
     old = build_batch([RecordData(value=b"a")], timestamp_ms=T0_MS - 1000)
-    asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, old)])), 9)
+    call(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, old)])), 9)
     order = incremental.IncrementalAlterConfigsRequest(
         resources=[
             incremental.AlterConfigsResource(
@@ -455,14 +455,14 @@ def test_a_fetch_returns_the_aborted_transactions_of_its_records(cluster: Cluste
             )
         ]
     )
-    assert [E(row.error_code) for row in asked(cluster, order, 1).responses] == [E.NONE]
+    assert [E(row.error_code) for row in call(cluster, order, 1).responses] == [E.NONE]
     cluster.simulation.run_for(span_s=1)
     assert sent(cluster, 9, producer_id, 0).base_offset == 1
-    assert E(asked(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
+    assert E(call(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
     cluster.simulation.run_for(span_s=1)
     for offset, found in ((0, []), (1, [(producer_id, 1)])):
         wanted = FetchPartition(0, fetch_offset=offset, partition_max_bytes=9999)
         request = FetchRequest(isolation_level=1, session_epoch=-1, topics=[FetchTopic(TOPIC, partitions=[wanted])])
-        (row,) = asked(cluster, request, 11).responses[0].partitions
+        (row,) = call(cluster, request, 11).responses[0].partitions
         assert [(one.producer_id, one.first_offset) for one in row.aborted_transactions] == found
         assert row.records

@@ -96,9 +96,9 @@ class Fetcher:
 
     def fetch(self, named: Sequence[int] = (), **how: int) -> list[PartitionData]:
         """Fetch, and process the response."""
-        return self.take(self.ask(named, **how))
+        return self.process_response(self.ask(named, **how))
 
-    def take(self, effects: Sequence[Effect]) -> list[PartitionData]:
+    def process_response(self, effects: Sequence[Effect]) -> list[PartitionData]:
         """Process the response among `effects`; return its rows."""
         (reply,) = [effect for effect in effects if isinstance(effect, Reply) and effect.link == self.link.link]
         body = decode_response(b"".join(reply.chunks), key_of(FetchRequest), version(FetchRequest)).body
@@ -194,7 +194,7 @@ def test_the_cost_of_a_fetch_in_a_session_grows_with_changes_only(replica_id: in
             if news:
                 append(broker, 3)
             effects = fetcher.ask(max_wait_ms=500)
-            rows = fetcher.take(effects if news else time_out(broker, effects))
+            rows = fetcher.process_response(effects if news else time_out(broker, effects))
             assert served(rows) == [3] * news
 
         spent.append(count_calls(poll))
@@ -221,7 +221,7 @@ def test_a_waiting_fetch_checks_only_changed_partitions(counted: Counted) -> Non
     waiting = fetcher.ask(max_wait_ms=500, min_bytes=2 * BATCH + 1)
     assert counted.looks == [0] and [type(effect) for effect in waiting] == [SetTimer]
     assert append(broker, 2) == [] and counted.looks == [0, 2]
-    assert served(fetcher.take(append(broker, 2))) == [0, 2]
+    assert served(fetcher.process_response(append(broker, 2))) == [0, 2]
     assert counted.looks == [0, 2, 2]
 
 
@@ -231,7 +231,7 @@ def test_a_fetch_without_a_session_that_waits_watches_until_it_is_answered() -> 
     fetcher.epoch = -1
     fetcher.ask(range(2), max_wait_ms=500)
     assert all(broker.partition(TOPIC, index).watchers for index in range(2))
-    assert served(fetcher.take(append(broker, 1))) == [1]
+    assert served(fetcher.process_response(append(broker, 1))) == [1]
     assert not any(broker.partition(TOPIC, index).watchers for index in range(2))
 
 
@@ -344,7 +344,7 @@ def test_a_fetch_of_a_recreated_topic_fails() -> None:
     partition = PartitionRecord(partition_id=0, topic_id=new, replicas=[1], isr=[1], leader=1, leader_epoch=0)
     effects = publish(broker, RemoveTopicRecord(topic_id=old), TopicRecord(name=TOPIC, topic_id=new), partition)
     for _ in range(2):
-        assert errors(waiting.take(effects)) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+        assert errors(waiting.process_response(effects)) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
         assert errors(settled.fetch()) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
         effects = waiting.ask()
 
@@ -357,7 +357,7 @@ def test_a_fetch_waiting_in_an_evicted_session_is_still_answered() -> None:
     first.ask(max_wait_ms=500)
     second.fetch([0])
     assert len(broker.partition(TOPIC, 1).watchers) == 1, "the fetch that waits"
-    assert served(first.take(append(broker, 1))) == [1]
+    assert served(first.process_response(append(broker, 1))) == [1]
     assert not broker.partition(TOPIC, 1).watchers
     assert len(broker.partition(TOPIC, 0).watchers) == 1, "the second session"
 
@@ -437,7 +437,9 @@ def test_a_fetch_that_waits_is_overtaken_by_the_next_of_its_session() -> None:
     body = decode_response(b"".join(overtaken.chunks), key_of(FetchRequest), version(FetchRequest)).body
     assert isinstance(body, FetchResponse)
     assert (body.error_code, body.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, fetcher.session_id)
-    assert served(fetcher.take(append(broker, 0))) == [0], "told to the one that waits, and to nobody before"
+    assert served(fetcher.process_response(append(broker, 0))) == [0], (
+        "told to the one that waits, and to nobody before"
+    )
 
 
 def test_the_first_partition_gives_a_batch_even_where_it_may_give_no_byte() -> None:

@@ -65,7 +65,7 @@ def of(*records: Message, versions: Sequence[int] = ()) -> tuple[Controller, lis
     return opened(disk_with([encode_metadata_record(record, version) for record, version in pairs]))
 
 
-def said(effects: Sequence[Effect]) -> str:
+def notes_text(effects: Sequence[Effect]) -> str:
     return "\n".join(effect.text for effect in effects if isinstance(effect, Note))
 
 
@@ -95,12 +95,12 @@ def _values(node: Controller) -> list[bytes]:
 
 def test_records_that_say_nothing_here_are_passed_over() -> None:
     node, effects = of(LEVEL, NoOpRecord(), RegisterControllerRecord(controller_id=1), KEPT)
-    assert list(node.image.topics) == ["kept"] and "kept and not enforced" not in said(effects)
+    assert list(node.image.topics) == ["kept"] and "kept and not enforced" not in notes_text(effects)
 
 
 def test_rights_in_the_log_are_not_enforced_and_that_is_said() -> None:
     _, effects = of(LEVEL, AccessControlEntryRecord(principal="User:alice", host="*", resource_name="orders"))
-    assert "1 records about ACLs, credentials or quotas, which are kept and not enforced" in said(effects)
+    assert "1 records about ACLs, credentials or quotas, which are kept and not enforced" in notes_text(effects)
 
 
 def test_registrations_may_be_changed_by_records_of_every_age() -> None:
@@ -173,7 +173,7 @@ def test_a_record_type_that_is_not_known_ends_the_controller_with_its_offset() -
     disk = disk_with([encode_metadata_record(LEVEL, 0), b"\x01\x63\x00"])
     _, effects = opened(disk)
     assert isinstance(effects[-1], Stopped)
-    assert "metadata record 1 cannot be read, a later Kafka may have written it" in said(effects)
+    assert "metadata record 1 cannot be read, a later Kafka may have written it" in notes_text(effects)
 
 
 @pytest.mark.parametrize(
@@ -196,14 +196,14 @@ def test_a_record_that_does_not_fit_ends_the_controller_with_its_offset(record: 
     _, effects = of(LEVEL, KEPT, record, versions=[0, 0, version])
     assert isinstance(effects[-1], Stopped)
     told = f"the batch up to offset 2: {record.NAME} does not fit the records before it"
-    assert told in said(effects)
+    assert told in notes_text(effects)
 
 
 @pytest.mark.parametrize("level", [6, 31])
 def test_a_metadata_version_that_is_not_supported_ends_the_controller(level: int) -> None:
     _, effects = of(FeatureLevelRecord(name="metadata.version", feature_level=level))
     assert isinstance(effects[-1], Stopped)
-    assert f"of metadata.version {level}, and 7 to 30 are supported" in said(effects)
+    assert f"of metadata.version {level}, and 7 to 30 are supported" in notes_text(effects)
 
 
 def test_an_unsupported_feature_level_is_kept_and_not_returned() -> None:

@@ -42,7 +42,7 @@ def create(target: Controller, *topics: CreatableTopic, validate: bool = False) 
     return list(reply.topics)
 
 
-def told(rows: Sequence[CreatableTopicResult | DeletableTopicResult]) -> list[tuple[E, str | None]]:
+def errors_of(rows: Sequence[CreatableTopicResult | DeletableTopicResult]) -> list[tuple[E, str | None]]:
     return [(E(row.error_code), row.error_message) for row in rows]
 
 
@@ -131,11 +131,11 @@ def test_brokers_that_are_about_to_stop_lead_nothing_new() -> None:
         begin_shutdown(target, broker_id)
     text = "All brokers are currently fenced or in controlled shutdown."
     refused = (E.INVALID_REPLICATION_FACTOR, f"Unable to replicate the partition 2 time(s): {text}")
-    assert told(create(target, topic("t", 1, 2))) == [refused]
+    assert errors_of(create(target, topic("t", 1, 2))) == [refused]
     text = (
         "All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled shutdown."
     )
-    assert told(create(target, placed("t", [2, 1]))) == [(E.INVALID_REPLICA_ASSIGNMENT, text)]
+    assert errors_of(create(target, placed("t", [2, 1]))) == [(E.INVALID_REPLICA_ASSIGNMENT, text)]
 
 
 # -- creating -------------------------------------------------------------------------------------
@@ -143,11 +143,11 @@ def test_brokers_that_are_about_to_stop_lead_nothing_new() -> None:
 
 def test_names_that_differ_in_dots_and_underscores_alone_are_free_again_with_the_topic() -> None:
     target = controller()
-    assert told(create(target, topic("a.b"))) == [(E.NONE, None)]
+    assert errors_of(create(target, topic("a.b"))) == [(E.NONE, None)]
     refused = (E.INVALID_TOPIC_EXCEPTION, "Topic 'a_b' collides with existing topic: a.b")
-    assert told(create(target, topic("a_b"), topic("a-b"))) == [refused, (E.NONE, None)]
-    assert told(delete(target, DeleteTopicState(name="a.b"))) == [(E.NONE, None)]
-    assert told(create(target, topic("a_b"))) == [(E.NONE, None)]
+    assert errors_of(create(target, topic("a_b"), topic("a-b"))) == [refused, (E.NONE, None)]
+    assert errors_of(delete(target, DeleteTopicState(name="a.b"))) == [(E.NONE, None)]
+    assert errors_of(create(target, topic("a_b"))) == [(E.NONE, None)]
 
 
 def test_the_length_of_a_name_is_java_s() -> None:
@@ -222,7 +222,7 @@ def test_nothing_is_left_of_a_deleted_topic_in_the_image() -> None:
     create(target, topic("a.b", 3, 3))
     fresh = controller()
     for name in (TP.topic, "a.b"):
-        assert told(delete(target, DeleteTopicState(name=name))) == [(E.NONE, None)]
+        assert errors_of(delete(target, DeleteTopicState(name=name))) == [(E.NONE, None)]
     image = target.image
     assert (image.topics, image.topics.names, image.topics.leaderless) == ({}, {}, {})
     assert [image.topics.leads(b) for b in (1, 2, 3)] == [0, 0, 0]

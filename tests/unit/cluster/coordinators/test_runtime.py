@@ -156,7 +156,7 @@ class Bench:
         assert state is not None
         return state
 
-    def take(self) -> list[tuple[str, ErrorCode]]:
+    def drain_answers(self) -> list[tuple[str, ErrorCode]]:
         answers, self.answers = self.answers, []
         return answers
 
@@ -173,9 +173,9 @@ def test_writes_of_one_event_are_one_batch() -> None:
     assert [batch.record_count for batch in bench.batches()] == [50]
     assert sum(map(is_wait, effects)) == 1, "they wait together"
     assert bench.state().get("a") == 50 and bench.state().committed("a") is None
-    assert bench.take() == []
+    assert bench.drain_answers() == []
     bench.fetched()
-    assert bench.take() == [(str(number), ErrorCode.NONE) for number in range(50)]
+    assert bench.drain_answers() == [(str(number), ErrorCode.NONE) for number in range(50)]
     assert bench.state().committed("a") == 50
 
 
@@ -186,10 +186,10 @@ def test_no_write_waits_for_the_replication_of_an_earlier_one() -> None:
         bench.settle()
     assert bench.state().get("a") == 3 and len(bench.batches()) == 3
     bench.fetched(offset=1)
-    assert bench.take() == [("x", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("x", ErrorCode.NONE)]
     assert bench.state().committed("a") == 1
     bench.fetched()
-    assert bench.take() == [("y", ErrorCode.NONE), ("z", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("y", ErrorCode.NONE), ("z", ErrorCode.NONE)]
 
 
 def test_a_slow_follower_of_one_shard_stalls_no_other_shard() -> None:
@@ -198,7 +198,7 @@ def test_a_slow_follower_of_one_shard_stalls_no_other_shard() -> None:
     bench.submit("quick", add("a"), 1)
     bench.settle()
     bench.fetched(1)
-    assert bench.take() == [("quick", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("quick", ErrorCode.NONE)]
 
 
 def test_a_response_without_records_waits_for_the_state_it_uses() -> None:
@@ -213,12 +213,14 @@ def test_a_response_without_records_waits_for_the_state_it_uses() -> None:
     bench.settle()
     bench.submit("read", look)
     bench.settle()
-    assert seen == [1] and bench.take() == []
+    assert seen == [1] and bench.drain_answers() == []
     bench.fetched()
-    assert bench.take() == [("write", ErrorCode.NONE), ("read", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("write", ErrorCode.NONE), ("read", ErrorCode.NONE)]
     bench.submit("again", look)
     effects = bench.settle()
-    assert bench.take() == [("again", ErrorCode.NONE)] and not any(map(is_wait, effects)), "nothing to wait for"
+    assert bench.drain_answers() == [("again", ErrorCode.NONE)] and not any(map(is_wait, effects)), (
+        "nothing to wait for"
+    )
 
 
 def test_a_write_that_timed_out_counts_and_is_reported_once_committed() -> None:
@@ -226,16 +228,16 @@ def test_a_write_that_timed_out_counts_and_is_reported_once_committed() -> None:
     bench.submit("x", add("a"))
     bench.settle()
     bench.time_out()
-    assert bench.take() == [("x", ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    assert bench.drain_answers() == [("x", ErrorCode.COORDINATOR_NOT_AVAILABLE)]
     assert (bench.state().get("a"), bench.state().committed("a")) == (1, None)
     bench.submit("y", add("a"))
     bench.settle()
     assert bench.state().get("a") == 2, "the record may be committed yet, so it counts"
     bench.time_out()
     bench.time_out()
-    assert bench.take() == [("y", ErrorCode.COORDINATOR_NOT_AVAILABLE)] and bench.late == []
+    assert bench.drain_answers() == [("y", ErrorCode.COORDINATOR_NOT_AVAILABLE)] and bench.late == []
     bench.fetched()
-    assert bench.state().committed("a") == 2 and bench.late and bench.take() == []
+    assert bench.state().committed("a") == 2 and bench.late and bench.drain_answers() == []
 
 
 def test_requests_waiting_for_a_lost_shard_get_not_coordinator() -> None:
@@ -245,11 +247,11 @@ def test_requests_waiting_for_a_lost_shard_get_not_coordinator() -> None:
     bench.submit("y", add("a"))  # In the event of the leader change.
     bench.change(2)
     lost = ErrorCode.NOT_COORDINATOR
-    assert sorted(bench.take()) == [("x", lost), ("y", lost)]
+    assert sorted(bench.drain_answers()) == [("x", lost), ("y", lost)]
     assert bench.runtime.state(0) is None and bench.runtime.error(0) is lost
     bench.submit("z", add("a"))
     bench.settle()
-    assert bench.take() == [("z", lost)] and len(bench.batches()) == 1
+    assert bench.drain_answers() == [("z", lost)] and len(bench.batches()) == 1
 
 
 def test_a_new_leader_returns_nothing_before_its_state_is_committed() -> None:
@@ -261,19 +263,19 @@ def test_a_new_leader_returns_nothing_before_its_state_is_committed() -> None:
     bench.submit("y", add("a"))
     bench.settle()
     bench.change(2)
-    bench.take()
+    bench.drain_answers()
     bench.change(1)
     assert bench.runtime.leads(0) and bench.runtime.error(0) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.runtime.state(0) is None and bench.runtime.states() == {}
     bench.submit("z", add("a"))
     bench.settle()
     bench.fetched(offset=1)
-    assert bench.late == [] and bench.take() == []
+    assert bench.late == [] and bench.drain_answers() == []
     bench.fetched(offset=2)
     assert bench.late == [0] and bench.runtime.error(0) is ErrorCode.NONE
     assert (bench.state().committed("a"), bench.state().get("a")) == (2, 3)
     bench.fetched()
-    assert bench.take() == [("z", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("z", ErrorCode.NONE)]
 
 
 def test_below_min_insync_replicas_nothing_is_appended_or_applied() -> None:
@@ -282,7 +284,7 @@ def test_below_min_insync_replicas_nothing_is_appended_or_applied() -> None:
     bench.submit("write", add("a"))
     bench.submit("read", lambda _: ((), ErrorCode.NONE))
     bench.settle()
-    assert bench.take() == [("write", ErrorCode.COORDINATOR_NOT_AVAILABLE), ("read", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("write", ErrorCode.COORDINATOR_NOT_AVAILABLE), ("read", ErrorCode.NONE)]
     assert bench.batches() == [] and bench.state().get("a") is None
 
 
@@ -295,7 +297,7 @@ def test_a_full_batch_is_followed_by_another() -> None:
     assert len(sizes) > 2 and max(sizes) <= 500
     assert bench.state().get("a") == 30
     bench.fetched()
-    assert [error for _, error in bench.take()] == [ErrorCode.NONE] * 30
+    assert [error for _, error in bench.drain_answers()] == [ErrorCode.NONE] * 30
 
 
 def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
@@ -304,9 +306,9 @@ def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
     bench.submit("huge", add("a", 100, width=600))
     bench.submit("after", add("a"))
     bench.settle()
-    assert bench.take() == [("huge", ErrorCode.UNKNOWN_SERVER_ERROR)]
+    assert bench.drain_answers() == [("huge", ErrorCode.UNKNOWN_SERVER_ERROR)]
     bench.fetched()
-    assert bench.take() == [("before", ErrorCode.NONE), ("after", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("before", ErrorCode.NONE), ("after", ErrorCode.NONE)]
     assert bench.state().committed("a") == bench.state().get("a") == 2
     bench.change(2)
     bench.change(1)
@@ -336,10 +338,10 @@ def test_a_decision_on_a_rejected_append_is_made_again(
     for number in range(4):
         bench.submit(str(number), add("a", width=150))  # Two of them fill a batch.
     bench.settle()
-    assert bench.take() == [("0", refused), ("1", refused)]
+    assert bench.drain_answers() == [("0", refused), ("1", refused)]
     assert bench.state().get("a") == 2, "the third is the first that is in the log"
     bench.fetched()
-    assert bench.take() == [("2", ErrorCode.NONE), ("3", ErrorCode.NONE)]
+    assert bench.drain_answers() == [("2", ErrorCode.NONE), ("3", ErrorCode.NONE)]
     assert [record.value for batch in bench.batches() for record in batch.records()] == [b"%0150d" % n for n in (1, 2)]
 
 
@@ -354,7 +356,7 @@ def test_an_operation_that_fails_harms_no_other() -> None:
     bench.submit("y", add("a"))
     bench.settle()
     bench.fetched()
-    assert bench.take() == [
+    assert bench.drain_answers() == [
         ("x", ErrorCode.NONE),
         ("broken", ErrorCode.UNKNOWN_SERVER_ERROR),
         ("y", ErrorCode.NONE),
@@ -378,7 +380,7 @@ def test_records_of_a_transaction_have_a_batch_of_their_own() -> None:
         (-1, -1, False, 1),
     ]
     bench.fetched()
-    assert bench.take() == [(label, ErrorCode.NONE) for label in "abcde"]
+    assert bench.drain_answers() == [(label, ErrorCode.NONE) for label in "abcde"]
     assert bench.state().seen == [("a", 0, -1), ("b", 1, 7), ("c", 2, 7), ("d", 3, 8), ("e", 4, -1)]
 
 
@@ -389,7 +391,7 @@ def test_an_older_epoch_of_a_producer_is_refused_and_its_changes_are_taken_back(
     bench.submit("old", add("a"), producer=Producer(7, 2))
     bench.submit("plain", add("b"))
     bench.settle()
-    assert bench.take() == [("old", ErrorCode.INVALID_PRODUCER_EPOCH)]
+    assert bench.drain_answers() == [("old", ErrorCode.INVALID_PRODUCER_EPOCH)]
     assert (bench.state().get("a"), bench.state().get("b")) == (1, 1)
 
 
@@ -453,4 +455,4 @@ def test_a_log_that_cannot_be_read_takes_its_own_shard_alone(make: type[Picky]) 
     assert bench.runtime.error(0) is ErrorCode.NOT_COORDINATOR
     bench.submit("x", add("a"))
     bench.settle()
-    assert bench.take() == [("x", ErrorCode.NOT_COORDINATOR)]
+    assert bench.drain_answers() == [("x", ErrorCode.NOT_COORDINATOR)]

@@ -110,7 +110,7 @@ def every_damage(path: Path) -> Iterator[Damage]:
     yield from (Damage(path, bit=bit) for bit in range(8 * size))
 
 
-def look(top: Path, path: Path, original: Path) -> dict[str, str]:
+def read_with_all_tools(top: Path, path: Path, original: Path) -> dict[str, str]:
     """Read the folder with all readers; return the result of each: "" or the one line of its refusal.
 
     Raises AssertionError for any other end.

@@ -29,7 +29,7 @@ from kmirror.logdir.verify.partition import open_job, verify
 from kmirror.records import Compression, RecordData, build_batch, iter_batches, layout
 from kmirror.records.build import frame_batch
 from tests.builders import NOW_MS
-from tests.unit.logdir.tools.damaged import Damage, build_folder, every_damage, look
+from tests.unit.logdir.tools.damaged import Damage, build_folder, every_damage, read_with_all_tools
 
 EVERY = os.environ.get("KMIRROR_EVERY_DAMAGE") == "1"
 PART, PARTS = map(int, os.environ.get("KMIRROR_DAMAGE_PART", "1/1").split("/"))
@@ -68,14 +68,14 @@ def test_every_file_cut_short_and_with_a_bit_flipped(tmp_path: Path) -> None:
     top = Path(shutil.copytree(original, tmp_path / "damaged"))
     paths = sorted(path for path in top.rglob("*") if path.is_file())
     assert {path.suffix or path.name for path in paths} == DAMAGED_KINDS
-    assert set(look(top, top / "txns-0" / f"{6:020d}.log", original).values()) == {""}
+    assert set(read_with_all_tools(top, top / "txns-0" / f"{6:020d}.log", original).values()) == {""}
     refused = looked = 0
     nameless = []
     for path in paths:
         data = path.read_bytes()
         for damage in chosen(path):
             path.write_bytes(damage.apply(data))
-            for how, told in look(top, path, original).items():
+            for how, told in read_with_all_tools(top, path, original).items():
                 if told and not NAMES_A_FILE.search(told):
                     nameless.append((how, damage, told))
                 refused += bool(told)

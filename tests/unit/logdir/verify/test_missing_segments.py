@@ -30,7 +30,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
 from tests.builders import batch
 from tests.recorded import recorded_runs
-from tests.segment_removal import is_told, judge, remove_each, table
+from tests.segment_removal import is_reported, judge, remove_each, table
 from tests.unit.logdir.folders import SAMPLE, checkpoint, messages, partition
 
 DATA = Path(__file__).resolve().parents[3] / "data"
@@ -87,7 +87,7 @@ def test_no_segment_above_the_first_is_missing_in_silence(
     with capsys.disabled():
         if os.environ.get("KMIRROR_TABLES") == "1":
             print(f"\n{top}\n{table(removals)}")
-    wrong = [one for one in removals if not is_told(one)]
+    wrong = [one for one in removals if not is_reported(one)]
     assert wrong == [], table(removals)
 
 

@@ -35,7 +35,7 @@ class Call:
     answers: list[Any] = field(default_factory=list)
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         return not self.answers
 
     @property

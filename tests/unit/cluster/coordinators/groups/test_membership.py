@@ -47,7 +47,7 @@ def test_a_dynamic_member_comes_again_with_the_id_that_it_is_given() -> None:
     first = stage.join()
     assert first.error is E.MEMBER_ID_REQUIRED and stage.group.state is S.EMPTY
     second = stage.join(first.answer.member_id)
-    assert second.waits and stage.group.state is S.PREPARING_REBALANCE
+    assert second.is_waiting and stage.group.state is S.PREPARING_REBALANCE
     stage.pass_time(0)
     answer = joined(second)
     assert (answer.generation_id, answer.leader) == (1, answer.member_id)
@@ -150,7 +150,7 @@ def test_the_first_rebalance_waits_as_long_as_members_come() -> None:
         calls.append(stage.join(version=3, rebalance_ms=7000))
     # Extended at 3 s and at 6 s, the last time by the rest of 7 s.
     stage.pass_time(999)
-    assert all(call.waits for call in calls)
+    assert all(call.is_waiting for call in calls)
     stage.pass_time(1)
     assert {joined(call).generation_id for call in calls} == {1}
 
@@ -159,7 +159,7 @@ def test_without_more_members_the_first_rebalance_takes_the_delay() -> None:
     stage = Stage(Limits(3000))
     call = stage.join(version=3)
     stage.pass_time(2999)
-    assert call.waits
+    assert call.is_waiting
     stage.pass_time(1)
     assert joined(call)
 
@@ -170,7 +170,7 @@ def test_without_more_members_the_first_rebalance_takes_the_delay() -> None:
 def test_a_second_member_begins_a_rebalance_that_waits_for_the_first() -> None:
     stage, [first] = stable(1)
     second = stage.enter()
-    assert second.waits and stage.beat(first) is E.REBALANCE_IN_PROGRESS
+    assert second.is_waiting and stage.beat(first) is E.REBALANCE_IN_PROGRESS
     again = stage.join(first)
     assert {joined(again).generation_id, joined(second).generation_id} == {2}
     assert len(again.answer.members) == 2 and not second.answer.members
@@ -199,7 +199,7 @@ def test_a_join_that_waits_keeps_a_member_alive_but_not_a_new_one() -> None:
     stage.enter(rebalance_ms=1_000_000)
     new = stage.enter(rebalance_ms=1_000_000)
     for _ in range(300_000 // SESSION_MS):
-        assert new.waits
+        assert new.is_waiting
         stage.beat(first)
         stage.pass_time(SESSION_MS - 1)
     stage.beat(first)
@@ -224,7 +224,7 @@ def test_a_follower_that_joins_with_nothing_new_gets_the_present_generation() ->
     stage, [leader, follower] = stable(2)
     assert joined(stage.join(follower)).generation_id == 1
     assert stage.group.state is S.STABLE
-    assert stage.join(leader).waits, "a leader wants to assign anew"
+    assert stage.join(leader).is_waiting, "a leader wants to assign anew"
 
 
 def test_a_member_that_missed_the_answer_to_its_join_gets_it_again() -> None:
@@ -234,7 +234,7 @@ def test_a_member_that_missed_the_answer_to_its_join_gets_it_again() -> None:
     assert stage.group.state is S.COMPLETING_REBALANCE
     assert len(joined(stage.join(leader)).members) == 2
     assert joined(stage.join(follower)).generation_id == 2
-    assert stage.join(follower, metadata=b"new").waits, "this one wants something else"
+    assert stage.join(follower, metadata=b"new").is_waiting, "this one wants something else"
 
 
 def test_the_protocol_is_the_one_with_most_votes_of_those_that_all_support() -> None:
@@ -263,7 +263,7 @@ def test_assignments_are_returned_when_they_are_committed() -> None:
     stage.join(follower)
     waiting = stage.sync(follower)
     led = stage.sync(leader, {leader: b"1", follower: b"2"})
-    assert waiting.waits and led.waits and stage.group.state is S.COMPLETING_REBALANCE
+    assert waiting.is_waiting and led.is_waiting and stage.group.state is S.COMPLETING_REBALANCE
     value = stage.log[-1]
     assert (value.generation, {row.member_id: row.assignment for row in value.members}) == (
         2,
@@ -342,7 +342,7 @@ def test_an_assignment_of_an_earlier_generation_is_not_returned() -> None:
     assert (stage.group.state, stage.group.generation) == (S.COMPLETING_REBALANCE, 3)
     call = stage.sync(leader, {leader: b"new"})
     stage.commit()
-    assert call.waits and stage.group.state is S.COMPLETING_REBALANCE
+    assert call.is_waiting and stage.group.state is S.COMPLETING_REBALANCE
     stage.commit()
     assert call.answer.assignment == b"new"
 
@@ -380,7 +380,7 @@ def test_when_the_leader_leaves_another_member_leads() -> None:
 def test_the_last_one_to_leave_is_answered_when_that_is_written() -> None:
     stage, [member] = stable(1)
     call = stage.leave(member)
-    assert call.waits and stage.group.state is S.EMPTY
+    assert call.is_waiting and stage.group.state is S.EMPTY
     assert (stage.log[-1].generation, stage.log[-1].protocol, stage.log[-1].members) == (2, None, [])
     stage.commit()
     assert call.error is E.NONE and call.answer.members[0].error_code == 0
@@ -401,7 +401,7 @@ def test_a_member_removed_while_it_waits_gets_a_response() -> None:
     waiting = next(call for call in calls if call.answer.member_id != leader)
     name = str(waiting.answer.member_id).partition("-")[0]
     sync = stage.sync(waiting.answer.member_id, None, group_instance_id=name)
-    assert sync.waits
+    assert sync.is_waiting
     stage.leave(MemberIdentity(member_id="", group_instance_id=name))
     assert sync.error is E.UNKNOWN_MEMBER_ID, "Kafka forgets this one"
     stage.join(instance="d")
@@ -434,7 +434,7 @@ def statics(*names: str) -> tuple[Stage, dict[str, str]]:
 def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(version: int) -> None:
     stage, ids = statics("a", "b")
     call = stage.join(instance="b", version=version)
-    assert call.waits, "until its new member id is committed"
+    assert call.is_waiting, "until its new member id is committed"
     stage.commit()
     answer = joined(call)
     assert (answer.generation_id, stage.group.state) == (1, S.STABLE) and answer.member_id != ids["b"]
