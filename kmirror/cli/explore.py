@@ -11,10 +11,10 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.explorer.model import Model
-from kmirror.explorer.rules import NAMED, WITHOUT, rules_named
+from kmirror.explorer.rules import DECISION_SWITCHES, RULES_BY_NAME, rules_named
 from kmirror.explorer.scopes import SCOPES, Scope, scope_named
 from kmirror.explorer.search import Ending, Outcome, explore
-from kmirror.explorer.stories import StoryStep, draw, tell
+from kmirror.explorer.stories import StoryStep, format_step, story_of
 from kmirror.kernel.names import counted
 
 EXIT_CODES = {Ending.EXHAUSTED: 0, Ending.FOUND: 4, Ending.BOUND: 5}
@@ -35,7 +35,7 @@ STATES_MAX = 20_000_000
 @click.option(
     "--rules",
     "rules_name",
-    type=click.Choice(list(NAMED)),
+    type=click.Choice(list(RULES_BY_NAME)),
     default="decided",
     show_default=True,
     metavar="NAME",
@@ -44,7 +44,7 @@ STATES_MAX = 20_000_000
 @click.option(
     "--without",
     multiple=True,
-    type=click.Choice(list(WITHOUT)),
+    type=click.Choice(list(DECISION_SWITCHES)),
     metavar="DECISION",
     help="Remove a decision, such as D36; repeatable.",
 )
@@ -93,7 +93,7 @@ def command(
 
     outcome = _on_spark(model, may_continue, master) if on_spark else explore(model, may_continue)
     seconds = time.monotonic() - began
-    story = tell(model, outcome.path) if outcome.path else []
+    story = story_of(model, outcome.path) if outcome.path else []
     if output == "json":
         options = {"scope": scope_name, "rules": rules_name, "without": list(without), "option": option}
         click.echo(json.dumps({**options, **_as_json(outcome, seconds, story)}))
@@ -115,16 +115,18 @@ def _on_spark(model: Model, may_continue: Callable[[int], bool], master: str | N
 
 def _list(output: str) -> None:
     if output == "json":
-        rules = {name: about for name, (_, about) in NAMED.items()}
-        click.echo(json.dumps({"scopes": [s._asdict() for s in SCOPES], "rules": rules, "without": list(WITHOUT)}))
+        rules = {name: about for name, (_, about) in RULES_BY_NAME.items()}
+        click.echo(
+            json.dumps({"scopes": [s._asdict() for s in SCOPES], "rules": rules, "without": list(DECISION_SWITCHES)})
+        )
         return
     click.echo("scopes (a pair is cluster A, cluster B)")
     for scope in SCOPES:
         click.echo(f"  {scope.name:20} {scope.about}\n  {'':20} {_bounds(scope)}")
     click.echo("rules")
-    for name, (_, about) in NAMED.items():
+    for name, (_, about) in RULES_BY_NAME.items():
         click.echo(f"  {name:20} {about}")
-    click.echo(f"without\n  {' '.join(WITHOUT)}")
+    click.echo(f"without\n  {' '.join(DECISION_SWITCHES)}")
 
 
 def _bounds(scope: Scope) -> str:
@@ -140,7 +142,7 @@ def _bounds(scope: Scope) -> str:
 
 def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[StoryStep]) -> None:
     for step in story:
-        click.echo("\n".join(draw(step)))
+        click.echo("\n".join(format_step(step)))
     if story:
         click.echo(f"\n{outcome.anomaly}\n")
     ending_texts = {

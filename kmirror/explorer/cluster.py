@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.states import MirrorState
 
-OWES_NOTHING = 1 << 10
+NOT_LISTED = 1 << 10
 """Used instead of a cut epoch: the replica, or the session, is not on D30's list."""
 
 IDLE = 0
@@ -27,16 +27,16 @@ OWN_EPOCHS = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 class Replica(NamedTuple):
     log: int
     in_isr: bool
-    heard: bool
+    leo_is_known: bool
     """Whether the leader knows its LEO: it fetched since the election, and since the leader truncated its own log."""
-    paid: bool
+    has_confirmed: bool
     """On the list, but a fetch has proved the truncation: known to this leader, not persisted yet."""
-    owes: int
+    listed_cut: int
     """Its persisted row in D30's list."""
 
     @property
     def must_cut(self) -> bool:
-        return self.owes != OWES_NOTHING and not self.paid
+        return self.listed_cut != NOT_LISTED and not self.has_confirmed
 
 
 class Cluster(NamedTuple):
@@ -49,7 +49,7 @@ class Cluster(NamedTuple):
     state: MirrorState
     lme: int
     session: int
-    """The row of SESSION: the lowest epoch that this session truncated to; OWES_NOTHING until it changes the log."""
+    """The row of SESSION: the lowest epoch that this session truncated to; NOT_LISTED until it changes the log."""
     phase: int
     cut_epoch: int
     appends: int
@@ -63,8 +63,8 @@ class Cluster(NamedTuple):
         return self.replicas[0]
 
     @property
-    def has_heard_all(self) -> bool:
-        return all(replica.heard for replica in self.replicas if replica.in_isr)
+    def knows_all_leos(self) -> bool:
+        return all(replica.leo_is_known for replica in self.replicas if replica.in_isr)
 
     @property
     def is_foreign(self) -> bool:
@@ -73,10 +73,10 @@ class Cluster(NamedTuple):
     @property
     def uncut(self) -> Uncut:
         """D30's list, by place."""
-        found = {} if self.session == OWES_NOTHING else {SESSION: self.session}
+        found = {} if self.session == NOT_LISTED else {SESSION: self.session}
         for place, replica in enumerate(self.replicas):
-            if replica.owes != OWES_NOTHING:
-                found[place] = replica.owes
+            if replica.listed_cut != NOT_LISTED:
+                found[place] = replica.listed_cut
         return found
 
 
@@ -94,7 +94,12 @@ def canonical(cluster: Cluster, places: Iterable[int]) -> tuple[Cluster, tuple[i
     """Return the cluster with sorted followers and without irrelevant values, and the places in that order."""
     counts_all = cluster.state is MirrorState.PREPARING and cluster.phase == CUT
     leader, *followers = (
-        (replica if replica.in_isr or counts_all or not replica.heard else replica._replace(heard=False), place)
+        (
+            replica
+            if replica.in_isr or counts_all or not replica.leo_is_known
+            else replica._replace(leo_is_known=False),
+            place,
+        )
         for replica, place in zip(cluster.replicas, places, strict=True)
     )
     ranked = [leader, *sorted(followers)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import NOBODY, UNKNOWN_OFFSET, Follower, Partition
-from kmirror.explorer.cluster import CUT, IDLE, OWES_NOTHING, Cluster, Replica
+from kmirror.explorer.cluster import CUT, IDLE, NOT_LISTED, Cluster, Replica
 from kmirror.explorer.logs import ModelLog
 from kmirror.kernel.empty_table import EMPTY
 from kmirror.kernel.ids import TopicPartition
@@ -56,34 +56,34 @@ class LeaderLog:
 
 
 class Leader:
-    """The leader of one cluster, built from engine objects; `taken` reads back its state."""
+    """The leader of one cluster, built from engine objects; `apply_to` returns its state."""
 
     def __init__(self, cluster: Cluster, log: ModelLog, ends: list[int], *, is_new: bool = False) -> None:
         """Start in the state of `cluster`; a new leader has read only the persisted list, and requires all its cuts."""
         self.log = LeaderLog(log, cluster.hw)
         self.partition = Partition(0, TP, Uuid.ZERO, cast("PartitionLog", self.log))
-        isr, followers, owing = [], {}, {}
+        isr, followers, unconfirmed = [], {}, {}
         for place, replica in enumerate(cluster.replicas):
             if replica.in_isr:
                 isr.append(place)
             if place:
-                followers[place] = Follower(ends[replica.log] if replica.heard else UNKNOWN_OFFSET)
+                followers[place] = Follower(ends[replica.log] if replica.leo_is_known else UNKNOWN_OFFSET)
                 if replica.must_cut and not is_new:
-                    owing[place] = replica.owes
+                    unconfirmed[place] = replica.listed_cut
         places = tuple(range(len(cluster.replicas)))
         self.partition.image = PartitionImage(places, tuple(isr), 0, cluster.epoch, 0)
         self.partition.followers = followers
         # The start of the epoch is not in the model: until the whole ISR has fetched, it counts as the LEO.
-        self.partition.epoch_start_offset = 0 if cluster.has_heard_all else self.log.log_end_offset
+        self.partition.epoch_start_offset = 0 if cluster.knows_all_leos else self.log.log_end_offset
         self.mp = MirrorPartition(TP, Uuid.ZERO, ASSIGNMENT, cluster.state, cluster.lme)
         if cluster.state is MirrorState.PREPARING and cluster.phase != IDLE:
             self.mp.cut_epoch = cluster.cut_epoch
             self.mp.cut_at = self.log.log_end_offset if cluster.phase == CUT else None
         apply_uncut(self.mp, self.partition, cluster.uncut)
         if not is_new:
-            self.partition.must_cut = owing or EMPTY
+            self.partition.must_cut = unconfirmed or EMPTY
 
-    def ignore_list(self) -> None:
+    def disable_list(self) -> None:
         """Require no truncation and admit all replicas, for rules by which the list is not in force."""
         self.partition.must_cut, self.partition.not_admitted = EMPTY, NOBODY
 
@@ -91,7 +91,7 @@ class Leader:
         """Set the persisted list."""
         apply_uncut(self.mp, self.partition, uncut)
 
-    def reign_on(self, epoch: int) -> None:
+    def continue_in_epoch(self, epoch: int) -> None:
         """Continue as leader in a later epoch, and read the persisted state again."""
         state, uncut = self.mp.state, self.mp.uncut
         image = self.partition.image
@@ -100,15 +100,15 @@ class Leader:
         self.mp.state = state
         apply_uncut(self.mp, self.partition, uncut)
 
-    def taken(self, cluster: Cluster) -> Cluster:
+    def apply_to(self, cluster: Cluster) -> Cluster:
         """Return the cluster with the leader's current knowledge: the list, and the replicas that have confirmed."""
         replicas = tuple(self._replica(place, replica) for place, replica in enumerate(cluster.replicas))
-        return cluster._replace(replicas=replicas, session=self.mp.uncut.get(SESSION, OWES_NOTHING))
+        return cluster._replace(replicas=replicas, session=self.mp.uncut.get(SESSION, NOT_LISTED))
 
     def _replica(self, place: int, replica: Replica) -> Replica:
-        owes = self.mp.uncut.get(place, OWES_NOTHING)
+        listed_cut = self.mp.uncut.get(place, NOT_LISTED)
         if place == 0:
-            return Replica(replica.log, replica.in_isr, True, False, owes)
-        paid = owes != OWES_NOTHING and place not in self.partition.must_cut
-        heard = self.partition.followers[place].log_end != UNKNOWN_OFFSET
-        return Replica(replica.log, replica.in_isr, heard, paid, owes)
+            return Replica(replica.log, replica.in_isr, True, False, listed_cut)
+        has_confirmed = listed_cut != NOT_LISTED and place not in self.partition.must_cut
+        leo_is_known = self.partition.followers[place].log_end != UNKNOWN_OFFSET
+        return Replica(replica.log, replica.in_isr, leo_is_known, has_confirmed, listed_cut)

@@ -69,7 +69,7 @@ def last_epoch_of(log: ModelLog) -> int:
     return last_epoch(cast("PartitionLog", log))
 
 
-class Answer(IntEnum):
+class FetchResult(IntEnum):
     """Result of a fetch."""
 
     SERVED = 0
@@ -86,7 +86,7 @@ class Logs:
         """LEO of each log."""
         self._index: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], int] = {}
         self._cuts: dict[tuple[int, int], int] = {}
-        self._fetches: dict[tuple[int, int, bool, int, bool], tuple[Answer, int]] = {}
+        self._fetches: dict[tuple[int, int, bool, int, bool], tuple[FetchResult, int]] = {}
         self._intern(ModelLog((), ()))
 
     def _intern(self, log: ModelLog) -> int:
@@ -98,7 +98,7 @@ class Logs:
             self.ends.append(len(log.entries))
         return found
 
-    def of(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> int:
+    def log_of(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> int:
         """Return the log with `entries`, and epochs that begin at `starts`."""
         return self._intern(ModelLog(entries, starts))
 
@@ -111,7 +111,7 @@ class Logs:
             after.entries += (number,)
         return self._intern(after)
 
-    def enter(self, log: int, epoch: int) -> int:
+    def begin_epoch(self, log: int, epoch: int) -> int:
         """Return the log after a leader has begun `epoch` at its end."""
         before = self.logs[log]
         after = ModelLog(before.entries, before.epochs.entries)
@@ -129,16 +129,16 @@ class Logs:
             found = self._cuts[log, offset] = self._intern(after)
         return found
 
-    def cut_as_answered(self, log: int, epoch: int, end_offset: int) -> int:
+    def cut_by_response(self, log: int, epoch: int, end_offset: int) -> int:
         """Return the log of a follower after the response that `epoch` ends at `end_offset`."""
         return self.cut(log, cut_for_divergence(self.logs[log], epoch, end_offset).offset)
 
-    def cut_as_ordered(self, log: int, leader: int, cut_epoch: int) -> int:
+    def cut_by_epoch(self, log: int, leader: int, cut_epoch: int) -> int:
         """Return the log of a follower that `leader` has truncated to `cut_epoch` (D30)."""
         answer = order_to_cut(cast("PartitionLog", self.logs[leader]), cut_epoch)
-        return self.cut_as_answered(log, answer.epoch, answer.end_offset)
+        return self.cut_by_response(log, answer.epoch, answer.end_offset)
 
-    def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
+    def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[FetchResult, int]:
         """Return the response of `leader` to a fetch from the end of `log`, and `log` after it.
 
         This is the whole exchange: the engine's checks of divergence and range, then the entries below `bound`, or
@@ -150,17 +150,17 @@ class Logs:
             found = self._fetches[key] = self._fetch(log, leader, foreign, bound, one)
         return found
 
-    def _fetch(self, log: int, leader: int, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
-        mine, theirs = self.logs[log], self.logs[leader]
-        end, named = mine.log_end_offset, last_epoch_of(mine)
+    def _fetch(self, log: int, leader: int, foreign: bool, bound: int, one: bool) -> tuple[FetchResult, int]:
+        fetching, serving = self.logs[log], self.logs[leader]
+        end, named = fetching.log_end_offset, last_epoch_of(fetching)
         if named >= 0:
             # The engine's parameter is its log class; a model log has all that it uses.
-            answer = divergence(cast("PartitionLog", theirs), named, end, foreign=foreign)
+            answer = divergence(cast("PartitionLog", serving), named, end, foreign=foreign)
             if answer is not None and answer.epoch >= 0:
-                return Answer.DIVERGED, self.cut_as_answered(log, answer.epoch, answer.end_offset)
+                return FetchResult.DIVERGED, self.cut_by_response(log, answer.epoch, answer.end_offset)
             if answer is not None:
-                return Answer.OUT_OF_RANGE, self.cut(log, min(end, theirs.log_end_offset))
-        if end > theirs.log_end_offset:
-            return Answer.OUT_OF_RANGE, self.cut(log, theirs.log_end_offset)
+                return FetchResult.OUT_OF_RANGE, self.cut(log, min(end, serving.log_end_offset))
+        if end > serving.log_end_offset:
+            return FetchResult.OUT_OF_RANGE, self.cut(log, serving.log_end_offset)
         last = min(bound, end + 1) if one else bound
-        return Answer.SERVED, self.append(log, theirs.entries[end:last]) if last > end else log
+        return FetchResult.SERVED, self.append(log, serving.entries[end:last]) if last > end else log

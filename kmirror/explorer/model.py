@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kmirror.explorer.cluster import IDLE, OWN_EPOCHS, Cluster, Move
-from kmirror.explorer.logs import Answer, Logs, is_reset
+from kmirror.explorer.logs import FetchResult, Logs, is_reset
 from kmirror.explorer.rules import Rules, cut_epoch_for
 from kmirror.explorer.scopes import Scope
 from kmirror.explorer.steps import Steps
@@ -29,7 +29,7 @@ Kept = frozenset[tuple[int, int]]
 """(offset, entry) of clients' records that both clusters had committed at the time of an order."""
 
 
-class Next(NamedTuple):
+class ModelStep(NamedTuple):
     """One step of the model: the cluster that moves, its move, and the state after it."""
 
     side: int
@@ -37,7 +37,7 @@ class Next(NamedTuple):
     state: State
 
 
-class Local(NamedTuple):
+class LocalSteps(NamedTuple):
     """Steps of one cluster, by index, in the order of `moves`."""
 
     moves: tuple[Move, ...]
@@ -58,11 +58,11 @@ class Model:
         self.clusters: list[Cluster] = []
         self._index: dict[tuple[int, Cluster], int] = {}
         self._sides: list[int] = []
-        self._locals: list[Local | None] = []
-        self._faces: list[int] = []
-        self._face_index: dict[tuple[int, int, int, MirrorState, int], int] = {}
+        self._local_steps_by_index: list[LocalSteps | None] = []
+        self._views: list[int] = []
+        self._view_index: dict[tuple[int, int, int, MirrorState, int], int] = {}
         self._held: list[Kept] = []
-        self.wrong: list[str] = []
+        self.violations: list[str] = []
         """For each cluster the invariant violated within it, or an empty string."""
         self._pulls: dict[int, tuple[Move, int] | None] = {}
         self._kept: list[Kept] = [frozenset()]
@@ -93,28 +93,28 @@ class Model:
             found = self._index[side, cluster] = len(self.clusters)
             self.clusters.append(cluster)
             self._sides.append(side)
-            self._locals.append(None)
-            face = (cluster.leader.log, cluster.hw, cluster.epoch, cluster.state, cluster.lme)
-            self._faces.append(self._face_index.setdefault(face, len(self._face_index)))
+            self._local_steps_by_index.append(None)
+            view = (cluster.leader.log, cluster.hw, cluster.epoch, cluster.state, cluster.lme)
+            self._views.append(self._view_index.setdefault(view, len(self._view_index)))
             logs = [self.logs.logs[replica.log].entries for replica in cluster.replicas if replica.in_isr]
             self._held.append(frozenset(at for entries in logs for at in enumerate(entries)))
-            self.wrong.append(self._wrong_within(cluster))
+            self.violations.append(self._violation_within(cluster))
         return found
 
-    def _local(self, index: int) -> Local:
-        known = self._locals[index]
+    def _local_steps(self, index: int) -> LocalSteps:
+        known = self._local_steps_by_index[index]
         if known is None:
             side = self._sides[index]
             # Steps without a change, and a second step to the same cluster, are left out.
             moves: dict[int, Move] = {}
-            for move in self.steps.of(self.clusters[index], side):
+            for move in self.steps.local_steps(self.clusters[index], side):
                 moves.setdefault(self._intern(side, move.after), move)
             moves.pop(index, None)
             plain = tuple(at for at, m in moves.items() if m.kind != UNCLEAN and m.kind not in ORDERS)
             orders = tuple(at for at, m in moves.items() if m.kind in ORDERS)
             unclean = tuple(at for at, m in moves.items() if m.kind == UNCLEAN)
-            known = Local(tuple(moves.values()), plain, orders, unclean, tuple(moves))
-            self._locals[index] = known
+            known = LocalSteps(tuple(moves.values()), plain, orders, unclean, tuple(moves))
+            self._local_steps_by_index[index] = known
         return known
 
     # -- steps --------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Model:
     def successors(self, state: State) -> list[State]:
         """Return the states after one step, possibly with duplicates."""
         a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
-        mine, theirs = self._local(a), self._local(b)
+        mine, theirs = self._local_steps(a), self._local_steps(b)
         found = [state - a + after for after in mine.plain]
         found += [state + (after - b << SHIFT) for after in theirs.plain]
         if mine.orders or theirs.orders:
@@ -145,20 +145,20 @@ class Model:
             found.append(state + (pulled[1] - b << SHIFT))
         return found
 
-    def steps_of(self, state: State) -> list[Next]:
+    def steps_of(self, state: State) -> list[ModelStep]:
         """Return the same steps with their descriptions: for stories, not for speed."""
         a, b = state & MASK, state >> SHIFT & MASK
         reached = dict.fromkeys(self.successors(state))
         found = []
         for side, (index, other) in enumerate(((a, b), (b, a))):
-            known = self._local(index)
+            known = self._local_steps(index)
             rows = list(zip(known.moves, known.targets, strict=True))
             pulled = self._pull(index, other)
             for move, target in [*rows, *([] if pulled is None else [pulled])]:
                 for after in reached:
                     pair = (after & MASK, after >> SHIFT & MASK)
                     if pair == ((target, b) if side == 0 else (a, target)):
-                        found.append(Next(side, move, after))
+                        found.append(ModelStep(side, move, after))
         return found
 
     def _may_be_unclean(self, index: int, other: int) -> bool:
@@ -179,26 +179,30 @@ class Model:
         state = self.clusters[index].state
         if state is not MirrorState.PREPARING and state is not MirrorState.MIRRORING:
             return None
-        key = index << SHIFT | self._faces[other]
+        key = index << SHIFT | self._views[other]
         if key not in self._pulls:
-            move = self._work_out(self.clusters[index], self.clusters[other])
+            move = self._compute_pull(self.clusters[index], self.clusters[other])
             target = index if move is None else self._intern(self._sides[index], move.after)
             self._pulls[key] = None if move is None or target == index else (move, target)
         return self._pulls[key]
 
-    def _work_out(self, cluster: Cluster, source: Cluster) -> Move | None:
+    def _compute_pull(self, cluster: Cluster, source: Cluster) -> Move | None:
         if cluster.state is MirrorState.PREPARING:
-            if cluster.phase != IDLE or self.steps.has_news(cluster):
+            if cluster.phase != IDLE or self.steps.has_confirmations(cluster):
                 return None
             lossless = self._loses_nothing(cluster, source)
             cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, loses_nothing=lossless)
-            return None if cut_epoch is None else self.steps.move("ask", 0, self.steps.decided(cluster, cut_epoch))
+            return (
+                None
+                if cut_epoch is None
+                else self.steps.move("decide", 0, self.steps.with_cut_epoch(cluster, cut_epoch))
+            )
         answer, log = self._mirror_fetch(cluster, source)
         epoch = max(cluster.epoch, source.epoch) if self.rules.follows_epochs else cluster.epoch
-        if answer is Answer.SERVED:
+        if answer is FetchResult.SERVED:
             after = cluster._replace(replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:]))
-            return self.steps.move("mirror", 0, self.steps.led_before(after, epoch))
-        return self.steps.move("mirror-cut", 0, self.steps.led_before(self.steps.shortened(cluster, log), epoch))
+            return self.steps.move("mirror", 0, self.steps.with_epoch(after, epoch))
+        return self.steps.move("mirror-cut", 0, self.steps.with_epoch(self.steps.cut_leader_log(cluster, log), epoch))
 
     def _loses_nothing(self, cluster: Cluster, source: Cluster) -> bool:
         """Return whether truncating to our own LME removes nothing that the source lacks (D25)."""
@@ -206,14 +210,14 @@ class Model:
         if not ours.entries:
             return True
         kept = kept_by(ours, cluster.lme)
-        if not self.rules.shared_copy_goes_on or kept == NOTHING_KEPT:
+        if not self.rules.shared_copy_continues or kept == NOTHING_KEPT:
             return False
         there = theirs.epochs.end_offset_for(kept.epoch, theirs.log_end_offset)
         return all(is_reset(entry) for entry in ours.entries[kept.end_offset :]) and (
             kept.end_offset == 0 or has_kept(kept, there, theirs.log_start_offset)
         )
 
-    def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[Answer, int]:
+    def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[FetchResult, int]:
         return self.logs.fetch(
             cluster.leader.log, source.leader.log, foreign=source.is_foreign, bound=source.hw,
             one=self.scope.one_by_one,
@@ -256,41 +260,41 @@ class Model:
 
     # -- judgement ----------------------------------------------------------------------------
 
-    def verdict(self, state: State) -> str:
+    def violation(self, state: State) -> str:
         """Return the invariant that a state violates, or an empty string."""
         a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
         return (
-            self.wrong[a] or self.wrong[b] or self._wrong_between(a, b) or self._wrong_between(b, a)
+            self.violations[a] or self.violations[b] or self._violation_between(a, b) or self._violation_between(b, a)
             or (self._lost(kept, a, b) if kept else "")
         )  # fmt: skip
 
-    def _wrong_within(self, cluster: Cluster) -> str:
+    def _violation_within(self, cluster: Cluster) -> str:
         log = self.logs.logs[cluster.leader.log].entries
         for replica in cluster.replicas[1:]:
             if replica.in_isr and self.logs.logs[replica.log].entries[: cluster.hw] != log[: cluster.hw]:
-                return "divergence: two members of the ISR do not hold the same records below the high watermark"
+                return "divergence: two in-sync replicas have different records below the high watermark"
         if len(log) < cluster.committed:
             return "acked-lost: the leader lacks a record that its cluster had committed"
         return ""
 
-    def _wrong_between(self, index: int, other: int) -> str:
+    def _violation_between(self, index: int, other: int) -> str:
         """Return the violation if a destination that counts as caught up differs from its source."""
         cluster = self.clusters[index]
         if cluster.state is not MirrorState.MIRRORING:
             return ""
         source = self.clusters[other]
         mine, theirs = cluster.leader.log, source.leader.log
-        key = (mine << SHIFT | self._faces[other]) << 1 | source.is_foreign
+        key = (mine << SHIFT | self._views[other]) << 1 | source.is_foreign
         found = self._unequal.get(key)
         if found is None:
             answer, log = self._mirror_fetch(cluster, source)
-            caught_up = answer is Answer.SERVED and log == mine
+            caught_up = answer is FetchResult.SERVED and log == mine
             end = min(self.logs.ends[mine], source.hw)
             is_equal = self.logs.logs[mine].entries[:end] == self.logs.logs[theirs].entries[:end]
             found = (
                 ""
                 if is_equal or not caught_up
-                else ("divergence: the destination has caught up, and holds other records than its source")
+                else ("divergence: the destination has caught up but has other records than its source")
             )
             self._unequal[key] = found
         return found
@@ -298,5 +302,8 @@ class Model:
     def _lost(self, kept: int, a: int, b: int) -> str:
         missing = self._kept[kept] - self._held[a]
         if missing and not missing <= self._held[b]:
-            return "last-copy-lost: no ISR has a record any more that both clusters had committed at an order"
+            text = (
+                "a record that both clusters had committed when the order was given is no longer on any in-sync replica"
+            )
+            return f"last-copy-lost: {text}"
         return ""

@@ -41,7 +41,13 @@ def _packed(model: Model, cluster: Cluster) -> PackedCluster:
 def _packed_replica(model: Model, replica: Replica) -> PackedReplica:
     log = model.logs.logs[replica.log]
     starts = tuple((start.epoch, start.start_offset) for start in log.epochs.entries)
-    return (log.entries, starts), int(replica.in_isr), int(replica.heard), int(replica.paid), replica.owes
+    return (
+        (log.entries, starts),
+        int(replica.in_isr),
+        int(replica.leo_is_known),
+        int(replica.has_confirmed),
+        replica.listed_cut,
+    )
 
 
 def _unpacked(model: Model, packed: PackedCluster) -> Cluster:
@@ -57,5 +63,7 @@ def _unpacked(model: Model, packed: PackedCluster) -> Cluster:
 
 
 def _unpacked_replicas(model: Model, replicas: Iterable[PackedReplica]) -> Iterable[Replica]:
-    for (entries, starts), in_isr, heard, paid, owes in replicas:
-        yield Replica(model.logs.of(entries, starts), bool(in_isr), bool(heard), bool(paid), owes)
+    for (entries, starts), in_isr, leo_is_known, has_confirmed, listed_cut in replicas:
+        yield Replica(
+            model.logs.log_of(entries, starts), bool(in_isr), bool(leo_is_known), bool(has_confirmed), listed_cut
+        )

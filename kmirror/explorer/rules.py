@@ -40,10 +40,10 @@ class Rules:
     """D30."""
     only_mirroring: bool = False
     """Deliberately wrong: D30's list is in force in MIRRORING only."""
-    replaced: bool = False
+    replaces_list: bool = False
     """Deliberately wrong: the next session's list replaces the last one's."""
     written: Written = Written.WITH_MIRRORING
-    stop_strikes_leader: bool = True
+    stop_unlists_leader: bool = True
     """Every state written after its truncation removes the leader from the list, also a stop from PREPARING."""
     fetches_confirm: bool = True
     """D35; otherwise a LEO at or below the leader's is enough."""
@@ -55,13 +55,13 @@ class Rules:
     """Not D37: a stop from PREPARING settles an epoch of its own."""
     untouched_stays: bool = True
     """D33: a stop does not truncate a log that the session has neither truncated nor appended to."""
-    only_copy_waits: bool = True
+    waits_for_only_copy: bool = True
     """D25: no truncation from scratch for a source that has stopped and never mirrored anything."""
     own_epoch: bool = True
     """D31: when a topic is added again in the same direction, our own LME is used where the source has none."""
     greatest_epoch: bool = True
     """D39: the greater of the source's and our own LME, not the source's first."""
-    shared_copy_goes_on: bool = True
+    shared_copy_continues: bool = True
     """D25: no wait for an only copy if truncating to our own LME removes only our own resets."""
     own_epoch_suffices: bool = False
     """A cluster with an LME of its own need not wait for an only copy (D25)."""
@@ -76,39 +76,39 @@ class Rules:
 DECIDED = Rules()
 KIP = Rules(
     listing=Listing.NOTHING, fetches_confirm=False, always_bumps=False, stop_waits=False, prepared_stop_settles=True,
-    untouched_stays=False, only_copy_waits=False, shared_copy_goes_on=False, own_epoch=False, greatest_epoch=False,
-    follows_epochs=False, removes_anywhere=False,
+    untouched_stays=False, waits_for_only_copy=False, shared_copy_continues=False, own_epoch=False,
+    greatest_epoch=False, follows_epochs=False, removes_anywhere=False,
 )  # fmt: skip
 
-NAMED: Mapping[str, tuple[Rules, str]] = {
-    "decided": (DECIDED, "what is decided: D14, D25, D30, D31, D33, D35 to D37, D39"),
+RULES_BY_NAME: Mapping[str, tuple[Rules, str]] = {
+    "decided": (DECIDED, "the decided rules: D14, D25, D30, D31, D33, D35 to D37, D39"),
     "kip": (KIP, "the KIP's text alone"),
     "own-suffices": (
         replace(DECIDED, own_epoch_suffices=True),
-        "the decided rules, but a last mirrored epoch of our own spares D25's wait",
+        "the decided rules, but a last mirrored epoch of its own allows a cluster to skip D25's wait",
     ),
     "list-at-every-cut": (
         replace(DECIDED, written=Written.AT_EVERY_CUT),
         "the decided rules, but D30's list is written at every cut, also if the leader has nothing to cut",
     ),
-    "offset": (replace(DECIDED, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
-    "replaced": (replace(DECIDED, replaced=True), "wrong on purpose: each session's list replaces the last one"),
+    "offset": (replace(DECIDED, listing=Listing.OFFSET), "deliberately wrong: D30 keeps an offset, not an epoch"),
+    "replaced": (replace(DECIDED, replaces_list=True), "deliberately wrong: each session's list replaces the last one"),
     "mirroring-only": (
-        replace(DECIDED, only_mirroring=True), "wrong on purpose: D30's list is in force in MIRRORING only"
+        replace(DECIDED, only_mirroring=True), "deliberately wrong: D30's list is in force in MIRRORING only"
     ),
     "list-if-removing": (
         replace(DECIDED, written=Written.IF_REMOVING),
-        "wrong on purpose: D30's list is written only if the leader's own cut removes anything",
+        "deliberately wrong: D30's list is written only if the leader's own cut removes anything",
     ),
     "leader-stays-listed": (
-        replace(DECIDED, stop_strikes_leader=False),
-        "wrong on purpose: a stop out of PREPARING leaves its leader on D30's list",
+        replace(DECIDED, stop_unlists_leader=False),
+        "deliberately wrong: a stop out of PREPARING leaves its leader on D30's list",
     ),
 }  # fmt: skip
 
-WITHOUT: Mapping[str, Mapping[str, object]] = {
+DECISION_SWITCHES: Mapping[str, Mapping[str, object]] = {
     "D14": {"follows_epochs": False},
-    "D25": {"only_copy_waits": False},
+    "D25": {"waits_for_only_copy": False},
     "D30": {"listing": Listing.NOTHING},
     "D31": {"own_epoch": False},
     "D33": {"untouched_stays": False},
@@ -123,13 +123,13 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
 
 def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
     """Return a named set of rules without some decisions; raises `UsageError` for an unknown name."""
-    if name not in NAMED:
-        raise UsageError(f"no rules are called {name!r}; there are {', '.join(NAMED)}")
-    rules = NAMED[name][0]
+    if name not in RULES_BY_NAME:
+        raise UsageError(f"unknown rules {name!r}; known: {', '.join(RULES_BY_NAME)}")
+    rules = RULES_BY_NAME[name][0]
     for decision in without:
-        if decision not in WITHOUT:
-            raise UsageError(f"{decision!r} cannot be taken away; {', '.join(WITHOUT)} can")
-        rules = replace(rules, **WITHOUT[decision])  # type: ignore[arg-type]  # rows of the dataclass's own fields
+        if decision not in DECISION_SWITCHES:
+            raise UsageError(f"{decision!r} cannot be removed; removable: {', '.join(DECISION_SWITCHES)}")
+        rules = replace(rules, **DECISION_SWITCHES[decision])  # type: ignore[arg-type]  # rows of the dataclass's own fields
     return replace(rules, all_replicas=True) if option else rules
 
 
@@ -146,8 +146,8 @@ def cut_epoch_for(
     has_stopped = source_state is MirrorState.STOPPED
     theirs = max(source_epoch, FROM_SCRATCH) if has_stopped else FROM_SCRATCH
     own = max(own_epoch, FROM_SCRATCH) if rules.own_epoch else FROM_SCRATCH
-    spared = loses_nothing or (rules.own_epoch_suffices and own >= 0)
-    if has_stopped and theirs < 0 and rules.only_copy_waits and not spared:
+    need_not_wait = loses_nothing or (rules.own_epoch_suffices and own >= 0)
+    if has_stopped and theirs < 0 and rules.waits_for_only_copy and not need_not_wait:
         return None
     return theirs if theirs >= 0 and not rules.greatest_epoch else max(theirs, own)
 

@@ -48,7 +48,7 @@ SCOPES: tuple[Scope, ...] = (
           unclean=(0, 2)),
     Scope("stop-to-failback", "unclean elections only between stop and failback", (2, 2), (2, 2), (1, 1),
           unclean=(2, 1), unclean_while_stopped=True),
-    Scope("again", "added again in the same direction, and stops out of PREPARING", (2, 2), (1, 2), (1, 2),
+    Scope("again", "added again in the same direction, and stops from PREPARING", (2, 2), (1, 2), (1, 2),
           clean=(0, 1)),
     Scope("sessions", "two sessions in each direction", (1, 2), (1, 1), (2, 2), clean=(0, 1)),
     Scope("four-sessions", "two sessions in each direction, one replica each", (1, 1), (2, 2), (2, 2)),
@@ -60,7 +60,7 @@ SCOPES: tuple[Scope, ...] = (
           unclean=(2, 0)),
     Scope("destination-three", "three replicas at the destination, which is stopped while one lags", (1, 3), (1, 1),
           (0, 1), clean=(1, 1)),
-    Scope("partial", "every partial copy: fetches bring one record", (2, 2), (2, 1), (1, 1), clean=(1, 1),
+    Scope("partial", "every partial copy: each fetch returns one record", (2, 2), (2, 1), (1, 1), clean=(1, 1),
           one_by_one=True),
 )  # fmt: skip
 
@@ -70,4 +70,4 @@ def scope_named(name: str) -> Scope:
     for scope in SCOPES:
         if scope.name == name:
             return scope
-    raise UsageError(f"no scope is called {name!r}; there are {', '.join(scope.name for scope in SCOPES)}")
+    raise UsageError(f"unknown scope {name!r}; known: {', '.join(scope.name for scope in SCOPES)}")

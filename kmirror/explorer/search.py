@@ -12,7 +12,7 @@ from enum import Enum
 
 from kmirror.explorer.model import Model, State
 
-LOOK_EVERY = 4096
+CHECK_EVERY = 4096
 """Number of states between checks of the bounds."""
 
 
@@ -37,15 +37,15 @@ class Outcome:
 
 
 def explore(model: Model, may_continue: Callable[[int], bool] = lambda states: True) -> Outcome:
-    """Search all states of the model; `may_go_on` is called regularly with the number of states reached."""
+    """Search all states of the model; `may_continue` is called regularly with the number of states reached."""
     first = model.first()
     parents: dict[State, State] = {first: -1}
-    frontier, depth, transitions, looked = [first], 0, 0, 0
-    successors, verdict = model.successors, model.verdict
+    frontier, depth, transitions, visited = [first], 0, 0, 0
+    successors, violation = model.successors, model.violation
     while frontier:
         reached: list[State] = []
         for state in frontier:
-            anomaly = verdict(state)
+            anomaly = violation(state)
             if anomaly:
                 path = _path(parents, state)
                 return Outcome(Ending.FOUND, len(parents), transitions, depth, anomaly, path)
@@ -55,8 +55,8 @@ def explore(model: Model, may_continue: Callable[[int], bool] = lambda states: T
                 if after not in parents:
                     parents[after] = state
                     reached.append(after)
-            looked += 1
-            if looked % LOOK_EVERY == 0 and not may_continue(len(parents)):
+            visited += 1
+            if visited % CHECK_EVERY == 0 and not may_continue(len(parents)):
                 return Outcome(Ending.BOUND, len(parents), transitions, depth)
         frontier = reached
         depth += 1

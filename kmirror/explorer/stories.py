@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from kmirror.explorer.cluster import CUT, OWES_NOTHING, Cluster
+from kmirror.explorer.cluster import CUT, NOT_LISTED, Cluster
 from kmirror.explorer.logs import cluster_of, epoch_of, is_reset
-from kmirror.explorer.model import Model, Next, State
+from kmirror.explorer.model import Model, ModelStep, State
 from kmirror.kernel.names import counted
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 
@@ -32,7 +32,7 @@ class ReplicaRow(NamedTuple):
     """`epoch:record` for each offset."""
 
 
-class Picture(NamedTuple):
+class ClusterPicture(NamedTuple):
     """One cluster after a step."""
 
     cluster: str
@@ -48,7 +48,7 @@ class StoryStep(NamedTuple):
 
     number: int
     text: str
-    pictures: tuple[Picture, Picture]
+    pictures: tuple[ClusterPicture, ClusterPicture]
 
 
 class _Names:
@@ -77,17 +77,19 @@ class _Names:
         entries = self.model.logs.logs[log].entries
         return tuple(f"{epoch_of(number)}:{self.record(offset, number)}" for offset, number in enumerate(entries))
 
-    def picture(self, side: int, cluster: Cluster) -> Picture:
+    def picture(self, side: int, cluster: Cluster) -> ClusterPicture:
         rows = [
-            ReplicaRow(name, place == 0, replica.in_isr, None if replica.owes == OWES_NOTHING else replica.owes,
-                self.cells(replica.log))
+            ReplicaRow(
+                name, place == 0, replica.in_isr, None if replica.listed_cut == NOT_LISTED else replica.listed_cut,
+                self.cells(replica.log),
+            )
             for place, (name, replica) in enumerate(zip(self.replicas[side], cluster.replicas, strict=True))
         ]  # fmt: skip
         lme = NO_EPOCH.get(cluster.lme, str(cluster.lme))
-        return Picture(SIDES[side], cluster.state.name, cluster.epoch, cluster.hw, lme, tuple(sorted(rows)))
+        return ClusterPicture(SIDES[side], cluster.state.name, cluster.epoch, cluster.hw, lme, tuple(sorted(rows)))
 
 
-class _Scene(NamedTuple):
+class _StepContext(NamedTuple):
     """A step before and after, as the sentences need it."""
 
     model: Model
@@ -129,51 +131,61 @@ class _Scene(NamedTuple):
         return f"cuts {self._records(gone)}" if gone > 0 else "has nothing to cut"
 
 
-def _fetch(scene: _Scene) -> str:
-    text = f"{scene.actor} fetches {scene.fetched} from {scene.leader}"
-    joined = sum(row.in_isr for row in scene.after.replicas) > sum(row.in_isr for row in scene.before.replicas)
-    paid = sum(row.paid for row in scene.after.replicas) > sum(row.paid for row in scene.before.replicas)
-    text += ": its fetch shows that it is cut" if paid else ""
+def _fetch(context: _StepContext) -> str:
+    text = f"{context.actor} fetches {context.fetched} from {context.leader}"
+    joined = sum(row.in_isr for row in context.after.replicas) > sum(row.in_isr for row in context.before.replicas)
+    has_confirmed = sum(row.has_confirmed for row in context.after.replicas) > sum(
+        row.has_confirmed for row in context.before.replicas
+    )
+    text += ", which confirms its cut" if has_confirmed else ""
     return text + (", joins the ISR" if joined else "")
 
 
-def _elected(scene: _Scene) -> str:
-    subject = f"{scene.actor} restarts and leads on" if scene.actor == scene.leader else f"{scene.actor} is elected"
-    return f"{subject}, epoch {scene.after.epoch}{_makes_up(scene)}"
+def _elected(context: _StepContext) -> str:
+    subject = (
+        f"{context.actor} restarts and remains leader"
+        if context.actor == context.leader
+        else f"{context.actor} is elected"
+    )
+    return f"{subject}, epoch {context.after.epoch}{_missed_cut_text(context)}"
 
 
-def _unclean(scene: _Scene) -> str:
-    return f"unclean election: {scene.actor} leads, epoch {scene.after.epoch}{_makes_up(scene)}"
+def _unclean(context: _StepContext) -> str:
+    return f"unclean election: {context.actor} leads, epoch {context.after.epoch}{_missed_cut_text(context)}"
 
 
-def _makes_up(scene: _Scene) -> str:
-    return f"; it makes up for a cut that it missed, and ends at {scene.end}" if scene.end < scene.end_before else ""
+def _missed_cut_text(context: _StepContext) -> str:
+    return (
+        f"; it performs a cut that it missed, and its log ends at {context.end}"
+        if context.end < context.end_before
+        else ""
+    )
 
 
-def _ask(scene: _Scene) -> str:
-    what = "from scratch" if scene.after.cut_epoch < 0 else f"to epoch {scene.after.cut_epoch}"
-    text = f"{scene.leader} asks {scene.source}: cut {what}"
-    if scene.after.phase == CUT:
+def _decide(context: _StepContext) -> str:
+    extent = "from scratch" if context.after.cut_epoch < 0 else f"to epoch {context.after.cut_epoch}"
+    text = f"{context.leader} asks {context.source} where to cut: {extent}"
+    if context.after.phase == CUT:
         return f"{text}; its log has nothing to cut"
-    return text + ("; all replicas are listed" if scene.after.leader.owes != OWES_NOTHING else "")
+    return text + ("; all replicas are listed" if context.after.leader.listed_cut != NOT_LISTED else "")
 
 
-SENTENCES: dict[str, Callable[[_Scene], str]] = {
+SENTENCES: dict[str, Callable[[_StepContext], str]] = {
     "append": lambda s: f"{s.actor} writes {s.names.cells(s.log_after)[-1]} at offset {s.end - 1}",
     "fetch": _fetch,
-    "diverged": lambda s: f"{s.actor} fetches from {s.leader}, is told of a divergence and {s.cut}",
-    "ordered": lambda s: f"{s.actor} has missed a cut: {s.leader} has it make up for it, it {s.cut}",
-    "strike": lambda s: f"{s.leader} strikes off the list who has shown that it is cut",
+    "diverged": lambda s: f"{s.actor} fetches from {s.leader}, gets a diverging epoch and {s.cut}",
+    "missed-cut": lambda s: f"{s.actor} has missed a cut, fetches from {s.leader} and {s.cut}",
+    "unlist": lambda s: f"{s.leader} removes the replicas that have confirmed their cut from the list",
     "leaves": lambda s: f"{s.actor} leaves the ISR",
     "elected": _elected,
     "unclean": _unclean,
     "add": lambda s: f"{s.cluster} is added as a mirror of {s.source}",
     "remove": lambda s: f"{s.cluster} is removed from the mirror, in {s.before.state.name}",
-    "ask": _ask,
+    "decide": _decide,
     "cut": lambda s: f"{s.leader} {s.cut}",
-    "mirroring": lambda s: f"{s.cluster} has every replica cut that must be",
+    "mirroring": lambda s: f"{s.cluster} is MIRRORING: every replica that must cut has confirmed it",
     "mirror": lambda s: f"{s.leader} fetches {s.fetched} from {s.source}",
-    "mirror-cut": lambda s: f"{s.leader} fetches from {s.source}, is told of a divergence and {s.cut}",
+    "mirror-cut": lambda s: f"{s.leader} fetches from {s.source}, gets a diverging epoch and {s.cut}",
     "stop-cut": lambda s: f"{s.leader} stops fetching and {s.cut} above the high watermark",
     "settle": lambda s: f"{s.leader} settles the last mirrored epoch: {NO_EPOCH.get(s.after.lme, s.after.lme)}",
     "reset": lambda s: f"{s.leader} writes the producer reset in epoch {s.after.epoch}",
@@ -181,31 +193,31 @@ SENTENCES: dict[str, Callable[[_Scene], str]] = {
 }  # fmt: skip
 
 
-def tell(model: Model, path: Sequence[State]) -> list[StoryStep]:
+def story_of(model: Model, path: Sequence[State]) -> list[StoryStep]:
     """Return the story along `path`."""
     names = _Names(model, path[0])
     story = []
     for number, (state, target) in enumerate(pairwise(path), 1):
         step = next(found for found in model.steps_of(state) if found.state == target)
-        scene = _scene(model, names, state, step)
+        context = _step_context(model, names, state, step)
         names.replicas[step.side] = [names.replicas[step.side][place] for place in step.move.places]
-        text = SENTENCES[step.move.kind](scene)
+        text = SENTENCES[step.move.kind](context)
         a, b = (names.picture(side, cluster) for side, cluster in enumerate(model.pair(target)))
         story.append(StoryStep(number, text, (a, b)))
     return story
 
 
-def _scene(model: Model, names: _Names, state: State, step: Next) -> _Scene:
+def _step_context(model: Model, names: _Names, state: State, step: ModelStep) -> _StepContext:
     before = model.pair(state)[step.side]
     place = step.move.place
     after = step.move.after
-    return _Scene(
+    return _StepContext(
         model, names, step.side, names.replicas[step.side][place], names.replicas[step.side][0], before, after,
         before.replicas[place].log, after.replicas[step.move.places.index(place)].log,
     )  # fmt: skip
 
 
-def draw(step: StoryStep) -> list[str]:
+def format_step(step: StoryStep) -> list[str]:
     """Return a step as lines: its sentence, then the log of every replica, one column per offset."""
     lines = [f"{step.number:>3}. {step.text}"]
     count = max((len(row.cells) for picture in step.pictures for row in picture.rows), default=0)

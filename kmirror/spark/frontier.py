@@ -28,12 +28,12 @@ REACHED = "state binary, parent binary, anomaly string"
 def explore_on_spark(
     spark: SparkSession, model: Model, may_continue: Callable[[int], bool] = lambda states: True
 ) -> Outcome:
-    """Search all states of the model, as `explore` does; `may_go_on` is called after each level.
+    """Search all states of the model, as `explore` does; `may_continue` is called after each level.
 
     The path is one of the shortest, though not always the one that `explore` finds.
     """
     first = pack(model, model.first())
-    levels = [spark.createDataFrame([(first, b"", model.verdict(model.first()), 0)], LEVEL)]
+    levels = [spark.createDataFrame([(first, b"", model.violation(model.first()), 0)], LEVEL)]
     seen, states, transitions = levels[0], 1, 0
     while True:
         bad = levels[-1].where("anomaly <> ''").orderBy("state").first()
@@ -73,7 +73,7 @@ def expand(scope: Scope, rules: Rules, batches: Iterator[Any]) -> Iterator[Any]:
         rows: list[tuple[bytes, bytes, str]] = []
         for data in batch.column(0).to_pylist():
             state = unpack(model, data)
-            rows += [(pack(model, after), data, model.verdict(after)) for after in model.successors(state)]
+            rows += [(pack(model, after), data, model.violation(after)) for after in model.successors(state)]
         columns = zip(*rows, strict=True) if rows else ((), (), ())
         kinds = (pa.binary(), pa.binary(), pa.string())
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]

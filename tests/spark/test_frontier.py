@@ -8,7 +8,7 @@ from kmirror.explorer.model import Model
 from kmirror.explorer.rules import rules_named
 from kmirror.explorer.scopes import scope_named
 from kmirror.explorer.search import Ending, explore
-from kmirror.explorer.stories import tell
+from kmirror.explorer.stories import story_of
 from kmirror.spark.frontier import explore_on_spark
 
 
@@ -27,7 +27,7 @@ def test_a_counter_example_is_found_by_as_few_steps(spark: Any) -> None:
     spread = explore_on_spark(spark, model)
     assert (spread.ending, spread.anomaly) == (Ending.FOUND, alone.anomaly)
     assert len(spread.path) == len(alone.path)
-    assert len(tell(model, spread.path)) == len(alone.path) - 1
+    assert len(story_of(model, spread.path)) == len(alone.path) - 1
 
 
 def test_a_bound_is_no_answer(spark: Any) -> None:

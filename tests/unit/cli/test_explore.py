@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kmirror.cli.explore import command
-from kmirror.explorer.rules import NAMED, WITHOUT
+from kmirror.explorer.rules import DECISION_SWITCHES, RULES_BY_NAME
 from kmirror.explorer.scopes import SCOPES
 
 
@@ -74,6 +74,6 @@ def test_the_list_names_all_that_can_be_asked_for() -> None:
     text = run("--list")
     assert text.return_value == 0
     told = json.loads(run("--list", "-o", "json").stdout)
-    names = [scope.name for scope in SCOPES] + list(NAMED) + list(WITHOUT)
+    names = [scope.name for scope in SCOPES] + list(RULES_BY_NAME) + list(DECISION_SWITCHES)
     assert [row["name"] for row in told["scopes"]] + list(told["rules"]) + told["without"] == names
     assert all(name in text.stdout for name in names)

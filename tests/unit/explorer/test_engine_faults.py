@@ -25,7 +25,7 @@ class EngineFault(NamedTuple):
     name: str
     function: Callable[..., Any]
     right: str
-    wrong: str
+    violations: str
     scope: str
     anomaly: str
 
@@ -72,8 +72,8 @@ def planted(fault: EngineFault) -> Iterator[None]:
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(fault.right) == 1, f"{function.__qualname__} is not what {fault.name!r} was written for"
     names: dict[str, Any] = {}
-    wrong = "from __future__ import annotations\n" + source.replace(fault.right, fault.wrong)
-    exec(wrong, dict(function.__globals__), names)
+    violations = "from __future__ import annotations\n" + source.replace(fault.right, fault.violations)
+    exec(violations, dict(function.__globals__), names)
     function.__code__ = names[function.__name__].__code__
     try:
         yield

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import pytest
 
 from kmirror.cluster.replication.truncation import cut_for_divergence, divergence, last_epoch
-from kmirror.explorer.logs import EMPTY, Answer, Logs, cluster_of, entry, epoch_of, is_reset
+from kmirror.explorer.logs import EMPTY, FetchResult, Logs, cluster_of, entry, epoch_of, is_reset
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import batch
 from tests.unit.log.partitions import open_log
@@ -35,29 +35,29 @@ def engine_log(shape: Shape) -> PartitionLog:
 
 def model_log(logs: Logs, shape: Shape) -> int:
     log = logs.append(EMPTY, [entry(epoch, 0, 0) for epoch in shape[0]])
-    return log if shape[1] is None else logs.enter(log, shape[1])
+    return log if shape[1] is None else logs.begin_epoch(log, shape[1])
 
 
-def exchange(follower: PartitionLog, leader: PartitionLog, *, foreign: bool) -> Answer:
+def exchange(follower: PartitionLog, leader: PartitionLog, *, foreign: bool) -> FetchResult:
     """Exchange one fetch between engine logs, like a follower's fetcher and its leader."""
     end, named = follower.log_end_offset, last_epoch(follower)
     told = divergence(leader, named, end, foreign=foreign) if named >= 0 else None
     if told is not None and told.epoch >= 0:
         follower.truncate_to(cut_for_divergence(follower, told.epoch, told.end_offset).offset)
-        return Answer.DIVERGED
+        return FetchResult.DIVERGED
     if told is not None or end > leader.log_end_offset:
         follower.truncate_to(min(end, leader.log_end_offset))
-        return Answer.OUT_OF_RANGE
+        return FetchResult.OUT_OF_RANGE
     if end < leader.log_end_offset:
         read = leader.read(end, max_bytes=1 << 20, end_offset=leader.log_end_offset, min_one=True)
         follower.append_as_follower(bytes(read.records), max_epoch=99)
-    return Answer.SERVED
+    return FetchResult.SERVED
 
 
 @pytest.mark.parametrize("foreign", [False, True])
 def test_a_fetch_changes_a_model_log_like_a_real_log(foreign: bool) -> None:
     logs = Logs()
-    answers = dict.fromkeys(Answer, 0)
+    answers = dict.fromkeys(FetchResult, 0)
     for leader_shape in shapes():
         leader, model_leader = engine_log(leader_shape), model_log(logs, leader_shape)
         for shape in shapes():
@@ -92,4 +92,4 @@ def test_equal_logs_are_one() -> None:
     whole = model_log(logs, ((0, 1), None))
     assert logs.cut(whole, 2) == whole
     assert logs.append(logs.cut(whole, 1), [entry(1, 0, 0)]) == whole
-    assert logs.cut(logs.enter(whole, 5), 2) == whole
+    assert logs.cut(logs.begin_epoch(whole, 5), 2) == whole

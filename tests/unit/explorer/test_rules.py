@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.explorer.rules import DECIDED, KIP, NAMED, WITHOUT, cut_epoch_for, epoch_of_stop, rules_named
+from kmirror.explorer.rules import (
+    DECIDED,
+    DECISION_SWITCHES,
+    KIP,
+    RULES_BY_NAME,
+    cut_epoch_for,
+    epoch_of_stop,
+    rules_named,
+)
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 
 STOPPED, UNKNOWN, MIRRORING = MirrorState.STOPPED, MirrorState.UNKNOWN, MirrorState.MIRRORING
 SOURCE_FIRST = rules_named("decided", ("D39",))
-OWN_SUFFICES = NAMED["own-suffices"][0]
+OWN_SUFFICES = RULES_BY_NAME["own-suffices"][0]
 
 QUESTIONS = [
     (DECIDED, MIRRORING, 5, 3, False, None),
@@ -42,7 +50,7 @@ def test_a_stop_always_takes_a_new_epoch() -> None:
     assert epoch_of_stop(KIP, 1, 2, 2) == 3
 
 
-@pytest.mark.parametrize("decision", list(WITHOUT))
+@pytest.mark.parametrize("decision", list(DECISION_SWITCHES))
 def test_a_removed_rule_has_no_effect(decision: str) -> None:
     assert rules_named("decided", (decision,)) != DECIDED
 

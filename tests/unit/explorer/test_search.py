@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.explorer.cluster import OWES_NOTHING
+from kmirror.explorer.cluster import NOT_LISTED
 from kmirror.explorer.model import Model
 from kmirror.explorer.rules import rules_named
 from kmirror.explorer.scopes import SCOPES, Scope, scope_named
 from kmirror.explorer.search import Ending, Outcome, explore
-from kmirror.explorer.stories import tell
+from kmirror.explorer.stories import story_of
 
 LAGS_TWICE = Scope("lags", "a replica that missed cuts", (2, 1), (1, 1), (1, 1), clean=(1, 0))
 
@@ -26,7 +26,7 @@ def search(scope: str | Scope, rules: str = "decided", *without: str, option: bo
 def story(scope: str | Scope, rules: str = "decided", *without: str, option: bool = False) -> tuple[str, list[str]]:
     model, outcome = search(scope, rules, *without, option=option)
     assert outcome.ending is Ending.FOUND
-    return outcome.anomaly, [told.text for told in tell(model, outcome.path)]
+    return outcome.anomaly, [told.text for told in story_of(model, outcome.path)]
 
 
 @pytest.mark.parametrize("scope", ["tiny", "four-sessions", "destination-three", "missed-two"])
@@ -44,7 +44,7 @@ def test_the_kips_own_counter_example_is_found() -> None:
     # The KIP's three unclean elections, the last of them after the truncation to the last mirrored epoch.
     assert sum("unclean election" in text for text in texts) == 3
     assert "unclean election" in texts[-1]
-    asked = texts.index("A1 asks B: cut to epoch 0; its log has nothing to cut")
+    asked = texts.index("A1 asks B where to cut: to epoch 0; its log has nothing to cut")
     assert asked > texts.index("B1 settles the last mirrored epoch: 0")
 
 
@@ -94,7 +94,7 @@ def test_rules_that_are_wrong_are_refuted(rules: str, scope: str, anomaly: str, 
 @pytest.mark.decision("D30")
 def test_an_offset_in_place_of_the_epoch_is_refuted() -> None:
     found, texts = story("source-unclean", "offset")
-    assert found.startswith("divergence: two members of the ISR")
+    assert found.startswith("divergence: two in-sync replicas")
     assert len(texts) == 21
 
 
@@ -120,8 +120,8 @@ def test_each_step_of_a_path_is_a_step_of_the_model() -> None:
         steps = [step for step in model.steps_of(state) if step.state == after]
         assert steps
     assert outcome.path[0] == model.first()
-    assert model.verdict(outcome.path[-1]) == outcome.anomaly
-    assert [model.verdict(state) for state in outcome.path[:-1]] == [""] * (len(outcome.path) - 1)
+    assert model.violation(outcome.path[-1]) == outcome.anomaly
+    assert [model.violation(state) for state in outcome.path[:-1]] == [""] * (len(outcome.path) - 1)
 
 
 def reached(scope: Scope, rules: str) -> Model:
@@ -133,9 +133,9 @@ def reached(scope: Scope, rules: str) -> Model:
 @pytest.mark.decision("D30")
 def test_no_writable_leader_is_on_the_list() -> None:
     model = reached(LAGS_TWICE, "decided")
-    listed = [cluster for cluster in model.clusters if any(r.owes != OWES_NOTHING for r in cluster.replicas)]
+    listed = [cluster for cluster in model.clusters if any(r.listed_cut != NOT_LISTED for r in cluster.replicas)]
     assert any(cluster.state.name == "STOPPED" for cluster in listed), "the list outlives the session"
-    assert all(cluster.leader.owes == OWES_NOTHING for cluster in listed if not cluster.is_foreign)
+    assert all(cluster.leader.listed_cut == NOT_LISTED for cluster in listed if not cluster.is_foreign)
 
 
 @pytest.mark.decision("D14")
@@ -152,11 +152,11 @@ def test_followers_that_differ_in_name_alone_are_one_state() -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(UsageError, match="no scope is called"):
+    with pytest.raises(UsageError, match="unknown scope"):
         scope_named("none")
-    with pytest.raises(UsageError, match="no rules are called"):
+    with pytest.raises(UsageError, match="unknown rules"):
         rules_named("none")
-    with pytest.raises(UsageError, match="cannot be taken away"):
+    with pytest.raises(UsageError, match="cannot be removed"):
         rules_named("decided", ("D1",))
 
 

@@ -9,14 +9,14 @@ from kmirror.explorer.model import Model, State
 from kmirror.explorer.rules import rules_named
 from kmirror.explorer.scopes import Scope, scope_named
 from kmirror.explorer.search import explore
-from kmirror.explorer.stories import SENTENCES, StoryStep, draw, tell
+from kmirror.explorer.stories import SENTENCES, StoryStep, format_step, story_of
 
 WITH_CUTS = scope_named("four-sessions")
 
 
 def kip_story() -> list[StoryStep]:
     model = Model(scope_named("kip"), rules_named("kip"))
-    return tell(model, explore(model).path)
+    return story_of(model, explore(model).path)
 
 
 def test_replicas_keep_their_names_when_another_leads() -> None:
@@ -42,7 +42,7 @@ def test_the_last_picture_shows_the_two_records() -> None:
 
 def test_a_drawing_has_a_line_for_each_replica_and_a_column_for_each_offset() -> None:
     told = kip_story()[-1]
-    lines = draw(told)
+    lines = format_step(told)
     assert lines[0].strip().startswith(f"{told.number}. ")
     assert lines[1].split() == ["0", "1"]
     assert [line.split()[0] for line in lines[2:]] == ["A1", "A2", "A:", "B1", "B:"]
@@ -78,7 +78,7 @@ def test_every_kind_of_step_has_a_sentence() -> None:
     scopes = ((cut_by_source, 20_000), (missed, 8_000), (scope_named("destination-three"), 8_000), (WITH_CUTS, 8_000))
     told = {}
     for model, kind, path in (row for scope, states_max in scopes for row in paths(scope, states_max)):
-        last = tell(model, path)[-1]
+        last = story_of(model, path)[-1]
         assert last.text and "\n" not in last.text
         told[kind] = last.text
     assert set(told) == set(SENTENCES)

@@ -10,27 +10,29 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import still_uncut
 
 
-def may_cut(rules: Rules, leader: Leader, left: int) -> bool:
+def may_truncate(rules: Rules, leader: Leader, left: int) -> bool:
     """Return whether a leader in PREPARING may truncate its log to `left` records: the list must come first (D30)."""
     if rules.listing is Listing.EPOCH:
         return next_step(facts_of(leader.mp, leader.partition, "")) is PrepareStep.CUT
     return left == leader.log.log_end_offset
 
 
-def before_cut(rules: Rules, leader: Leader, left: int) -> Uncut:
+def list_before_cut(rules: Rules, leader: Leader, left: int) -> Uncut:
     """Return the list that PREPARING persists before the leader truncates its log to `left` records."""
     known, epoch = leader.mp.uncut, leader.mp.cut_epoch
     listed = list_of(leader.mp, leader.partition)
     if rules.listing is Listing.NOTHING:
         return {SESSION: listed[SESSION]}
     if rules.listing is Listing.OFFSET:
-        return {row: owes if row == SESSION else min(known.get(row, left), left) for row, owes in listed.items()}
-    if rules.replaced and epoch is not None:
-        return {row: owes if row == SESSION else epoch for row, owes in listed.items()}
+        return {
+            row: listed_cut if row == SESSION else min(known.get(row, left), left) for row, listed_cut in listed.items()
+        }
+    if rules.replaces_list and epoch is not None:
+        return {row: listed_cut if row == SESSION else epoch for row, listed_cut in listed.items()}
     return listed
 
 
-def written_with(rules: Rules, leader: Leader, state: MirrorState) -> Uncut:
+def list_with_state(rules: Rules, leader: Leader, state: MirrorState) -> Uncut:
     """Return the list that is persisted with `state`: the replicas that have not confirmed."""
     before, known, epoch = leader.mp.state, leader.mp.uncut, leader.mp.cut_epoch
     uncut = still_uncut(leader.mp, leader.partition, state)
@@ -43,7 +45,7 @@ def written_with(rules: Rules, leader: Leader, state: MirrorState) -> Uncut:
             uncut = {row: min(known.get(row, end), end) for row in uncut} | session
         elif rules.written is Written.IF_REMOVING:
             uncut = {row: known[row] for row in uncut if row in known} | session
-        elif rules.replaced:
+        elif rules.replaces_list:
             uncut = dict.fromkeys(uncut, epoch) | session
-    strikes_leader = rules.stop_strikes_leader or MirrorState.MIRRORING in (before, state)
-    return uncut if strikes_leader or 0 not in known else {**uncut, 0: known[0]}
+    unlists_leader = rules.stop_unlists_leader or MirrorState.MIRRORING in (before, state)
+    return uncut if unlists_leader or 0 not in known else {**uncut, 0: known[0]}
