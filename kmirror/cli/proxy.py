@@ -19,7 +19,7 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import write_stderr
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.cli.serve import Signals, report_note
-from kmirror.hooks.hook import Held
+from kmirror.hooks.hook import HoldHook
 from kmirror.kernel.events import Node, Note
 from kmirror.proxy.mutating import Broken, Mutating
 from kmirror.proxy.proxy import Proxy
@@ -132,7 +132,7 @@ def _run(proxy: Proxy, words: list[Words], output: str) -> list[Rule]:
 
 def _release(rules: list[Rule]) -> None:
     for rule in rules:
-        if isinstance(rule.hook, Held):
+        if isinstance(rule.hook, HoldHook):
             rule.hook.release()
 
 

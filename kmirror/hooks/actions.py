@@ -48,7 +48,7 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RespondWithError:
     """Respond with an error, instead of the broker or, with `is_applied`, after it has applied the request."""
 
     error: ErrorCode
@@ -57,14 +57,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Respond:
+class RespondWithMessage:
     """Respond with a message."""
 
     make: Callable[[ReceivedRequest], Message]
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class Drop:
     """Never respond, nor to later requests on the link."""
 
     is_applied: bool
@@ -77,7 +77,7 @@ class Close:
     is_applied: bool
 
 
-Action = Watch | Delay | Hold | Throttle | Slow | Answer | Respond | Silence | Close
+Action = Watch | Delay | Hold | Throttle | Slow | RespondWithError | RespondWithMessage | Drop | Close
 
 
 @dataclass(frozen=True, slots=True)

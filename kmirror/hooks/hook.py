@@ -14,7 +14,7 @@ from kmirror.protocol.careful import within
 if TYPE_CHECKING:
     from types import TracebackType
 
-CERTAIN = 1 << 64
+DRAW_VALUES = 1 << 64
 """Number of values of a draw."""
 
 
@@ -50,12 +50,12 @@ class Hook:
         times = self.criteria.times
         return self.is_removed or (times is not None and self.count >= times)
 
-    def takes_row(self, row: Row) -> bool:
+    def matches_row(self, row: Row) -> bool:
         """Return whether the hook is for a row of a request."""
         topic, partition = self.criteria.topic, self.criteria.partition
         return (topic is None or topic == row[0]) and (partition is None or partition == row[1])
 
-    def takes(self, request: ReceivedRequest, rows: Iterable[Row], *, is_node: bool) -> bool:
+    def take(self, request: ReceivedRequest, rows: Iterable[Row], *, is_node: bool) -> bool:
         """Return whether it takes a request, and count it then; `rows` are those without a decision of another hook."""
         wanted = self.criteria
         if (
@@ -63,7 +63,7 @@ class Hook:
             or (wanted.request is not None and type(request.body) is not wanted.request)
             or (wanted.node is not None and wanted.node != request.node_id)
             or (is_node and not wanted.from_nodes)
-            or (wanted.topic is not None and not any(self.takes_row(row) for row in rows))
+            or (wanted.topic is not None and not any(self.matches_row(row) for row in rows))
             or (wanted.client_id is not None and wanted.client_id != request.client_id)
             or (wanted.versions is not None and not within(request.version, wanted.versions))
             or (wanted.where is not None and not wanted.where(request))
@@ -72,14 +72,14 @@ class Hook:
         self.seen += 1
         if self.seen < wanted.nth or (self.seen - wanted.nth) % wanted.every:
             return False
-        if wanted.probability < 1 and self.rng.next64() >= wanted.probability * CERTAIN:
+        if wanted.probability < 1 and self.rng.next64() >= wanted.probability * DRAW_VALUES:
             return False
         self.count += 1
         return True
 
 
 @dataclass(eq=False, slots=True)
-class Held(Hook):
+class HoldHook(Hook):
     """A hook that holds requests until it is released."""
 
     held: dict[int, ReceivedRequest] = field(default_factory=dict)

@@ -23,18 +23,18 @@ from collections.abc import Callable
 from kmirror.errors import UsageError
 from kmirror.hooks.actions import (
     Action,
-    Answer,
     Close,
     Criteria,
     Delay,
+    Drop,
     Hold,
-    Respond,
-    Silence,
+    RespondWithError,
+    RespondWithMessage,
     Slow,
     Throttle,
     Watch,
 )
-from kmirror.hooks.hook import Held, Hook
+from kmirror.hooks.hook import HoldHook, Hook
 from kmirror.hooks.node import HookedNode
 from kmirror.hooks.received import ReceivedRequest
 from kmirror.hooks.requests import is_for_clients, names_partitions, names_topics
@@ -101,7 +101,7 @@ class Hooks:
         if topic is not None:
             arguments.text("topic", topic)
         elif partition is not None:
-            raise UsageError("a partition is one of a topic: name the topic as well")
+            raise UsageError("partition needs topic: give both")
         if topic is not None and request is not None and not names_topics(request):
             raise UsageError(f"{request.NAME} names no topics: leave topic out")
         if partition is not None:
@@ -160,7 +160,7 @@ class Hooks:
         Known releases are `kmirror.spec.releases.RELEASES`; raises UsageError for others. Replaces earlier caps.
         """
         if release not in RELEASES:
-            raise UsageError(f"what is known of are the releases {', '.join(RELEASES)}, not {arguments.shown(release)}")
+            raise UsageError(f"release must be one of {', '.join(RELEASES)}, not {arguments.shown(release)}")
         self._table.caps = {api.key: last_version(api.name, release) for api in all_apis()}
 
     def clear(self) -> None:
@@ -173,8 +173,8 @@ class Hooks:
     def _add(self, criteria: Criteria, action: Action) -> Hook:
         self._added += 1
         rng = self._rng.split(f"hook {self._added}")
-        made = (Held if isinstance(action, Hold) else Hook)(criteria, action, rng)
-        self._table.hooks = (*self._table.live(), made)
+        made = (HoldHook if isinstance(action, Hold) else Hook)(criteria, action, rng)
+        self._table.hooks = (*self._table.active_hooks(), made)
         return made
 
 
@@ -193,25 +193,25 @@ class On:
         error of partitions and of topics, except the errors of a fetch session. A Produce with acks=0 has its link
         closed.
         """
-        return self._answer(error, message, is_applied=False)
+        return self._respond_with_error(error, message, is_applied=False)
 
     def apply_then(self, error: ErrorCode, message: str | None = None) -> Hook:
         """Apply the request, then respond with an error, set as by `answer`."""
-        return self._answer(error, message, is_applied=True)
+        return self._respond_with_error(error, message, is_applied=True)
 
-    def _answer(self, error: ErrorCode, message: str | None, *, is_applied: bool) -> Hook:
+    def _respond_with_error(self, error: ErrorCode, message: str | None, *, is_applied: bool) -> Hook:
         arguments.member("error", error, ErrorCode)
         if error is ErrorCode.NONE:
-            raise UsageError("NONE is no error: `watch` only looks, `respond` answers with a message")
+            raise UsageError("NONE is not an error: use `watch` to observe requests, or `respond` to send a message")
         text = error.text if message is None else arguments.text("message", message)
-        return self._add(Answer(error, text, is_applied))
+        return self._add(RespondWithError(error, text, is_applied))
 
     def respond(self, answer: Message | Callable[[ReceivedRequest], Message]) -> Hook:
         """Respond with a message, or with the result of a function for each request; the broker does nothing."""
         if isinstance(answer, Message):
-            return self._add(Respond(lambda _: answer))
+            return self._add(RespondWithMessage(lambda _: answer))
         arguments.callback("answer", answer)
-        return self._add(Respond(answer))
+        return self._add(RespondWithMessage(answer))
 
     def delay(self, ms: float, *, applied: bool = False) -> Hook:
         """Delay the request, and those behind it on its link, by `ms` milliseconds.
@@ -231,13 +231,13 @@ class On:
         """Make the request and its response take as long as on a link with `bytes_per_s`, each on its own."""
         return self._add(Slow(arguments.whole_number("bytes_per_s", bytes_per_s, 1)))
 
-    def hold(self, *, applied: bool = False) -> Held:
+    def hold(self, *, applied: bool = False) -> HoldHook:
         """Hold requests, and those behind them on their links, until `release` of the returned hook.
 
         With `applied` the broker applies the requests, and their responses are held.
         """
         hook = self._add(Hold(applied))
-        assert isinstance(hook, Held)
+        assert isinstance(hook, HoldHook)
         return hook
 
     def drop(self, *, applied: bool = False) -> Hook:
@@ -245,7 +245,7 @@ class On:
 
         With `applied` the broker applies the request.
         """
-        return self._add(Silence(applied))
+        return self._add(Drop(applied))
 
     def close(self, *, applied: bool = False) -> Hook:
         """Close the link without a response; with `applied` after the broker has applied the request."""
@@ -263,15 +263,17 @@ class On:
 def _check_request(request: object) -> None:
     """Raise UsageError unless this is a request class."""
     if not isinstance(request, type) or not (issubclass(request, Message) and request.TYPE == "request"):
-        raise UsageError(f"request is a class of requests, such as FetchRequest, not {arguments.shown(request)}")
+        raise UsageError(f"request must be a request class, such as FetchRequest, not {arguments.shown(request)}")
 
 
 def _check_probability(value: object) -> None:
     if type(value) is bool or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise UsageError(f"probability is a number from 0 to 1, not {arguments.shown(value)}")
+        raise UsageError(f"probability must be a number from 0 to 1, not {arguments.shown(value)}")
 
 
 def _check_versions(value: object) -> None:
     is_pair = isinstance(value, tuple) and len(value) == 2 and all(type(one) is int and one >= 0 for one in value)
     if not is_pair:
-        raise UsageError(f"versions are the first and the last, such as (0, 8), not {arguments.shown(value)}")
+        raise UsageError(
+            f"versions must be the first and the last version, such as (0, 8), not {arguments.shown(value)}"
+        )

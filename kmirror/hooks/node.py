@@ -15,14 +15,14 @@ from collections import deque
 from kmirror.cluster.error_response import error_response
 from kmirror.cluster.server import API_VERSIONS, Versions
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.hooks.actions import Answer, Close, Delay, Hold, Respond, Silence, Slow, Throttle, Watch
-from kmirror.hooks.answers import can_split, tell_throttled, with_errors
-from kmirror.hooks.hook import Held, Hook
-from kmirror.hooks.inside import inside_of
+from kmirror.hooks.actions import Close, Delay, Drop, Hold, RespondWithError, RespondWithMessage, Slow, Throttle, Watch
+from kmirror.hooks.hook import HoldHook, Hook
+from kmirror.hooks.node_view import view_of
+from kmirror.hooks.progress import HookedLink, RequestProgress, RowDecision
 from kmirror.hooks.received import ReceivedRequest
-from kmirror.hooks.requests import Asked
+from kmirror.hooks.requests import RequestRows
+from kmirror.hooks.responses import can_have_row_errors, set_throttle_time, with_row_errors
 from kmirror.hooks.table import HookTable
-from kmirror.hooks.work import HookedLink, Rule, Work
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms
 from kmirror.kernel.events import (
     CancelTimer,
@@ -66,7 +66,7 @@ from kmirror.spec.wire_values import Acks
 
 TIMER = "hooks"
 HELD_TIMER = (TIMER, "held")
-LOOK_EVERY: Duration = 5 * MILLISECOND
+HELD_CHECK_INTERVAL: Duration = 5 * MILLISECOND
 SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -87,11 +87,11 @@ class HookedNode(Wrapper):
     def __init__(self, table: HookTable, inner: Node) -> None:
         super().__init__(inner)
         self._table = table
-        self._node = inside_of(inner)
+        self._node = view_of(inner)
         self._links: dict[InboundLink, HookedLink] = {}
         self._timers: dict[int, InboundLink] = {}
         self._next_timer = 0
-        self._looks = False
+        self._is_held_timer_set = False
         """Whether the timer for held requests is set."""
         self._effects: list[Effect] = []
         self._ready: deque[HookedLink] = deque()
@@ -116,7 +116,7 @@ class HookedNode(Wrapper):
             if self._closed:
                 self._pass(now, LinkClosed(self._closed.popleft()))
             else:
-                self._next(now, self._ready.popleft())
+                self._start_next(now, self._ready.popleft())
         effects, self._effects = self._effects, []
         return effects
 
@@ -148,47 +148,49 @@ class HookedNode(Wrapper):
                     self._forget(gone)
                     self._effects.append(effect)
                 case StopReading(name) | ResumeReading(name):
-                    self._read(self._links.get(name), inner=isinstance(effect, ResumeReading))
+                    self._update_reading(self._links.get(name), inner=isinstance(effect, ResumeReading))
                 case _:
                     self._effects.append(effect)
 
     def _on_reply(self, now: Instant, link: HookedLink | None, reply: Reply) -> None:
         if link is None:
             return  # A hook has closed the link.
-        work = link.work
-        if work is None:
+        progress = link.progress
+        if progress is None:
             self._effects.append(reply)
             link.passing -= 1
             if link.waiting.requests and not link.passing:
                 self._ready.append(link)
-        elif work.closes:
+        elif progress.closes:
             self._close(link)
-        elif not work.is_silent:
-            self._send_answer(now, link, work, self._rewritten(link, work, reply))
+        elif not progress.is_dropped:
+            self._send_response(now, link, progress, self._rewrite_reply(link, progress, reply))
 
-    def _rewritten(self, link: HookedLink, work: Work, reply: Reply) -> Reply:
+    def _rewrite_reply(self, link: HookedLink, progress: RequestProgress, reply: Reply) -> Reply:
         """Return a response of the inner node with the changes of hooks."""
-        if work.rewrite is None and not work.throttle_ms:
+        if progress.rewrite is None and not progress.throttle_ms:
             return reply
-        head = work.asked.head
+        head = progress.request_rows.head
         try:
             body = decode_response(b"".join(reply.chunks), head.api_key, head.api_version).body
         except ProtocolError as error:
-            self._effects.append(Note(f"{link.client.link.name}: an answer goes on as it is: {error}"))
+            self._effects.append(
+                Note(f"{link.client.link.name}: passing on a response that cannot be decoded: {error}")
+            )
             return reply
-        rewritten = self._answered(link, work, body if work.rewrite is None else work.rewrite(body))
+        rewritten = self._reply_of(link, progress, body if progress.rewrite is None else progress.rewrite(body))
         return Reply(rewritten.link, rewritten.chunks, reply.timed)
 
     # -- links --------------------------------------------------------------------------------
 
     def _receive(self, link: HookedLink, frame: Chunk) -> None:
         link.waiting.put(frame, len(frame))
-        if link.work is None:
+        if link.progress is None:
             self._ready.append(link)
-        if (link.work is not None or link.passing) and link.waiting.is_full:
-            self._read(link, full=True)
+        if (link.progress is not None or link.passing) and link.waiting.is_full:
+            self._update_reading(link, full=True)
 
-    def _read(self, link: HookedLink | None, *, inner: bool | None = None, full: bool | None = None) -> None:
+    def _update_reading(self, link: HookedLink | None, *, inner: bool | None = None, full: bool | None = None) -> None:
         """Start or stop reading the link: it is read only if neither this node nor the inner one has stopped it."""
         if link is None:
             return
@@ -199,48 +201,48 @@ class HookedNode(Wrapper):
             name = link.client.link
             self._effects.append(ResumeReading(name) if link.is_read else StopReading(name))
 
-    def _next(self, now: Instant, link: HookedLink) -> None:
+    def _start_next(self, now: Instant, link: HookedLink) -> None:
         """Start the next request of a link that has none in hooks.
 
         Requests without hooks are passed on at once, so that several may be outstanding, as between client and broker.
         One with hooks waits until all before it have responses.
         """
-        if link.work is not None or not link.waiting.requests or link.client.link not in self._links:
+        if link.progress is not None or not link.waiting.requests or link.client.link not in self._links:
             return
         frame = link.waiting.first
         try:
             head = peek_request(frame)
         except ProtocolError:
             head = None  # The inner node handles the error.
-        if link.passing and self._concerns(head):
+        if link.passing and self._needs_hooks(head):
             return
         link.waiting.take()
         if not link.waiting.requests:
-            self._read(link, full=False)
+            self._update_reading(link, full=False)
         if head is not None and self._is_above_cap(head):
-            self._refuse_version(link, head)
+            self._reject_version(link, head)
             return
-        link.work = self._begun(now, link, frame, head) if head is not None and self._concerns(head) else None
-        if link.work is not None:
-            self._go_on(now, link, link.work)
+        link.progress = self._begin(now, link, frame, head) if head is not None and self._needs_hooks(head) else None
+        if link.progress is not None:
+            self._apply_hooks(now, link, link.progress)
             return
-        link.passing += not _is_unanswered(frame, head)
+        link.passing += not _has_no_response(frame, head)
         self._pass(now, RequestReceived(link.client.link, frame))
         if link.waiting.requests:
             self._ready.append(link)
 
-    def _concerns(self, head: RequestHead | None) -> bool:
+    def _needs_hooks(self, head: RequestHead | None) -> bool:
         """Return whether hooks or caps may apply to a request."""
         return head is not None and (
             (bool(self._table.caps) and head.api_key == API_VERSIONS)
             or self._is_above_cap(head)
-            or self._table.concerns(head.api_key)
+            or self._table.has_hook_for(head.api_key)
         )
 
-    def _begun(self, now: Instant, link: HookedLink, frame: Chunk, head: RequestHead) -> Work | None:
+    def _begin(self, now: Instant, link: HookedLink, frame: Chunk, head: RequestHead) -> RequestProgress | None:
         """Return the work on a request; None if it cannot be decoded, which the inner node will report."""
         try:
-            asked = Asked(head, frame, self._node)
+            request_rows = RequestRows(head, frame, self._node)
         except ProtocolError:
             return None
         request = ReceivedRequest(
@@ -250,48 +252,48 @@ class HookedNode(Wrapper):
             head.client_id,
             head.correlation_id,
             head.api_version,
-            asked.body,
+            request_rows.body,
         )
-        return Work(asked, frame, request, self._node.is_of_node(head))
+        return RequestProgress(request_rows, frame, request, self._node.is_of_node(head))
 
-    def _hand_over(self, now: Instant, link: HookedLink, work: Work, frame: Chunk) -> None:
+    def _pass_request(self, now: Instant, link: HookedLink, progress: RequestProgress, frame: Chunk) -> None:
         """Pass a request that hooks have processed to the inner node."""
         self._pass(now, RequestReceived(link.client.link, frame))
-        if work is link.work and work.is_unanswered and not work.is_silent:
-            if work.closes and link.client.link in self._links:
+        if progress is link.progress and progress.has_no_response and not progress.is_dropped:
+            if progress.closes and link.client.link in self._links:
                 self._close(link)
             self._finish(link)
 
     def _finish(self, link: HookedLink) -> None:
-        link.work = None
+        link.progress = None
         if link.waiting.requests:
             self._ready.append(link)
 
-    def _answer(self, now: Instant, link: HookedLink, work: Work, answer: Message) -> None:
+    def _respond_directly(self, now: Instant, link: HookedLink, progress: RequestProgress, response: Message) -> None:
         """Respond to a request without the inner node."""
-        self._send_answer(now, link, work, self._answered(link, work, answer))
+        self._send_response(now, link, progress, self._reply_of(link, progress, response))
 
-    def _answered(self, link: HookedLink, work: Work, answer: Message) -> Reply:
-        head = work.asked.head
-        if work.throttle_ms:
-            tell_throttled(answer, head.api_version, work.throttle_ms)
-        chunks = encode_response_chunks(answer, head.api_version, correlation_id=head.correlation_id)
+    def _reply_of(self, link: HookedLink, progress: RequestProgress, response: Message) -> Reply:
+        head = progress.request_rows.head
+        if progress.throttle_ms:
+            set_throttle_time(response, head.api_version, progress.throttle_ms)
+        chunks = encode_response_chunks(response, head.api_version, correlation_id=head.correlation_id)
         return Reply(link.client.link, tuple(chunks))
 
-    def _send_answer(self, now: Instant, link: HookedLink, work: Work, reply: Reply) -> None:
+    def _send_response(self, now: Instant, link: HookedLink, progress: RequestProgress, reply: Reply) -> None:
         """Send the response as soon as no hook delays or holds it."""
-        work.answer = reply
-        delay, work.answer_delay = work.answer_delay, 0
-        if work.bytes_per_s is not None:
-            delay += sum(map(len, reply.chunks)) * SECOND // work.bytes_per_s
-            work.bytes_per_s = None
+        progress.response = reply
+        delay, progress.response_delay = progress.response_delay, 0
+        if progress.bytes_per_s is not None:
+            delay += sum(map(len, reply.chunks)) * SECOND // progress.bytes_per_s
+            progress.bytes_per_s = None
         if delay:
-            self._delay(now, link, work, delay)
+            self._delay(now, link, progress, delay)
             return
-        while work.answer_held_by:
-            hook = work.answer_held_by.pop()
+        while progress.response_held_by:
+            hook = progress.response_held_by.pop()
             if not hook.is_removed:
-                self._hold(now, work, hook)
+                self._hold(now, progress, hook)
                 return
         self._effects.append(reply)
         self._finish(link)
@@ -305,13 +307,13 @@ class HookedNode(Wrapper):
 
     def _forget(self, name: InboundLink) -> None:
         link = self._links.pop(name, None)
-        if link is None or link.work is None:
+        if link is None or link.progress is None:
             return
-        work = link.work
-        if work.held_by is not None:
-            work.held_by.held.pop(work.held_as, None)
-        if work.timer and self._timers.pop(work.timer, None) is not None:
-            self._effects.append(CancelTimer((TIMER, work.timer)))
+        progress = link.progress
+        if progress.held_by is not None:
+            progress.held_by.held.pop(progress.held_as, None)
+        if progress.timer and self._timers.pop(progress.timer, None) is not None:
+            self._effects.append(CancelTimer((TIMER, progress.timer)))
 
     # -- hooks --------------------------------------------------------------------------------
 
@@ -320,12 +322,12 @@ class HookedNode(Wrapper):
         cap = self._table.caps.get(head.api_key)
         return cap is not None and head.api_version > cap and not self._node.is_of_node(head)
 
-    def _refuse_version(self, link: HookedLink, head: RequestHead) -> None:
+    def _reject_version(self, link: HookedLink, head: RequestHead) -> None:
         cap = self._table.caps[head.api_key]
         if head.api_key == API_VERSIONS:  # Like any broker for a newer version (KIP-511).
             rows = [ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=cap)]
-            answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
-            chunks = encode_response_chunks(answer, 0, correlation_id=head.correlation_id)
+            response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
+            chunks = encode_response_chunks(response, 0, correlation_id=head.correlation_id)
             self._effects.append(Reply(link.client.link, tuple(chunks)))
             self._finish(link)
         else:
@@ -333,195 +335,205 @@ class HookedNode(Wrapper):
             self._effects.append(Note(f"closing {link.client.link.name}: {text}"))
             self._close(link)
 
-    def _go_on(self, now: Instant, link: HookedLink, work: Work) -> None:
+    def _apply_hooks(self, now: Instant, link: HookedLink, progress: RequestProgress) -> None:
         """Apply the remaining hooks, until one delays the request or decides about all of it."""
-        for hook in self._table.live():
-            rows = work.open_rows()
-            if work.rules and not rows:
+        for hook in self._table.active_hooks():
+            rows = progress.undecided_rows()
+            if progress.decisions and not rows:
                 break
             if (
-                hook in work.passed
-                or (not rows and self._is_moot(work, hook))
-                or not hook.takes(work.request, rows, is_node=work.is_node)
+                hook in progress.passed
+                or (not rows and self._is_irrelevant(progress, hook))
+                or not hook.take(progress.request, rows, is_node=progress.is_node)
             ):
                 continue
-            work.passed.append(hook)
+            progress.passed.append(hook)
             match hook.action:
                 case Watch(call):
-                    call(work.request)
+                    call(progress.request)
                 case Delay(span, is_applied=True):
-                    work.answer_delay += span
+                    progress.response_delay += span
                 case Delay(span):
-                    self._delay(now, link, work, span)
+                    self._delay(now, link, progress, span)
                     return
                 case Slow(bytes_per_s):
-                    work.bytes_per_s = bytes_per_s
-                    self._delay(now, link, work, len(work.frame) * SECOND // bytes_per_s)
+                    progress.bytes_per_s = bytes_per_s
+                    self._delay(now, link, progress, len(progress.frame) * SECOND // bytes_per_s)
                     return
                 case Hold(is_applied):
-                    assert isinstance(hook, Held)
+                    assert isinstance(hook, HoldHook)
                     if is_applied:
-                        work.answer_held_by.append(hook)
+                        progress.response_held_by.append(hook)
                         continue
-                    self._hold(now, work, hook)
+                    self._hold(now, progress, hook)
                     return
                 case Throttle(ms):
-                    work.throttle_ms = max(work.throttle_ms, ms)
-                case Respond(make):
-                    self._respond(now, link, work, make(work.request))
+                    progress.throttle_ms = max(progress.throttle_ms, ms)
+                case RespondWithMessage(make):
+                    self._respond(now, link, progress, make(progress.request))
                     return
-                case Silence(is_applied):
-                    work.is_silent = True
+                case Drop(is_applied):
+                    progress.is_dropped = True
                     if is_applied:
-                        self._hand_over(now, link, work, work.frame)
+                        self._pass_request(now, link, progress, progress.frame)
                     return
                 case Close(is_applied):
-                    self._end_link(now, link, work, is_applied=is_applied)
+                    self._end_link(now, link, progress, is_applied=is_applied)
                     return
-                case Answer():
-                    if not self._is_for_rows(work, hook, hook.action):
-                        self._refuse(now, link, work, hook.action)
+                case RespondWithError():
+                    if not self._is_for_rows(progress, hook, hook.action):
+                        self._send_error(now, link, progress, hook.action)
                         return
-                    work.rules.append(Rule(hook, hook.action))
-        self._hand_over_rest(now, link, work)
+                    progress.decisions.append(RowDecision(hook, hook.action))
+        self._pass_undecided_rows(now, link, progress)
 
-    def _is_moot(self, work: Work, hook: Hook) -> bool:
+    def _is_irrelevant(self, progress: RequestProgress, hook: Hook) -> bool:
         """Return whether a fetch without rows has nothing that the hook's error could apply to."""
         action = hook.action
-        is_for_rows = isinstance(action, Answer) and action.error not in SESSION_ERRORS
-        return is_for_rows and isinstance(work.request.body, FetchRequest)
+        is_for_rows = isinstance(action, RespondWithError) and action.error not in SESSION_ERRORS
+        return is_for_rows and isinstance(progress.request.body, FetchRequest)
 
-    def _delay(self, now: Instant, link: HookedLink, work: Work, span: Duration) -> None:
+    def _delay(self, now: Instant, link: HookedLink, progress: RequestProgress, span: Duration) -> None:
         self._next_timer += 1
-        work.timer = self._next_timer
-        self._timers[work.timer] = link.client.link
-        self._effects.append(SetTimer((TIMER, work.timer), now + span))
+        progress.timer = self._next_timer
+        self._timers[progress.timer] = link.client.link
+        self._effects.append(SetTimer((TIMER, progress.timer), now + span))
 
-    def _hold(self, now: Instant, work: Work, hook: Held) -> None:
+    def _hold(self, now: Instant, progress: RequestProgress, hook: HoldHook) -> None:
         self._table.last_held += 1
-        work.held_by, work.held_as = hook, self._table.last_held
-        hook.held[work.held_as] = work.request
-        self._look_again(now)
+        progress.held_by, progress.held_as = hook, self._table.last_held
+        hook.held[progress.held_as] = progress.request
+        self._set_held_timer(now)
 
-    def _look_again(self, now: Instant) -> None:
-        if not self._looks:
-            self._looks = True
-            self._effects.append(SetTimer(HELD_TIMER, now + LOOK_EVERY))
+    def _set_held_timer(self, now: Instant) -> None:
+        if not self._is_held_timer_set:
+            self._is_held_timer_set = True
+            self._effects.append(SetTimer(HELD_TIMER, now + HELD_CHECK_INTERVAL))
 
     def _wake(self, now: Instant, what: object) -> None:
         """Continue requests whose delay is over, or whose hook was released."""
         if what != HELD_TIMER[1]:
             assert isinstance(what, int)
             link = self._links[self._timers.pop(what)]
-            assert link.work is not None, "a link that closes takes its timer along"
-            link.work.timer = 0
-            self._resume(now, link, link.work)
+            assert link.progress is not None, "a link that closes takes its timer along"
+            link.progress.timer = 0
+            self._resume(now, link, link.progress)
             return
-        self._looks = False
-        holding = [link for link in self._links.values() if link.work is not None and link.work.held_by is not None]
+        self._is_held_timer_set = False
+        holding = [
+            link for link in self._links.values() if link.progress is not None and link.progress.held_by is not None
+        ]
         for link in holding:
-            work = link.work
-            if work is None or work.held_by is None or not work.held_by.is_removed:
+            progress = link.progress
+            if progress is None or progress.held_by is None or not progress.held_by.is_removed:
                 continue
-            work.held_by.held.pop(work.held_as, None)
-            work.held_by = None
-            self._resume(now, link, work)
-        if any(link.work is not None and link.work.held_by is not None for link in self._links.values()):
-            self._look_again(now)
+            progress.held_by.held.pop(progress.held_as, None)
+            progress.held_by = None
+            self._resume(now, link, progress)
+        if any(link.progress is not None and link.progress.held_by is not None for link in self._links.values()):
+            self._set_held_timer(now)
 
-    def _resume(self, now: Instant, link: HookedLink, work: Work) -> None:
+    def _resume(self, now: Instant, link: HookedLink, progress: RequestProgress) -> None:
         """Continue with a waiting request, or with its response."""
-        if work.answer is None:
-            self._go_on(now, link, work)
+        if progress.response is None:
+            self._apply_hooks(now, link, progress)
         else:
-            self._send_answer(now, link, work, work.answer)
+            self._send_response(now, link, progress, progress.response)
 
-    def _respond(self, now: Instant, link: HookedLink, work: Work, answer: Message) -> None:
-        wanted = by_key(work.asked.head.api_key).response
-        if not isinstance(answer, wanted):
-            raise UsageError(f"a hook answers {work.request.body.NAME} with a {wanted.__name__}, not with {answer!r}")
-        if work.is_unanswered:
+    def _respond(self, now: Instant, link: HookedLink, progress: RequestProgress, response: Message) -> None:
+        wanted = by_key(progress.request_rows.head.api_key).response
+        if not isinstance(response, wanted):
+            raise UsageError(
+                f"a hook must respond to {progress.request.body.NAME} with a {wanted.__name__}, not {response!r}"
+            )
+        if progress.has_no_response:
             self._finish(link)
         else:
-            self._answer(now, link, work, answer)
+            self._respond_directly(now, link, progress, response)
 
-    def _end_link(self, now: Instant, link: HookedLink, work: Work, *, is_applied: bool) -> None:
+    def _end_link(self, now: Instant, link: HookedLink, progress: RequestProgress, *, is_applied: bool) -> None:
         if is_applied:
-            work.closes = True
-            self._hand_over(now, link, work, work.frame)
+            progress.closes = True
+            self._pass_request(now, link, progress, progress.frame)
         else:
             self._close(link)
 
-    def _is_for_rows(self, work: Work, hook: Hook, action: Answer) -> bool:
+    def _is_for_rows(self, progress: RequestProgress, hook: Hook, action: RespondWithError) -> bool:
         """Return whether an error belongs to rows of the response rather than to all of it."""
-        head, body = work.asked.head, work.request.body
-        return can_split(by_key(head.api_key).response, head.api_version) and (
+        head, body = progress.request_rows.head, progress.request.body
+        return can_have_row_errors(by_key(head.api_key).response, head.api_version) and (
             hook.criteria.topic is not None
-            or bool(work.rules)
+            or bool(progress.decisions)
             or isinstance(body, MetadataRequest)  # Its response also lists the brokers.
             or (isinstance(body, FetchRequest) and action.error not in SESSION_ERRORS)
         )
 
-    def _refuse(self, now: Instant, link: HookedLink, work: Work, action: Answer) -> None:
+    def _send_error(self, now: Instant, link: HookedLink, progress: RequestProgress, action: RespondWithError) -> None:
         """Respond to the whole request with an error."""
-        refused = error_response(work.request.body, work.request.version, action.error, action.message)
+        error_response = error_response(progress.request.body, progress.request.version, action.error, action.message)
         if action.is_applied:
-            work.closes = work.is_unanswered
-            work.rewrite = lambda _: refused
-            self._hand_over(now, link, work, work.frame)
-        elif work.is_unanswered:
+            progress.closes = progress.has_no_response
+            progress.rewrite = lambda _: error_response
+            self._pass_request(now, link, progress, progress.frame)
+        elif progress.has_no_response:
             self._close(link)  # As in Kafka: a client without responses learns of an error this way.
         else:
-            self._answer(now, link, work, refused)
+            self._respond_directly(now, link, progress, error_response)
 
-    def _hand_over_rest(self, now: Instant, link: HookedLink, work: Work) -> None:
+    def _pass_undecided_rows(self, now: Instant, link: HookedLink, progress: RequestProgress) -> None:
         """Pass the rows of the request without a hook's error to the inner node, and join both responses."""
-        asked, body = work.asked, work.request.body
-        if isinstance(body, ApiVersionsRequest) and self._table.caps and not work.is_node:
-            work.rewrite = self._show_caps
-        if not work.rules:
-            self._hand_over(now, link, work, work.frame)
+        request_rows, body = progress.request_rows, progress.request.body
+        if isinstance(body, ApiVersionsRequest) and self._table.caps and not progress.is_node:
+            progress.rewrite = self._apply_caps
+        if not progress.decisions:
+            self._pass_request(now, link, progress, progress.frame)
             return
-        work.closes = work.is_unanswered
-        left = isinstance(body, FetchRequest | MetadataRequest) or any(work.goes_on(*row) for row in asked.rows)
-        if not left and work.closes:
+        progress.closes = progress.has_no_response
+        left = isinstance(body, FetchRequest | MetadataRequest) or any(
+            progress.is_forwarded(*row) for row in request_rows.rows
+        )
+        if not left and progress.closes:
             self._close(link)
         elif not left:
-            self._answer(now, link, work, with_errors(asked, None, work.error_at))
+            self._respond_directly(now, link, progress, with_row_errors(request_rows, None, progress.error_at))
         else:
-            work.rewrite = lambda answer: with_errors(asked, answer, work.error_at)
-            self._hand_over(now, link, work, self._rest_of(work))
+            progress.rewrite = lambda response: with_row_errors(request_rows, response, progress.error_at)
+            self._pass_request(now, link, progress, self._undecided_request(progress))
 
-    def _rest_of(self, work: Work) -> Chunk:
+    def _undecided_request(self, progress: RequestProgress) -> Chunk:
         """Return the frame of the request without the rows that have a hook's error."""
-        asked, head = work.asked, work.asked.head
-        if isinstance(work.request.body, FetchRequest):
+        request_rows, head = progress.request_rows, progress.request_rows.head
+        if isinstance(progress.request.body, FetchRequest):
             # The session must know all partitions of the request; the records read for rows with an error are not sent.
-            rest = asked.without(lambda *_: True)
+            rest = request_rows.without_rows(lambda *_: True)
             assert isinstance(rest, FetchRequest)
             rest.max_wait_ms = 0
-        elif asked.is_all:
-            return work.frame
+        elif request_rows.requests_all:
+            return progress.frame
         else:
-            rest = asked.without(work.goes_on)
+            rest = request_rows.without_rows(progress.is_forwarded)
         return encode_request(rest, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id)
 
-    def _show_caps(self, answer: Message) -> Message:
+    def _apply_caps(self, response: Message) -> Message:
         """Return an ApiVersions response without the versions above the caps."""
-        assert isinstance(answer, ApiVersionsResponse)
-        known = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
-        answer.api_keys = [
+        assert isinstance(response, ApiVersionsResponse)
+        known = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
+        response.api_keys = [
             ApiVersion(api_key=key, min_version=first, max_version=last)
             for key, (first, last) in self.capped(known).items()
         ]
         if any(self._table.caps.get(key, last + 1) <= last for key, last in _BEFORE_TRANSACTIONS_V2.items()):
             # A client that sees the feature level would rely on those versions.
-            answer.finalized_features = [row for row in answer.finalized_features if row.name != TRANSACTION_VERSION]
-            answer.supported_features = [row for row in answer.supported_features if row.name != TRANSACTION_VERSION]
-        return answer
+            response.finalized_features = [
+                row for row in response.finalized_features if row.name != TRANSACTION_VERSION
+            ]
+            response.supported_features = [
+                row for row in response.supported_features if row.name != TRANSACTION_VERSION
+            ]
+        return response
 
 
-def _is_unanswered(frame: Chunk, head: RequestHead | None) -> bool:
+def _has_no_response(frame: Chunk, head: RequestHead | None) -> bool:
     """Return whether a node sends no response to a valid request."""
     if head is None or head.api_key != PRODUCE:
         return False

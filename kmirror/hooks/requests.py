@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from kmirror.cluster.error_response import INDEXES, NOT_IN_RESPONSE, TOPIC_NAME
-from kmirror.hooks.inside import Inside
+from kmirror.hooks.node_view import NodeView
 from kmirror.hooks.received import Row
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.uuid import Uuid
@@ -23,39 +23,39 @@ Keep = Callable[[str | None, int | None], bool]
 PARTITIONS = ("partitions", "partition_data", "partition_indexes")
 
 
-class Asked:
+class RequestRows:
     """The rows of one request."""
 
-    def __init__(self, head: RequestHead, frame: Chunk, node: Inside) -> None:
+    def __init__(self, head: RequestHead, frame: Chunk, node: NodeView) -> None:
         self.head = head
         self.body = decode_body(frame, head)
         self._frame = frame
         self._node = node
-        self._whole = node.whole(self.body)
-        named = list(_named(self._whole, head.api_version, self.names))
-        self.asks_partitions = names_partitions(type(self.body))
-        self.is_all = not named and _asks_all(self.body, head.api_version)
+        self._expanded = node.with_session_partitions(self.body)
+        named = list(_named(self._expanded, head.api_version, self.names))
+        self.has_partitions = names_partitions(type(self.body))
+        self.requests_all = not named and _requests_all_topics(self.body, head.api_version)
         """Whether it requests all topics."""
-        self.rows: list[Row] = self._everything() if self.is_all else named
+        self.rows: list[Row] = self._all_rows() if self.requests_all else named
 
     @property
     def names(self) -> Mapping[Uuid, str]:
         """Return the mapping of topic id to name."""
         return self._node.topic_names
 
-    def _everything(self) -> list[Row]:
+    def _all_rows(self) -> list[Row]:
         topics = self._node.partitions
-        if self.asks_partitions:
+        if self.has_partitions:
             return [(name, index) for name, indexes in topics.items() for index in indexes]
         return [(name, None) for name in topics]
 
-    def only(self, rows: Container[Row]) -> Message:
+    def restricted_to(self, rows: Container[Row]) -> Message:
         """Return a request for these rows only, including those of a fetch session."""
-        copy = self._node.whole(self._copy())
+        copy = self._node.with_session_partitions(self._copy())
         _retain(copy, self.head.api_version, self.names, lambda topic, index: (topic, index) in rows)
         return copy
 
-    def without(self, keep: Keep) -> Message:
+    def without_rows(self, keep: Keep) -> Message:
         """Return the request without the rows that `keep` rejects."""
         copy = self._copy()
         _retain(copy, self.head.api_version, self.names, keep)
@@ -70,27 +70,27 @@ def is_for_clients(request: type[Message]) -> bool:
     return "broker" in by_key(key_of(request)).listeners
 
 
-def names_topics(asked: type[Struct]) -> bool:
+def names_topics(request: type[Struct]) -> bool:
     """Return whether any version of a request, or of its elements, names topics."""
     return any(
         _is_topic(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
-        for field in asked.FIELDS
+        for field in request.FIELDS
         if field.attribute not in NOT_IN_RESPONSE
     )
 
 
-def names_partitions(asked: type[Struct]) -> bool:
+def names_partitions(request: type[Struct]) -> bool:
     """Return whether any version of a request, or of its elements, names partitions."""
-    if any(_is_topic(field) for field in asked.FIELDS):
-        return any(field.attribute in PARTITIONS for field in asked.FIELDS)
-    return any(f.type == "struct" and f.is_array and names_partitions(f.struct) for f in asked.FIELDS)
+    if any(_is_topic(field) for field in request.FIELDS):
+        return any(field.attribute in PARTITIONS for field in request.FIELDS)
+    return any(f.type == "struct" and f.is_array and names_partitions(f.struct) for f in request.FIELDS)
 
 
 def _is_topic(field: Field) -> bool:
     return (field.type == "string" and field.entity == TOPIC_NAME) or field.attribute == "topic_id"
 
 
-def _asks_all(body: Message, version: int) -> bool:
+def _requests_all_topics(body: Message, version: int) -> bool:
     """Return whether an array of topics is null, or empty where that means all (Metadata v0)."""
     for owner, field in _arrays(body, version):
         if _is_topic(field) or (field.type == "struct" and any(_is_topic(f) for f in field.struct.FIELDS)):

@@ -16,11 +16,11 @@ class HookTable:
     """API key to the last version offered to clients."""
     last_held: int = 0
 
-    def live(self) -> tuple[Hook, ...]:
+    def active_hooks(self) -> tuple[Hook, ...]:
         """Return the hooks that may still take requests."""
         return tuple(hook for hook in self.hooks if not hook.is_over)
 
-    def concerns(self, api_key: int) -> bool:
+    def has_hook_for(self, api_key: int) -> bool:
         """Return whether a hook may take a request of this API."""
         return any(
             (hook.criteria.request is None or api_key == hook.criteria.request.API_KEY) and not hook.is_over

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kmirror.errors import ProtocolError
-from kmirror.hooks.inside import Fetched, Inside
+from kmirror.hooks.node_view import Fetched, NodeView
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
@@ -105,7 +105,7 @@ class _Link:
         return self.is_draining or self.waiting.is_full
 
 
-class Relay(Inside):
+class Relay(NodeView):
     """The port of a broker, or of a bootstrap server whose id is not known (-1, -2, ...)."""
 
     def __init__(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH
-from kmirror.hooks.inside import Fetched
+from kmirror.hooks.node_view import Fetched
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.describe_topic_partitions_response import DescribeTopicPartitionsResponse

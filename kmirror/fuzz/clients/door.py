@@ -8,7 +8,7 @@ from kmirror.fuzz.asked import Asked
 from kmirror.fuzz.clients.sending import Sending
 from kmirror.fuzz.clients.session import Session
 from kmirror.fuzz.clients.ways import Way
-from kmirror.hooks.inside import BROKER
+from kmirror.hooks.node_view import BROKER
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     CloseLink,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kmirror.hooks.answers import can_split
 from kmirror.hooks.hooks import Hooks
 from kmirror.hooks.requests import names_partitions, names_topics
+from kmirror.hooks.responses import can_have_row_errors
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from kmirror.protocol.gen.describe_log_dirs_response import DescribeLogDirsResponse
@@ -51,7 +51,7 @@ TOPIC_NAMES: dict[Any, str] = {}
         for row in ROWS
         if "broker" in row.roles
         and names_topics(by_key(row.key).request)
-        and can_split(by_key(row.key).response, row.last)
+        and can_have_row_errors(by_key(row.key).response, row.last)
     ],
     ids=lambda r: r.name,
 )
@@ -79,7 +79,7 @@ def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiR
                 answer = raw.ask(a.endpoint(1), body, version)
                 if answer is None:
                     continue
-                if not can_split(type(answer), version):
+                if not can_have_row_errors(type(answer), version):
                     continue
                 for topic, index, error in rows_of(answer):
                     hooked = topic == "plain" and (partition is None or index == partition)

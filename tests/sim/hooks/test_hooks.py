@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import UsageError
 from kmirror.hooks.hooks import Hooks
 from kmirror.hooks.received import ReceivedRequest
@@ -519,7 +519,7 @@ def test_a_release_is_played(stage: Stage, release: str) -> None:
 
 
 def test_a_release_that_is_not_known_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"the releases 2\.1, .*4\.0, not '1\.0'"):
+    with pytest.raises(UsageError, match=r"release must be one of 2\.1, .*4\.0, not '1\.0'"):
         Hooks().play("1.0")
 
 
@@ -540,13 +540,13 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"request": "Fetch"}, "request is a class of requests, such as FetchRequest"),
-        ({"request": FetchResponse}, "request is a class of requests"),
-        ({"partition": 1}, "name the topic as well"),
+        ({"request": "Fetch"}, "request must be a request class, such as FetchRequest"),
+        ({"request": FetchResponse}, "request must be a request class"),
+        ({"partition": 1}, "partition needs topic"),
         ({"request": FindCoordinatorRequest, "topic": "t"}, "FindCoordinatorRequest names no topics"),
         ({"request": MetadataRequest, "topic": "t", "partition": 0}, "names topics and no partitions"),
         ({"times": 0}, "times must be an integer from 1 on"),
-        ({"probability": 2}, "probability is a number from 0 to 1"),
+        ({"probability": 2}, "probability must be a number from 0 to 1"),
         ({"where": 1}, "where must be callable"),
         ({"node": "1"}, "node must be an integer"),
     ],
@@ -558,7 +558,7 @@ def test_impossible_criteria_of_a_hook_are_refused(arguments: dict[str, Any], te
 
 def test_impossible_actions_of_a_hook_are_refused() -> None:
     hooks = Hooks()
-    with pytest.raises(UsageError, match="NONE is no error"):
+    with pytest.raises(UsageError, match="NONE is not an error"):
         hooks.on().answer(ErrorCode.NONE)
     with pytest.raises(UsageError, match="error must be one of"):
         hooks.on().answer(6)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.hooks.hook import Held
+from kmirror.hooks.hook import HoldHook
 from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.state_records import StateKey, mirror_partition, state_partition
@@ -22,7 +22,7 @@ from tests.sim.stage import ONE_BROKER, SMALL, TP, Pair, StagedCluster, records
 pytestmark = pytest.mark.decision("D17")
 
 
-def held() -> tuple[Pair, OffsetRequests, OffsetRequests, Held]:
+def held() -> tuple[Pair, OffsetRequests, OffsetRequests, HoldHook]:
     """Return a mirror of TP, the group's requests at both clusters, and a held commit of 7 by the sync."""
     simulation, hooks = Simulation(0), Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL)
@@ -39,7 +39,7 @@ def held() -> tuple[Pair, OffsetRequests, OffsetRequests, Held]:
     return p, there, here, hook
 
 
-def release(p: Pair, hook: Held) -> None:
+def release(p: Pair, hook: HoldHook) -> None:
     hook.release()
     p.simulation.run_for(span_s=2)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.hooks.actions import Action, Answer, Close, Delay, Hold, Silence, Slow, Throttle
+from kmirror.hooks.actions import Action, Close, Delay, Drop, Hold, RespondWithError, Slow, Throttle
 from kmirror.hooks.hooks import Hooks
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
@@ -21,14 +21,14 @@ MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
 @pytest.mark.parametrize(
     ("text", "action"),
     [
-        ('error = "NOT_LEADER_OR_FOLLOWER"', Answer(MOVED, MOVED.text, False)),
-        ('error = "NOT_LEADER_OR_FOLLOWER"\nmessage = "gone"\napplied = true', Answer(MOVED, "gone", True)),
+        ('error = "NOT_LEADER_OR_FOLLOWER"', RespondWithError(MOVED, MOVED.text, False)),
+        ('error = "NOT_LEADER_OR_FOLLOWER"\nmessage = "gone"\napplied = true', RespondWithError(MOVED, "gone", True)),
         ("delay_ms = 500", Delay(500_000, False)),
         ("delay_ms = 0.5\napplied = true", Delay(500, True)),
         ("hold = true", Hold(False)),
         ("hold = true\napplied = true", Hold(True)),
-        ("drop = true", Silence(False)),
-        ("drop = true\napplied = true", Silence(True)),
+        ("drop = true", Drop(False)),
+        ("drop = true\napplied = true", Drop(True)),
         ('disconnect = "before"', Close(False)),
         ('disconnect = "after"', Close(True)),
         ("throttle_ms = 100", Throttle(100)),
@@ -95,20 +95,20 @@ def test_a_rule_reports_its_matches() -> None:
         ("[[rule]]\ndrop = 1", "rule 1: drop is true or false, not 1"),
         ("[[rule]]\nerror = 'NOT_LEADER'", "rule 1: no error is named 'NOT_LEADER'; did you mean"),
         ("[[rule]]\nerror = 6", "rule 1: no error is named 6"),
-        ("[[rule]]\nerror = 'NONE'", "rule 1: NONE is no error"),
+        ("[[rule]]\nerror = 'NONE'", "rule 1: NONE is not an error"),
         ("[[rule]]\napi = 3\ndrop = true", "rule 1: api is the name of one"),
         ("[[rule]]\napi = 'Produced'\ndrop = true", "rule 1: no API is named 'Produced'"),
         ("[[rule]]\ndisconnect = true", 'rule 1: disconnect is "before" or "after" the broker acts, not True'),
         ("[[rule]]\ndisconnect = 'after'\napplied = true", "rule 1: applied does not go with disconnect"),
         ("[[rule]]\nversions = '8-'\ndrop = true", "rule 1: versions are such as"),
         ("[[rule]]\nversions = true\ndrop = true", "rule 1: versions are such as"),
-        ("[[rule]]\npartition = 1\ndrop = true", "rule 1: a partition is one of a topic"),
+        ("[[rule]]\npartition = 1\ndrop = true", "rule 1: partition needs topic"),
         ("[[rule]]\nnth = 0\ndrop = true", "rule 1: nth must be an integer from 1 on"),
         ("[[rule]]\ndelay_ms = 'a'", "rule 1: ms must be a number of milliseconds"),
         ("[[rule]]\ncap = 3", "rule 1: cap is the last version of an API: name it"),
         ("[[rule]]\napi = 'Fetch'\ncap = 3\ntimes = 1", "rule 1: cap is for all requests: leave out times"),
         ("[[rule]]\napi = 'Fetch'\nrelease = '2.8'", "rule 1: release is for all requests: leave out api"),
-        ("[[rule]]\nrelease = '0.8'", "rule 1: what is known of are the releases"),
+        ("[[rule]]\nrelease = '0.8'", "rule 1: release must be one of"),
     ],
 )
 def test_invalid_rules_are_refused_with_file_and_reason(text: str, told: str, tmp_path: Path) -> None:

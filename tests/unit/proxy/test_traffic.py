@@ -62,14 +62,17 @@ def test_credentials_are_not_recorded() -> None:
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "record"
     file = RecordFile(path)
-    whole, none = exchange(HeartbeatRequest(group_id="g"), 4), exchange(HeartbeatRequest(), 4, latency=None)
+    with_session_partitions, none = (
+        exchange(HeartbeatRequest(group_id="g"), 4),
+        exchange(HeartbeatRequest(), 4, latency=None),
+    )
     none.is_cut = True
-    whole.errors = ("A", "B")
-    for each in (whole, none):
+    with_session_partitions.errors = ("A", "B")
+    for each in (with_session_partitions, none):
         file.add(each)
     file.close()
     first, second = read_record(path)
-    assert first == (1, "broker 1", 1, "Heartbeat", 4, whole.frame, True, False, ("A", "B"))
+    assert first == (1, "broker 1", 1, "Heartbeat", 4, with_session_partitions.frame, True, False, ("A", "B"))
     assert (second.number, second.is_answered, second.is_cut) == (2, False, True)
     assert json.loads(path.read_text().splitlines()[0])["request"]["groupId"] == "g"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kmirror.hooks.actions import Answer
-from kmirror.hooks.hook import Held, Hook
+from kmirror.hooks.actions import RespondWithError
+from kmirror.hooks.hook import HoldHook, Hook
 from kmirror.hooks.received import ReceivedRequest, Row
-from kmirror.hooks.requests import Asked
+from kmirror.hooks.requests import RequestRows
 from kmirror.kernel.clock import Duration
 from kmirror.kernel.events import Chunk, LinkOpened, Reply
 from kmirror.kernel.link_queue import LinkQueue
@@ -22,65 +22,65 @@ Rewrite = Callable[[Message], Message]
 
 
 @dataclass(slots=True)
-class Rule:
+class RowDecision:
     """Decision of a hook about some rows."""
 
     hook: Hook
-    action: Answer
+    action: RespondWithError
 
 
 @dataclass(slots=True)
-class Work:
+class RequestProgress:
     """The request of a link that hooks are processing."""
 
-    asked: Asked
+    request_rows: RequestRows
     frame: Chunk
     request: ReceivedRequest
     is_node: bool
     passed: list[Hook] = field(default_factory=list)
     """The hooks that have taken it."""
-    rules: list[Rule] = field(default_factory=list)
-    held_by: Held | None = None
+    decisions: list[RowDecision] = field(default_factory=list)
+    held_by: HoldHook | None = None
     held_as: int = 0
     timer: int = 0
     closes: bool = False
     """Whether the link is closed instead of responding."""
-    is_silent: bool = False
+    is_dropped: bool = False
     """Whether nothing is sent in response, neither to it nor to later requests."""
     rewrite: Rewrite | None = None
     throttle_ms: int = 0
     """Throttle time in the response, in ms."""
     bytes_per_s: int | None = None
     """Speed of the link for it and its response."""
-    answer_delay: Duration = 0
-    answer_held_by: list[Held] = field(default_factory=list)
-    answer: Reply | None = None
+    response_delay: Duration = 0
+    response_held_by: list[HoldHook] = field(default_factory=list)
+    response: Reply | None = None
     """The response, once nothing delays or holds it any more."""
 
     @property
-    def is_unanswered(self) -> bool:
+    def has_no_response(self) -> bool:
         """Return whether the inner node sends no response."""
         return isinstance(self.request.body, ProduceRequest) and self.request.body.acks == Acks.NONE
 
-    def rule_of(self, topic: str | None, index: int | None) -> Rule | None:
+    def decision_for(self, topic: str | None, index: int | None) -> RowDecision | None:
         """Return the decision about a row."""
-        if index is None and self.asked.asks_partitions:
+        if index is None and self.request_rows.has_partitions:
             return None
-        return next((rule for rule in self.rules if rule.hook.takes_row((topic, index))), None)
+        return next((decision for decision in self.decisions if decision.hook.matches_row((topic, index))), None)
 
     def error_at(self, topic: str | None, index: int | None) -> tuple[ErrorCode, str] | None:
         """Return the error decided for a row."""
-        rule = self.rule_of(topic, index)
-        return None if rule is None else (rule.action.error, rule.action.message)
+        decision = self.decision_for(topic, index)
+        return None if decision is None else (decision.action.error, decision.action.message)
 
-    def goes_on(self, topic: str | None, index: int | None) -> bool:
+    def is_forwarded(self, topic: str | None, index: int | None) -> bool:
         """Return whether the row is passed to the inner node."""
-        rule = self.rule_of(topic, index)
-        return rule is None or rule.action.is_applied
+        decision = self.decision_for(topic, index)
+        return decision is None or decision.action.is_applied
 
-    def open_rows(self) -> list[Row]:
+    def undecided_rows(self) -> list[Row]:
         """Return the rows without a decision."""
-        return [row for row in self.asked.rows if self.rule_of(*row) is None]
+        return [row for row in self.request_rows.rows if self.decision_for(*row) is None]
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class HookedLink:
     waiting: LinkQueue[Chunk] = field(default_factory=LinkQueue)
     passing: int = 0
     """Requests without hooks that have no response yet."""
-    work: Work | None = None
+    progress: RequestProgress | None = None
     """The request with hooks; no other of its link is processed at the same time."""
     inner_reads: bool = True
     is_full: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from kmirror.cluster.error_response import INDEXES, TOPIC_NAME, error_response, error_row, has_row_errors
 from kmirror.hooks.received import Row
-from kmirror.hooks.requests import Asked, index_of, topic_of
+from kmirror.hooks.requests import RequestRows, index_of, topic_of
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import within
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -20,44 +20,44 @@ ErrorAt = Callable[[str | None, int | None], tuple[ErrorCode, str] | None]
 """Returns the error and the text that a hook has for a row; None for a row of the broker."""
 
 
-def can_split(answer: type[Struct], version: int) -> bool:
+def can_have_row_errors(response: type[Struct], version: int) -> bool:
     """Return whether the topics or partitions of a response, or of its elements, have error codes of their own."""
-    fields = (field for field in answer.FIELDS if within(version, field.versions) and has_row_errors(field, version))
-    return any(_is_topic(field) or can_split(field.struct, version) for field in fields)
+    fields = (field for field in response.FIELDS if within(version, field.versions) and has_row_errors(field, version))
+    return any(_is_topic(field) or can_have_row_errors(field.struct, version) for field in fields)
 
 
-def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Message:
+def with_row_errors(request_rows: RequestRows, response: Message | None, error_at: ErrorAt) -> Message:
     """Return the broker's response (None if it was not asked), with the hooks' errors in some rows.
 
     A row with such an error has no other content; a requested row that is missing is added.
     """
-    version = asked.head.api_version
-    done = by_key(asked.head.api_key).response() if answer is None else answer
-    if isinstance(done, MetadataResponse) and not asked.is_all:
-        _leave_out_others(asked, done)
-    _overwrite(done, version, asked.names, error_at)
+    version = request_rows.head.api_version
+    done = by_key(request_rows.head.api_key).response() if response is None else response
+    if isinstance(done, MetadataResponse) and not request_rows.requests_all:
+        _leave_out_others(request_rows, done)
+    _overwrite(done, version, request_rows.names, error_at)
     errors: dict[tuple[ErrorCode, str], dict[Row, None]] = {}
-    for row in () if asked.is_all and answer is not None else asked.rows:
+    for row in () if request_rows.requests_all and response is not None else request_rows.rows:
         found = error_at(*row)
         if found is not None:
             errors.setdefault(found, {})[row] = None
     for (error, message), rows in errors.items():
-        refused = error_response(asked.only(rows), version, error, message, in_rows=True)
-        _add_missing(done, refused, version, asked.names)
+        error_response = error_response(request_rows.restricted_to(rows), version, error, message, in_rows=True)
+        _add_missing(done, error_response, version, request_rows.names)
     return done
 
 
-def tell_throttled(answer: Message, version: int, ms: int) -> None:
+def set_throttle_time(response: Message, version: int, ms: int) -> None:
     """Set the throttle time of a response to at least `ms`, if this version has the field."""
-    for field in type(answer).FIELDS:
+    for field in type(response).FIELDS:
         if field.attribute == THROTTLE and within(version, field.versions):
-            setattr(answer, THROTTLE, max(getattr(answer, THROTTLE), ms))
+            setattr(response, THROTTLE, max(getattr(response, THROTTLE), ms))
 
 
-def _leave_out_others(asked: Asked, answer: MetadataResponse) -> None:
+def _leave_out_others(request_rows: RequestRows, response: MetadataResponse) -> None:
     """Remove the topics that were not requested: a Metadata v0 without topics requests all."""
-    wanted = {topic for topic, _ in asked.rows}
-    answer.topics = [row for row in answer.topics if topic_of(row, asked.names) in wanted]
+    wanted = {topic for topic, _ in request_rows.rows}
+    response.topics = [row for row in response.topics if topic_of(row, request_rows.names) in wanted]
 
 
 def _elements(struct: Struct, version: int) -> list[tuple[Field, list[Struct]]]:

@@ -23,8 +23,8 @@ Fetched = tuple[str, Uuid, int]
 """A partition in a fetch session: topic name up to version 12 or topic id after that, and index."""
 
 
-class Inside(ABC):
-    """A node as hooks see it. A node that is not a kmirror broker or controller implements `Inside` itself."""
+class NodeView(ABC):
+    """A node as hooks see it. A node that is not a kmirror broker or controller implements `NodeView` itself."""
 
     @property
     @abstractmethod
@@ -49,29 +49,29 @@ class Inside(ABC):
     def is_of_node(self, head: RequestHead) -> bool:
         """Return whether a request comes from another node; hooks skip it unless `from_nodes` is set."""
 
-    def whole(self, body: Message) -> Message:
+    def with_session_partitions(self, body: Message) -> Message:
         """Return a fetch within a session with all partitions of the session; other requests are returned unchanged."""
         if not isinstance(body, FetchRequest) or body.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return body
-        asked = {key: FetchPartition(partition=key[2]) for key in self.fetched_by(body.session_id)}
+        requested = {key: FetchPartition(partition=key[2]) for key in self.fetched_by(body.session_id)}
         for gone in body.forgotten_topics_data:
             for index in gone.partitions:
-                asked.pop((gone.topic, gone.topic_id, index), None)
+                requested.pop((gone.topic, gone.topic_id, index), None)
         for topic in body.topics:
             for partition in topic.partitions:
-                asked[topic.topic, topic.topic_id, partition.partition] = partition
+                requested[topic.topic, topic.topic_id, partition.partition] = partition
         topics: dict[tuple[str, Uuid], FetchTopic] = {}
-        for (name, topic_id, _), partition in asked.items():
+        for (name, topic_id, _), partition in requested.items():
             one = topics.setdefault((name, topic_id), FetchTopic(topic=name, topic_id=topic_id, partitions=[]))
             one.partitions.append(partition)
         return FetchRequest(topics=list(topics.values()))
 
 
-class InsideCluster(Inside):
+class ClusterNodeView(NodeView):
     """A broker or a controller of kmirror."""
 
     def __init__(self, node: Node) -> None:
-        assert isinstance(node, Broker | Controller), f"hooks go around a broker or a controller, not {node!r}"
+        assert isinstance(node, Broker | Controller), f"hooks wrap a broker or a controller, not {node!r}"
         self._node = node
 
     @property
@@ -96,7 +96,7 @@ class InsideCluster(Inside):
         return by_nodes or (head.client_id is not None and BROKER.fullmatch(head.client_id) is not None)
 
 
-def inside_of(node: Node) -> Inside:
-    """Return the `Inside` of a node, which may be wrapped in others."""
+def view_of(node: Node) -> NodeView:
+    """Return the `NodeView` of a node, which may be wrapped in others."""
     core = innermost(node)
-    return core if isinstance(core, Inside) else InsideCluster(core)
+    return core if isinstance(core, NodeView) else ClusterNodeView(core)
