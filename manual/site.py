@@ -48,7 +48,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "kmirror.mirror": ("states", "facts"),
     "kmirror.cluster.controller": ("facts",),
-    "kmirror.assembly": ("inside", "mirror_scripts"),
+    "kmirror.assembly": ("cluster_view", "mirror_scripts"),
     "kmirror.net": ("cluster", "node", "running"),
     "kmirror.admin": ("client", "mirror"),
     "kmirror.assembly.journal": ("recorder", "replay"),

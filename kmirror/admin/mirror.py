@@ -20,7 +20,7 @@ from kmirror.admin.client import AsyncAdmin, checked_servers
 from kmirror.admin.described_configs import configs_of
 from kmirror.admin.leader_reader import LeaderReader, latest_offsets
 from kmirror.assembly.mirror_scripts import BlockingMirror, MirrorScripts
-from kmirror.assembly.mirrors import DESCRIBE_EVERY_S, WITHIN_S, Description, Difference, MirrorListing, listings_in
+from kmirror.assembly.mirrors import DESCRIBE_EVERY_S, WITHIN_S, Description, Difference, MirrorListing, parse_listings
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.security import Security
 from kmirror.errors import KafkaError, UsageError
@@ -74,7 +74,7 @@ async def list_mirrors(admin: AsyncAdmin) -> list[MirrorListing]:
     """Return the mirrors whose destination is this cluster, by name; raises KafkaError if that is denied."""
     reply = await asked_of_mirrors(admin, ListMirrorsRequest(), changes=False)
     assert isinstance(reply, ListMirrorsResponse), "the answer to its request"
-    return listings_in(reply)
+    return parse_listings(reply)
 
 
 async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> dict[str, Description]:
@@ -108,7 +108,7 @@ class AsyncMirror(MirrorScripts):
 
     async def difference(self) -> Difference | None:
         """Compare logs byte for byte, up to the source's last stable offset; return None if they are equal."""
-        for tp in await self._to_compare(self._timer(0)):
+        for tp in await self._comparable_partitions(self._timer(0)):
             if (found := await self._differs(tp)) is not None:
                 return found
         return None
@@ -118,10 +118,10 @@ class AsyncMirror(MirrorScripts):
             raise UsageError(f"mirror {self.name} has no source to compare with")
         return self.source
 
-    async def _order(self, request: Message) -> Message:
+    async def _send_change(self, request: Message) -> Message:
         return await asked_of_mirrors(self.destination, request, changes=True)
 
-    async def _ask_each(self, request: Message) -> Mapping[int, Message]:
+    async def _send_to_each(self, request: Message) -> Mapping[int, Message]:
         with _telling_if_disabled():
             answers = await self.destination.ask_each(request)
         if not answers:
@@ -137,7 +137,7 @@ class AsyncMirror(MirrorScripts):
         known = await (self._known_source() if at_source else self.destination).topics(topics)
         return sorted(TopicPartition(name, index) for name, topic in known.items() for index in topic.leaders)
 
-    async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
+    async def _comparable_partitions(self, has_timed_out: Callable[[], bool]) -> list[TopicPartition]:
         """Return the partitions of all topics in this mirror, once the destination has all of them.
 
         Topics that are not described yet would be skipped. Raises KafkaError if that takes too long.
@@ -151,7 +151,7 @@ class AsyncMirror(MirrorScripts):
                 raise self._no_topics()
             if len(there) >= count:
                 return await source.partitions(there)
-            if is_late():
+            if has_timed_out():
                 error = ErrorCode.REQUEST_TIMED_OUT
                 text = f"{count - len(there)} of the {count} topics of mirror {self.name} are not at the destination"
                 why = mirror.reason or f"does the source have {mirror.topics_without_rows}?"

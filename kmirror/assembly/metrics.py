@@ -13,9 +13,9 @@ from kmirror.cluster.metrics import COUNT, QUANTILES, VALUE, Sample
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.spec.metrics import ROWS, Kind, MetricRow
 
-NODE = "node_id"
-PLAIN = "text/plain; version=0.0.4; charset=utf-8"
-OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+NODE_LABEL = "node_id"
+PLAIN_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_METRICS_CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _COUNTERS = (Kind.METER, Kind.TOTAL)
 _TYPES = {
     Kind.GAUGE: "gauge",
@@ -66,7 +66,7 @@ class Metrics:
         names = dict.fromkeys(row.name for row in ROWS if not row.omission_reason)
         if name not in names:
             hint = did_you_mean(name, names)
-            raise UsageError(f"there is no metric {name!r}{hint and f': {hint}'}")
+            raise UsageError(f"unknown metric {name!r}{hint and f': {hint}'}")
         wanted = {key: str(value) for key, value in tags.items()}
         return [one for one in self if one.name == name and wanted.items() <= _labels_of(one).items()]
 
@@ -98,7 +98,7 @@ def _labels_of(reading: Reading) -> dict[str, str]:
 
 
 def _labels(node_id: int, tags: Mapping[str, str]) -> dict[str, str]:
-    return {NODE: str(node_id), **{key.replace("-", "_"): value for key, value in tags.items()}}
+    return {NODE_LABEL: str(node_id), **{key.replace("-", "_"): value for key, value in tags.items()}}
 
 
 def _help(row: MetricRow) -> str:
@@ -110,11 +110,11 @@ def _lines(name: str, node_id: int, sample: Sample) -> Iterator[str]:
     labels = list(_labels(node_id, dict(zip(row.tags, sample.tags, strict=True))).items())
     if row.kind is Kind.HISTOGRAM:
         for attribute, share in QUANTILES.items():
-            yield f"{name}{_shown([*labels, ('quantile', f'{share:g}')])} {_number(attributes[attribute])}"
-        yield f"{name}_count{_shown(labels)} {_number(attributes[COUNT])}"
+            yield f"{name}{_label_text([*labels, ('quantile', f'{share:g}')])} {_number(attributes[attribute])}"
+        yield f"{name}_count{_label_text(labels)} {_number(attributes[COUNT])}"
         return
     attribute = COUNT if row.kind is Kind.METER else row.name if row.is_attribute else VALUE
-    yield f"{name}{_shown(labels)} {_number(attributes[attribute])}"
+    yield f"{name}{_label_text(labels)} {_number(attributes[attribute])}"
 
 
 def _number(value: float) -> str:
@@ -122,7 +122,7 @@ def _number(value: float) -> str:
     return f"{value:.17g}" if float(value).is_integer() else repr(float(value))
 
 
-def _shown(labels: Sequence[tuple[str, str]]) -> str:
+def _label_text(labels: Sequence[tuple[str, str]]) -> str:
     return "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in labels) + "}"
 
 

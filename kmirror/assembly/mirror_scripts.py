@@ -45,7 +45,7 @@ class MirrorScripts(ABC):
 
     async def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster rejects it."""
-        await self._change(mirrors.creating(self.name, self._servers, configs))
+        await self._change(mirrors.create_request(self.name, self._servers, configs))
 
     async def add_topics(self, topics: Iterable[str]) -> None:
         """Add topics, with their ids if the source has them; KafkaError if one is rejected.
@@ -55,36 +55,36 @@ class MirrorScripts(ABC):
         """
         names = as_names(topics)
         ids = await self._source_ids(names)
-        await self._change(mirrors.adding_topics(self.name, {name: ids.get(name, Uuid.ZERO) for name in names}))
+        await self._change(mirrors.add_topics_request(self.name, {name: ids.get(name, Uuid.ZERO) for name in names}))
 
     async def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics, which starts their failover; KafkaError if one is rejected."""
-        await self._change(mirrors.removing_topics(self.name, as_names(topics)))
+        await self._change(mirrors.remove_topics_request(self.name, as_names(topics)))
 
     async def pause(self, topics: Iterable[str]) -> None:
         """Pause topics: they stay read-only, and are not fetched until `resume`; KafkaError if one is rejected.
 
         This returns once the pause is decided; `wait_for_state` waits until the partitions are PAUSED.
         """
-        await self._change(mirrors.pausing_topics(self.name, as_names(topics)))
+        await self._change(mirrors.pause_topics_request(self.name, as_names(topics)))
 
     async def resume(self, topics: Iterable[str]) -> None:
         """Resume paused topics at their log end offsets, without truncation; KafkaError if one is rejected."""
-        await self._change(mirrors.resuming_topics(self.name, as_names(topics)))
+        await self._change(mirrors.resume_topics_request(self.name, as_names(topics)))
 
     async def delete(self) -> None:
         """Delete the mirror, its configs and its states; a later failback must copy everything.
 
         Raises KafkaError MIRROR_NOT_EMPTY with the remaining partitions unless every topic was removed and is STOPPED.
         """
-        await self._change(mirrors.deleting(self.name))
+        await self._change(mirrors.delete_request(self.name))
 
     async def alter(self, configs: Mapping[str, str | None]) -> None:
         """Set configs of the mirror, which take effect at once; None restores the default.
 
         Raises KafkaError if one is rejected; nothing is changed then.
         """
-        await self._change(mirrors.altering(self.name, configs))
+        await self._change(mirrors.alter_request(self.name, configs))
 
     async def describe(self) -> list[MirrorRow]:
         """Describe the mirror's partitions at all live brokers of the destination; rows sorted by partition.
@@ -126,7 +126,7 @@ class MirrorScripts(ABC):
         The lag in DescribeMirrors also counts records above the last stable offset (D22), and is not 0 then. `watch` is
         called with the rows each time. UsageError if there are no partitions to wait for.
         """
-        return await self._come_to(Goal.of(self.name, state, partitions, caught_up=caught_up), within_s, watch)
+        return await self._wait_for(Goal.of(self.name, state, partitions, caught_up=caught_up), within_s, watch)
 
     async def catch_up(self, *, within_s: float = WITHIN_S) -> None:
         """Wait until the destination's whole ISR has all records below the source's last stable offset (LSO).
@@ -135,8 +135,8 @@ class MirrorScripts(ABC):
         if the mirror has no topics. A topic that the source does not have is a KafkaError over TCP, and a UsageError in
         the simulator.
         """
-        wanted = await self._to_compare(is_late := self._timer(within_s))
-        await self._come_to(Goal(MirrorState.MIRRORING, wanted, caught_up=True), within_s, is_late=is_late)
+        wanted = await self._comparable_partitions(has_timed_out := self._timer(within_s))
+        await self._wait_for(Goal(MirrorState.MIRRORING, wanted, caught_up=True), within_s, has_timed_out=has_timed_out)
 
     async def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
         """Remove every topic and wait until all partitions are STOPPED and the destination accepts writes.
@@ -148,7 +148,7 @@ class MirrorScripts(ABC):
             raise self._no_topics()
         await self.remove_topics(topics)
         there = await self._partitions(topics, at_source=False)
-        return await self._come_to(Goal(MirrorState.STOPPED, there), within_s)
+        return await self._wait_for(Goal(MirrorState.STOPPED, there), within_s)
 
     @abstractmethod
     async def difference(self) -> Difference | None:
@@ -171,11 +171,11 @@ class MirrorScripts(ABC):
     # -- provided by the runner ---------------------------------------------------------------
 
     @abstractmethod
-    async def _order(self, request: Message) -> Message:
+    async def _send_change(self, request: Message) -> Message:
         """Send a request for a change to the destination, and return the response."""
 
     @abstractmethod
-    async def _ask_each(self, request: Message) -> Mapping[int, Message]:
+    async def _send_to_each(self, request: Message) -> Mapping[int, Message]:
         """Return the responses of the destination's live brokers, by broker id."""
 
     @abstractmethod
@@ -187,7 +187,7 @@ class MirrorScripts(ABC):
         """Return the partitions of these topics that exist at the source, if `at_source`, or at the destination."""
 
     @abstractmethod
-    async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
+    async def _comparable_partitions(self, has_timed_out: Callable[[], bool]) -> list[TopicPartition]:
         """Return the partitions of all topics in this mirror; an error if a cluster lacks a topic, or there are none.
 
         An empty result would make every comparison succeed.
@@ -208,11 +208,11 @@ class MirrorScripts(ABC):
     # -- implementation -----------------------------------------------------------------------
 
     async def _change(self, request: Message) -> None:
-        refused = mirrors.refused_order(self.name, request, await self._order(request))
+        refused = mirrors.first_error(self.name, request, await self._send_change(request))
         if refused is not None:
-            raise self._refusal(*refused)
+            raise self._error(*refused)
 
-    def _refusal(self, error: ErrorCode, text: str) -> KafkaError:
+    def _error(self, error: ErrorCode, text: str) -> KafkaError:
         return KafkaError(error, text + self._moment())
 
     async def _described(self) -> Description:
@@ -221,24 +221,26 @@ class MirrorScripts(ABC):
     async def _describe_each(self, names: Iterable[str]) -> dict[str, Description]:
         """Return the descriptions of some mirrors, or of all, by name and sorted."""
         request = DescribeMirrorsRequest(mirror_names=sorted(names))
-        found = mirrors.described_in(await self._ask_each(request))
+        found = mirrors.parse_descriptions(await self._send_to_each(request))
         if any(description.refusal is ErrorCode.UNKNOWN_MIRROR for description in found.values()):
             await self._sleep(mirrors.DESCRIBE_EVERY_S)
-            found = mirrors.described_in(await self._ask_each(request))
+            found = mirrors.parse_descriptions(await self._send_to_each(request))
         for name, description in found.items():
             if why := description.refusal:
-                raise self._refusal(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+                raise self._error(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
         return found
 
     async def _describe_with_unreported(self, names: Iterable[str]) -> dict[str, Description]:
         """Return the descriptions of some mirrors, or of all, with a row for each partition that no broker reports."""
         found = await self._describe_each(names)
-        there = await self._there(sorted({topic for description in found.values() for topic in description.names}))
+        there = await self._destination_partitions(
+            sorted({topic for description in found.values() for topic in description.names})
+        )
         for description in found.values():
             description.add_unreported(there)
         return found
 
-    async def _there(self, topics: Sequence[str]) -> list[TopicPartition]:
+    async def _destination_partitions(self, topics: Sequence[str]) -> list[TopicPartition]:
         """Return the destination's partitions of these topics; none if the client may not describe one of them."""
         try:
             return await self._partitions(topics, at_source=False) if topics else []
@@ -248,17 +250,17 @@ class MirrorScripts(ABC):
             return []
 
     def _no_topics(self) -> UsageError:
-        return UsageError(f"mirror {self.name} of {self._cluster} has no topics: add some first")
+        return UsageError(f"mirror {self.name} of {self._cluster} has no topics: call add_topics() first")
 
-    async def _come_to(
+    async def _wait_for(
         self,
         goal: Goal,
         within_s: float,
         watch: Callable[[list[MirrorRow]], None] | None = None,
-        is_late: Callable[[], bool] | None = None,
+        has_timed_out: Callable[[], bool] | None = None,
     ) -> list[MirrorRow]:
         """Describe the mirror repeatedly until the goal is reached."""
-        is_late = is_late or self._timer(within_s)
+        has_timed_out = has_timed_out or self._timer(within_s)
         if watch is not None:
             arguments.callback("watch", watch)
         while True:
@@ -272,9 +274,9 @@ class MirrorScripts(ABC):
             left = sorted(set(goal.partitions).difference(there))
             if not left:
                 return rows
-            waits_for = mirrors.explained(left, rows)
-            if is_late():
-                text = f"mirror {self.name} did not {goal} within {within_s:g} s; it waits for {waits_for}"
+            waits_for = mirrors.explain(left, rows)
+            if has_timed_out():
+                text = f"mirror {self.name} did not {goal} within {within_s:g} s; waiting for {waits_for}"
                 raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
             await self._sleep(mirrors.pause_s(rows), waits_for)
 
@@ -285,8 +287,10 @@ class BlockingMirror(ABC):
     name: str
 
     @abstractmethod
-    def _run(self, what: str, call: Callable[[MirrorScripts], Coroutine[Any, Any, T]], within_s: float = WITHIN_S) -> T:
-        """Run an operation, and return its result; `what` describes the awaited event, with {} for the mirror."""
+    def _run(
+        self, event: str, call: Callable[[MirrorScripts], Coroutine[Any, Any, T]], within_s: float = WITHIN_S
+    ) -> T:
+        """Run an operation, and return its result; `event` is the awaited event, with {} for the mirror."""
 
     def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster rejects it."""
@@ -347,12 +351,12 @@ class BlockingMirror(ABC):
     ) -> list[MirrorRow]:
         """Poll until every partition is in `state` and, with `caught_up`, has all records below the source's LSO."""
         goal = Goal.of(self.name, state, partitions, caught_up=caught_up)
-        return self._run(f"mirror {{}} to {goal}", lambda mirror: mirror._come_to(goal, within_s, watch), within_s)
+        return self._run(f"mirror {{}} to {goal}", lambda mirror: mirror._wait_for(goal, within_s, watch), within_s)
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:
         """Wait until the destination's whole ISR has all records below the source's last stable offset (LSO)."""
-        what = "mirror {} to come to MIRRORING, caught up"
-        self._run(what, lambda mirror: mirror.catch_up(within_s=within_s), within_s)
+        event = "mirror {} to reach MIRRORING, caught up"
+        self._run(event, lambda mirror: mirror.catch_up(within_s=within_s), within_s)
 
     def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
         """Remove every topic and wait until all partitions are STOPPED and the destination accepts writes."""

@@ -52,7 +52,7 @@ ROWS_PER_S = 20_000
 
 A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often, so that this is not its main load.
 """
-_ORDERS: Mapping[type[Message], tuple[str, str]] = {
+_VERBS: Mapping[type[Message], tuple[str, str]] = {
     CreateMirrorRequest: ("create", ""),
     DeleteMirrorRequest: ("delete", ""),
     IncrementalAlterConfigsRequest: ("alter", ""),
@@ -74,7 +74,7 @@ DESCRIBED = "mirror {} to be described"
 FAILOVER = "the failover of mirror {}"
 
 
-NOT_REPORTED = "no broker reports it: it has no leader, or its leader does not answer"
+NOT_REPORTED = "no broker reports it: it has no leader, or its leader does not respond"
 """The reason in the row of a partition that no broker describes."""
 
 
@@ -202,7 +202,7 @@ class Goal:
     """Whether the whole ISR must also have all records below the source's last stable offset."""
 
     def __str__(self) -> str:
-        return f"come to {self.state.name}{', caught up' * self.caught_up}"
+        return f"reach {self.state.name}{', caught up' * self.caught_up}"
 
     @staticmethod
     def of(mirror: str, state: MirrorState, partitions: Iterable[TopicPartition], *, caught_up: bool) -> Goal:
@@ -228,7 +228,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RequestError:
     """A change that a cluster rejected."""
 
     error: ErrorCode
@@ -240,43 +240,43 @@ class Refusal:
 # -- requests ---------------------------------------------------------------------------------
 
 
-def creating(mirror: str, servers: str | None, configs: Mapping[str, str] | None) -> CreateMirrorRequest:
+def create_request(mirror: str, servers: str | None, configs: Mapping[str, str] | None) -> CreateMirrorRequest:
     """Return the request to create a mirror of the cluster at `servers`, unless `configs` specify other servers.
 
     UsageError if neither does, and for values of other types.
     """
     values = {BOOTSTRAP_SERVERS: servers or "", **({} if configs is None else arguments.configs(configs))}
     if servers is None and not values[BOOTSTRAP_SERVERS]:
-        raise UsageError(f"mirror {mirror}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
+        raise UsageError(f"mirror {mirror}: configs need {BOOTSTRAP_SERVERS}, because no source is given")
     return CreateMirrorRequest(mirror, [MirrorConfig(name, value) for name, value in values.items()])
 
 
-def adding_topics(mirror: str, topics: Mapping[str, Uuid]) -> Message:
+def add_topics_request(mirror: str, topics: Mapping[str, Uuid]) -> Message:
     """Return the request to add topics, each with its id at the source; zeros if unknown."""
     return adding.AddTopicsToMirrorRequest(mirror, [adding.TopicData(topics[name], name) for name in topics])
 
 
-def removing_topics(mirror: str, topics: Iterable[str]) -> Message:
+def remove_topics_request(mirror: str, topics: Iterable[str]) -> Message:
     """Return the request to remove topics by name, with any ids."""
     return removing.RemoveTopicsFromMirrorRequest(mirror, [removing.TopicData(Uuid.ZERO, name) for name in topics])
 
 
-def pausing_topics(mirror: str, topics: Iterable[str]) -> Message:
+def pause_topics_request(mirror: str, topics: Iterable[str]) -> Message:
     """Return the request to pause topics by name, with any ids."""
     return pausing.PauseMirrorTopicsRequest(mirror, [pausing.TopicData(Uuid.ZERO, name) for name in topics])
 
 
-def resuming_topics(mirror: str, topics: Iterable[str]) -> Message:
+def resume_topics_request(mirror: str, topics: Iterable[str]) -> Message:
     """Return the request to resume paused topics by name, with any ids."""
     return resuming.ResumeMirrorTopicsRequest(mirror, [resuming.TopicData(Uuid.ZERO, name) for name in topics])
 
 
-def deleting(mirror: str) -> DeleteMirrorRequest:
+def delete_request(mirror: str) -> DeleteMirrorRequest:
     """Return the request to delete a mirror."""
     return DeleteMirrorRequest(mirror_name=mirror)
 
 
-def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
+def alter_request(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
     """Return the request to set configs of a mirror; None restores the default. UsageError for other types."""
     changes = [
         AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
@@ -288,16 +288,16 @@ def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlter
 # -- responses --------------------------------------------------------------------------------
 
 
-def refusals_in(reply: Message) -> Iterator[Refusal]:
+def errors_in(reply: Message) -> Iterator[RequestError]:
     """Yield the errors in the response to one of the requests above."""
     match reply:
         case IncrementalAlterConfigsResponse():
             for row in reply.responses:
                 if row.error_code:
-                    yield _refusal(row.error_code, row.error_message)
+                    yield _request_error(row.error_code, row.error_message)
         case CreateMirrorResponse() | DeleteMirrorResponse():
             if reply.error_code:
-                yield _refusal(reply.error_code, reply.error_message)
+                yield _request_error(reply.error_code, reply.error_message)
         case (
             AddTopicsToMirrorResponse()
             | RemoveTopicsFromMirrorResponse()
@@ -305,30 +305,30 @@ def refusals_in(reply: Message) -> Iterator[Refusal]:
             | ResumeMirrorTopicsResponse()
         ):
             if reply.error_code:
-                yield _refusal(reply.error_code, reply.error_message)
+                yield _request_error(reply.error_code, reply.error_message)
             for topic in reply.topics:
                 if topic.error_code:
-                    yield _refusal(topic.error_code, None, topic.name)
+                    yield _request_error(topic.error_code, None, topic.name)
         case _:
-            raise AssertionError(f"not an answer about a mirror: {reply!r}")
+            raise AssertionError(f"not a response about a mirror: {reply!r}")
 
 
-def refused_order(mirror: str, order: Message, reply: Message) -> tuple[ErrorCode, str] | None:
+def first_error(mirror: str, order: Message, reply: Message) -> tuple[ErrorCode, str] | None:
     """Return the first error in the response to one of the requests above, and its message; None if all was done."""
-    refused = next(refusals_in(reply), None)
+    refused = next(errors_in(reply), None)
     if refused is None:
         return None
-    of_mirror, of_topic = _ORDERS[type(order)]
+    of_mirror, of_topic = _VERBS[type(order)]
     what = of_mirror if refused.topic is None else of_topic.format(refused.topic)
     return refused.error, f"cannot {what} mirror {mirror}: {refused.error.name}: {refused.message}"
 
 
-def _refusal(code: int, message: str | None, topic: str | None = None) -> Refusal:
+def _request_error(code: int, message: str | None, topic: str | None = None) -> RequestError:
     error = ErrorCode(code)
-    return Refusal(error, message or error.text, topic)
+    return RequestError(error, message or error.text, topic)
 
 
-def rows_in(mirror: DescribedMirror) -> Iterator[MirrorRow]:
+def parse_rows(mirror: DescribedMirror) -> Iterator[MirrorRow]:
     """Yield the rows of the partitions of a mirror that one broker leads."""
     for topic in mirror.topics:
         for p in topic.partitions:
@@ -349,23 +349,23 @@ def keep_newest(rows: dict[TopicPartition, MirrorRow], mirror: DescribedMirror) 
 
     A former leader may not know yet that it was replaced.
     """
-    for row in rows_in(mirror):
+    for row in parse_rows(mirror):
         known = rows.get(row.tp)
         if known is None or known.leader_epoch <= row.leader_epoch:
             rows[row.tp] = row
 
 
-def described_in(answers: Mapping[int, Message]) -> dict[str, Description]:
+def parse_descriptions(answers: Mapping[int, Message]) -> dict[str, Description]:
     """Return the descriptions in responses to DescribeMirrors, given by broker id; by mirror name, sorted."""
     found: dict[str, Description] = {}
     for broker_id, reply in answers.items():
-        assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
+        assert isinstance(reply, DescribeMirrorsResponse), "the response to its request"
         for mirror in reply.mirrors:
             found.setdefault(mirror.mirror_name, Description()).add(broker_id, mirror)
     return dict(sorted(found.items()))
 
 
-def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
+def parse_listings(reply: ListMirrorsResponse) -> list[MirrorListing]:
     """Return the mirrors of a cluster, sorted by name; KafkaError if the request is rejected."""
     if reply.error_code:
         error = code_of(reply.error_code)
@@ -377,7 +377,7 @@ def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
     return sorted(rows, key=lambda row: row.name)
 
 
-def explained(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -> str:
+def explain(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -> str:
     """Return a text with the states of some partitions and the reasons."""
     by_tp = {row.tp: row for row in rows}
     parts = []

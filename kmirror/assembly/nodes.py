@@ -48,7 +48,7 @@ class PartitionFiles(Protocol):
     def files(self) -> Mapping[str, bytes]: ...
 
 
-class Logs(Protocol):
+class ExistingLogs(Protocol):
     """Partitions by name, and the ids of their topics."""
 
     @property
@@ -105,12 +105,12 @@ class Assembly:
 
     def broker(self, broker_id: int, disks: Disks, rng: Rng) -> Broker:
         """Return one broker."""
-        here, there = self.listeners[broker_id], self.listeners[self.controller_id][0].advertised
-        controllers = ControllerDirectory({self.controller_id: there}, self.controller_id)
+        listeners, controller_endpoint = self.listeners[broker_id], self.listeners[self.controller_id][0].advertised
+        controllers = ControllerDirectory({self.controller_id: controller_endpoint}, self.controller_id)
         rack = {"broker.rack": self.racks[broker_id]} if broker_id in self.racks else {}
         configs = {**self.configs, **rack}
         options = BrokerOptions(
-            broker_id, self.cluster_id, here, controllers, configs, self.on_failure, self.authorizer, self.clock
+            broker_id, self.cluster_id, listeners, controllers, configs, self.on_failure, self.authorizer, self.clock
         )
         broker = Broker(options, disks, rng)
         for component in (*COORDINATORS, MirrorComponent):
@@ -154,7 +154,7 @@ def replication_configs(factor: int) -> dict[str, str]:
 
 
 def existing_topics(
-    logs: Logs,
+    logs: ExistingLogs,
     broker_ids: Sequence[int],
     replication_factor: int,
     new_id: Callable[[str], Uuid],
@@ -180,8 +180,8 @@ def existing_topics(
         for index in range(count):
             tp = TopicPartition(topic, index)
             files = logs.partitions.get(tp)
-            turn = len(placed)
-            replicas = [broker_ids[(turn + n) % len(broker_ids)] for n in range(replication_factor)]
+            position = len(placed)
+            replicas = [broker_ids[(position + n) % len(broker_ids)] for n in range(replication_factor)]
             placed[tp] = replicas
             epoch = -1 if files is None else last_epoch(files)
             records.append(

@@ -14,14 +14,14 @@ from kmirror.admin.mirror_filters import explain_filters
 from kmirror.assembly.mirrors import (
     Description,
     MirrorListing,
-    adding_topics,
-    altering,
-    creating,
-    deleting,
-    pausing_topics,
-    refusals_in,
-    removing_topics,
-    resuming_topics,
+    add_topics_request,
+    alter_request,
+    create_request,
+    delete_request,
+    errors_in,
+    pause_topics_request,
+    remove_topics_request,
+    resume_topics_request,
 )
 from kmirror.cli.cluster_client import Client, open_admin
 from kmirror.cli.mirror_tables import (
@@ -88,9 +88,9 @@ DRY_RUN_TEXTS: Final = {
 }
 FOLLOWING: Final = (MirrorState.UNKNOWN, MirrorState.PREPARING, MirrorState.MIRRORING)
 TOPIC_REQUESTS: Final[Mapping[str, Callable[[str, Iterable[str]], Message]]] = {
-    "remove": removing_topics,
-    "pause": pausing_topics,
-    "resume": resuming_topics,
+    "remove": remove_topics_request,
+    "pause": pause_topics_request,
+    "resume": resume_topics_request,
 }
 APPLICABLE_STATES: Final[Mapping[str, Collection[MirrorState]]] = {
     "remove": tuple(state for state in MirrorState if state is not MirrorState.STOPPED),
@@ -180,15 +180,15 @@ async def _explain(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _create(admin: AsyncAdmin, task: Task) -> int:
-    return await _send_order(admin, task, creating(task.mirror, "", task.configs or {}))
+    return await _send_order(admin, task, create_request(task.mirror, "", task.configs or {}))
 
 
 async def _alter(admin: AsyncAdmin, task: Task) -> int:
-    return await _send_order(admin, task, altering(task.mirror, task.configs or {}))
+    return await _send_order(admin, task, alter_request(task.mirror, task.configs or {}))
 
 
 async def _delete(admin: AsyncAdmin, task: Task) -> int:
-    return await _send_order(admin, task, deleting(task.mirror))
+    return await _send_order(admin, task, delete_request(task.mirror))
 
 
 async def _send_order(admin: AsyncAdmin, task: Task, request: Message) -> int:
@@ -201,7 +201,7 @@ async def _send_order(admin: AsyncAdmin, task: Task, request: Message) -> int:
 def _check(reply: Message) -> dict[str, str]:
     """Return the errors of refused topics; raise KafkaError if the whole order was refused."""
     refused: dict[str, str] = {}
-    for each in refusals_in(reply):
+    for each in errors_in(reply):
         if each.topic is None:
             raise KafkaError(each.error, f"{each.error.name}: {each.message}")
         refused[each.topic] = f"{each.error.name}: {each.message}"
@@ -240,7 +240,7 @@ async def _add(admin: AsyncAdmin, task: Task) -> int:
         ids = {name: known[name].topic_id for name in found if name not in mirrored}
     if task.replication_factor is not None and not task.is_dry:
         await _create_topics(admin, listing, {name: known[name] for name in ids if name in known}, task)
-    return await _change_topics(admin, task, sorted(ids), adding_topics(task.mirror, ids))
+    return await _change_topics(admin, task, sorted(ids), add_topics_request(task.mirror, ids))
 
 
 async def _change(admin: AsyncAdmin, task: Task) -> int:

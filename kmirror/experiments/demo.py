@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kmirror.assembly.mirrors import Difference, MirrorRow
-from kmirror.assembly.nodes import Logs
+from kmirror.assembly.nodes import ExistingLogs
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -158,7 +158,9 @@ class Observer:
 class Demo:
     """One run of the demo; `run` returns the report or raises the failure."""
 
-    def __init__(self, logs: Logs, *, seed: int = 0, faults: bool = False, observer: Observer | None = None) -> None:
+    def __init__(
+        self, logs: ExistingLogs, *, seed: int = 0, faults: bool = False, observer: Observer | None = None
+    ) -> None:
         self.observer = observer or Observer()
         self.simulation = Simulation(seed)
         self.report = DemoReport(seed)

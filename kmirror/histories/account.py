@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.disk_account import DiskAccount
 from kmirror.histories.group_account import GroupAccount
 from kmirror.kernel.clock import SECOND, Duration, Instant

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories import fault_actions
 from kmirror.histories.fault_actions import kill_role, lose_power, turn
 from kmirror.histories.hands import Action, Args, Hands, StepSkipped

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from kmirror.assembly.mirrors import adding_topics, pausing_topics, removing_topics, resuming_topics
+from kmirror.assembly.mirrors import (
+    add_topics_request,
+    pause_topics_request,
+    remove_topics_request,
+    resume_topics_request,
+)
 from kmirror.histories.asker import NO_MIRROR, NO_TOPIC, Asker, Question
 from kmirror.histories.scripts import Script
 from kmirror.kernel.uuid import Uuid
@@ -64,9 +69,13 @@ def _mirror_topics(asker: Asker) -> Script[None]:
     mirror, topic = asker.mirror(), NO_TOPIC
     if mirror == NO_MIRROR:
         topic = asker.topic()
-    orders = [removing_topics(mirror, [topic]), pausing_topics(mirror, [topic]), resuming_topics(mirror, [topic])]
+    orders = [
+        remove_topics_request(mirror, [topic]),
+        pause_topics_request(mirror, [topic]),
+        resume_topics_request(mirror, [topic]),
+    ]
     if mirror == NO_MIRROR:
-        orders.append(adding_topics(mirror, {topic: Uuid.ZERO}))
+        orders.append(add_topics_request(mirror, {topic: Uuid.ZERO}))
     yield from asker.ask(asker.rng.choice(orders))
 
 
@@ -77,7 +86,7 @@ def _removed_topics(asker: Asker) -> Script[None]:
     removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]
     if removed:
         topics = dict.fromkeys((NO_TOPIC, *removed), Uuid.ZERO)
-        yield from asker.ask(adding_topics(NO_MIRROR, topics))
+        yield from asker.ask(add_topics_request(NO_MIRROR, topics))
 
 
 QUESTIONS: tuple[Question, ...] = (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from kmirror.assembly.mirrors import MirrorRow, keep_newest, rows_in
+from kmirror.assembly.mirrors import MirrorRow, keep_newest, parse_rows
 from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
 from kmirror.histories.account import Described
@@ -56,7 +56,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
         context = scene.mirror_context(cluster, broker_id)
         for mirror in answer_of(context, scene.local_time(cluster, broker_id)).mirrors if context is not None else ():
             keep_newest(newest.setdefault(mirror.mirror_name, {}), mirror)
-            led += [(mirror, row.tp) for row in rows_in(mirror) if leaders.get(row.tp) == broker_id]
+            led += [(mirror, row.tp) for row in parse_rows(mirror) if leaders.get(row.tp) == broker_id]
     for mirror, tp in led:
         row, context = newest[mirror.mirror_name][tp], scene.mirror_context(cluster, leaders[tp])
         source = None if context is None else context.sources.get(mirror.mirror_name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.hands import Action, Args, Hands, StepSkipped
 from kmirror.histories.scene import Trap
 from kmirror.histories.sights import SIGHTS, Watch

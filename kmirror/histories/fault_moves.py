@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.histories.plan import Value
 

@@ -5,7 +5,7 @@ A move that does not fit returns False and adds no step.
 
 from __future__ import annotations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.cut_moves import CUT_MOVES
 from kmirror.histories.fault_moves import FAULT_MOVES
 from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.hand import Move, Story
 
 SLOW_MS = (3_000, 7_000)

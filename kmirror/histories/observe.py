@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import (

@@ -235,29 +235,29 @@ def servers(scene: Scene, cluster: str) -> str:
 
 def _create(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     at = servers(scene, str(args.get("servers", args["source"])))
-    return mirrors.creating(str(args["mirror"]), at, {MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000))})
+    return mirrors.create_request(str(args["mirror"]), at, {MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000))})
 
 
 def _add(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     named, source = bool(args.get("named", True)), str(args["source"])
     ids = {topic: scene.topic_id(source, topic) if named else Uuid.ZERO for topic in topics_of(args)}
-    return mirrors.adding_topics(str(args["mirror"]), ids)
+    return mirrors.add_topics_request(str(args["mirror"]), ids)
 
 
 def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.removing_topics(str(args["mirror"]), topics_of(args))
+    return mirrors.remove_topics_request(str(args["mirror"]), topics_of(args))
 
 
 def _pause(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.pausing_topics(str(args["mirror"]), topics_of(args))
+    return mirrors.pause_topics_request(str(args["mirror"]), topics_of(args))
 
 
 def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.resuming_topics(str(args["mirror"]), topics_of(args))
+    return mirrors.resume_topics_request(str(args["mirror"]), topics_of(args))
 
 
 def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.deleting(str(args["mirror"]))
+    return mirrors.delete_request(str(args["mirror"]))
 
 
 def _describe_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
@@ -333,11 +333,11 @@ def _reset_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mes
 
 
 def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.altering(str(args["mirror"]), {str(args["name"]): str(args["value"])})
+    return mirrors.alter_request(str(args["mirror"]), {str(args["name"]): str(args["value"])})
 
 
 def _point_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.altering(str(args["mirror"]), {BOOTSTRAP_SERVERS: servers(scene, str(args["servers"]))})
+    return mirrors.alter_request(str(args["mirror"]), {BOOTSTRAP_SERVERS: servers(scene, str(args["servers"]))})
 
 
 ORDERS: dict[str, MakeRequest] = {

@@ -10,7 +10,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.actions import problem_with
 from kmirror.histories.plan import Plan
 from kmirror.histories.restarting import KILL, STOP

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError, SimulationFailure
 from kmirror.histories.account import Committed, Snapshot
 from kmirror.histories.observe import Observer

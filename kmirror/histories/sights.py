@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator

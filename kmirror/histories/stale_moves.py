@@ -5,7 +5,7 @@ The table of all moves is in moves.py.
 
 from __future__ import annotations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.hand import ADDED, Line, Move, Story, on_line
 from kmirror.histories.plan import Value
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kmirror.assembly.inside import ClusterInside, checked_configs, checked_listeners, checked_racks
+from kmirror.assembly.cluster_view import ClusterView, checked_configs, checked_listeners, checked_racks
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
@@ -57,7 +57,7 @@ OpenDisks = Callable[[int], Disks]
 """Function that opens the log directories of the node with the given id."""
 
 
-class TcpCluster(RunningNodes, ClusterInside):
+class TcpCluster(RunningNodes, ClusterView):
     """Brokers 1 to `brokers` on their own ports, and a controller, in this process on a separate thread.
 
     Brokers listen at `host`; clients are given `advertised_host` if it is set. `port` is the first broker's port, and
@@ -104,7 +104,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         known = None if not self._data or brokers != 1 else broker_id_of(self._data, self.controller_id)
         first_id = 1 if known is None else known
         RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
-        ClusterInside.__init__(self, name, brokers, replication_factor, first_id=first_id)
+        ClusterView.__init__(self, name, brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self._racks = checked_racks(racks, self.broker_ids)
@@ -244,7 +244,7 @@ class TcpCluster(RunningNodes, ClusterInside):
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
             node = assembly.node(node_id, self._open_disks(node_id), new_rng())
-            self._is_new(node_id, node)
+            self._register(node_id, node)
             return node if self._interpose is None else self._interpose(self.process(node_id), node)
 
         return make
@@ -360,7 +360,7 @@ class TcpCluster(RunningNodes, ClusterInside):
 
     def metrics(self) -> Metrics:
         """Return the current metrics of every running node."""
-        return self._on_loop(lambda: ClusterInside.metrics(self))
+        return self._on_loop(lambda: ClusterView.metrics(self))
 
     def topics(self) -> list[str]:
         """Return the names of all topics that are not internal, sorted."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 
-from kmirror.assembly.metrics import OPEN_METRICS, PLAIN, Metrics
+from kmirror.assembly.metrics import OPEN_METRICS_CONTENT_TYPE, PLAIN_CONTENT_TYPE, Metrics
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 
@@ -98,7 +98,11 @@ class MetricsPage:
             return HTTPStatus.OK, HTML, LANDING
         accepts = (value for name, _, value in (field.partition(":") for field in fields) if name.lower() == "accept")
         open_metrics = any("application/openmetrics-text" in value for value in accepts)
-        return HTTPStatus.OK, OPEN_METRICS if open_metrics else PLAIN, self._read().page(open_metrics=open_metrics)
+        return (
+            HTTPStatus.OK,
+            OPEN_METRICS_CONTENT_TYPE if open_metrics else PLAIN_CONTENT_TYPE,
+            self._read().page(open_metrics=open_metrics),
+        )
 
 
 async def _finish(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from kmirror.assembly.inside import checked_configs
+from kmirror.assembly.cluster_view import checked_configs
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records
 from kmirror.cluster.authorizer import Authorizer

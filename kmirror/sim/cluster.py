@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from kmirror.assembly.inside import ClusterInside, checked_configs, checked_listeners, checked_racks
-from kmirror.assembly.nodes import Assembly, Logs, existing_topics, feature_records, replication_configs
+from kmirror.assembly.cluster_view import ClusterView, checked_configs, checked_listeners, checked_racks
+from kmirror.assembly.nodes import Assembly, ExistingLogs, existing_topics, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import Authorizer
 from kmirror.errors import KafkaError, UsageError
@@ -54,7 +54,7 @@ STOP_WITHIN_S = 310
 CLOCK_PPM_MAX = 100_000
 
 
-class Cluster(ClusterInside):
+class Cluster(ClusterView):
     """Cluster in a simulation; brokers are numbered from 1 to `brokers`, the controller is 100.
 
     `logs` are placed on the disks, regardless of their age. A cluster with `logs` deletes no log because of its age
@@ -76,7 +76,7 @@ class Cluster(ClusterInside):
         *,
         brokers: int = 3,
         replication_factor: int | None = None,
-        logs: Logs | None = None,
+        logs: ExistingLogs | None = None,
         configs: Mapping[str, str] | None = None,
         racks: Mapping[int, str] | None = None,
         mirror_version: int = 1,
@@ -186,12 +186,12 @@ class Cluster(ClusterInside):
     def _maker(self, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
             node = self._assembly.node(node_id, self._open_disks(node_id), self._node_rng(node_id))
-            self._is_new(node_id, node)
+            self._register(node_id, node)
             return node
 
         return make
 
-    def _lay_down(self, logs: Logs) -> list[Message]:
+    def _lay_down(self, logs: ExistingLogs) -> list[Message]:
         """Put real segment files on the disks; return the metadata records that create their topics."""
         records, placed = existing_topics(
             logs,
@@ -383,7 +383,7 @@ class Cluster(ClusterInside):
         code = ErrorCode(reply.topics[0].error_code)
         if code:
             reason = reply.topics[0].error_message or code.text
-            raise self.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
+            raise self.kafka_error(code, f"cannot create topic {topic}: {code.name}: {reason}")
         await until(
             self.simulation.world,
             lambda: topic in self.image.topics and all(self.leader(tp) is not None for tp in self.partitions([topic])),
@@ -455,9 +455,9 @@ class Cluster(ClusterInside):
                 found.append(f"broker {broker_id} of {self.name} {how}, and its session ends at {end:.3f} s")
         return found
 
-    def refusal(self, code: ErrorCode, text: str) -> KafkaError:
+    def kafka_error(self, code: ErrorCode, text: str) -> KafkaError:
         """Return the error for a response with `code`; its text contains seed and virtual time."""
-        return self.simulation.refusal(code, text)
+        return self.simulation.kafka_error(code, text)
 
 
 def checked_name(name: object) -> str:

@@ -198,10 +198,10 @@ class Consumer:
         start(world.now, lambda _now, answer: box.append(answer))
         self._cluster.client.perform()
         world.run_until(lambda: bool(box), within_us=200 * SECOND, what="answers to a consumer")
-        for refusal in box[0].errors:
-            error = refusal.error
-            text = f"cannot read {refusal.what}: {error.name}: {error.text}"
-            raise self._cluster.simulation.refusal(error, text)
+        for kafka_error in box[0].errors:
+            error = kafka_error.error
+            text = f"cannot read {kafka_error.what}: {error.name}: {error.text}"
+            raise self._cluster.simulation.kafka_error(error, text)
         return box[0]
 
     def _until(self, start: Callable[[Instant, OnRound], None], is_enough: Callable[[Round], bool], what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kmirror.assembly import mirrors
 from kmirror.assembly.mirror_scripts import BlockingMirror, MirrorScripts
-from kmirror.assembly.mirrors import WITHIN_S, Difference, MirrorListing, MirrorRow, listings_in
+from kmirror.assembly.mirrors import WITHIN_S, Difference, MirrorListing, MirrorRow, parse_listings
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
@@ -98,7 +98,7 @@ class Mirror(BlockingMirror):
         arguments.instance("cluster", cluster, Cluster)
         reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest())
         assert isinstance(reply, ListMirrorsResponse)
-        return listings_in(reply)
+        return parse_listings(reply)
 
 
 class _Scripts(MirrorScripts):
@@ -128,12 +128,12 @@ class _Scripts(MirrorScripts):
         )
 
     async def difference(self) -> Difference | None:
-        return mirror_agrees(self.source, self.destination, await self._to_compare(self._timer(0)))[0]
+        return mirror_agrees(self.source, self.destination, await self._comparable_partitions(self._timer(0)))[0]
 
-    async def _order(self, request: Message) -> Message:
+    async def _send_change(self, request: Message) -> Message:
         return await self.destination.ordering(request)
 
-    async def _ask_each(self, request: Message) -> Mapping[int, Message]:
+    async def _send_to_each(self, request: Message) -> Mapping[int, Message]:
         destination, answers = self.destination, dict[int, Message]()
         for broker_id in destination.living():
             reply = await Wait(partial(destination.client.send, destination.endpoint(broker_id), request))
@@ -149,7 +149,7 @@ class _Scripts(MirrorScripts):
         cluster = self.source if at_source else self.destination
         return cluster.partitions([name for name in topics if name in cluster.image.topics])
 
-    async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
+    async def _comparable_partitions(self, has_timed_out: Callable[[], bool]) -> list[TopicPartition]:
         if not (topics := await self.topics()):
             raise self._no_topics()
         return self.source.partitions(topics)

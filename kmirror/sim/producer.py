@@ -123,10 +123,10 @@ class Producer:
             error = delivery.error
             if error is ErrorCode.REQUEST_TIMED_OUT:
                 text = f"cannot write to {tp}: {error.name}: no broker took the batch; {self._cluster!r}"
-                raise self._cluster.simulation.refusal(error, text)
+                raise self._cluster.simulation.kafka_error(error, text)
             if error:
                 reason = f"cannot write to {tp}: {error.name}: {delivery.message or error.text}"
-                raise self._cluster.simulation.refusal(error, reason)
+                raise self._cluster.simulation.kafka_error(error, reason)
         return {tp: found[tp].base_offset for tp in batches}
 
     def try_send(self, batches: Mapping[TopicPartition, bytes]) -> dict[TopicPartition, tuple[int, int, str | None]]:
@@ -202,7 +202,7 @@ class Producer:
         manager = self._client.transactions
         if manager.state is State.FATAL_ERROR:
             text = f"{self!r} has failed for good: {manager.error.name}: {manager.error.text}"
-            raise self._cluster.simulation.refusal(manager.error, text)
+            raise self._cluster.simulation.kafka_error(manager.error, text)
 
     def _check_there(self, partitions: Iterable[TopicPartition]) -> None:
         for tp in partitions:
@@ -224,6 +224,6 @@ class Producer:
         world.run_until(lambda: bool(box), within_us=seconds * SECOND, what=f"an answer to {what}")
         if box[0] is ErrorCode.REQUEST_TIMED_OUT:
             text = f"{what}: {box[0].name}: no coordinator did it; {self._cluster!r}"
-            raise self._cluster.simulation.refusal(box[0], text)
+            raise self._cluster.simulation.kafka_error(box[0], text)
         if box[0]:
-            raise self._cluster.simulation.refusal(box[0], f"{what}: {box[0].name}: {box[0].text}")
+            raise self._cluster.simulation.kafka_error(box[0], f"{what}: {box[0].name}: {box[0].text}")

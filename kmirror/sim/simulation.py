@@ -81,7 +81,7 @@ class Simulation:
         """Return an exception that contains this run's seed and the current virtual time."""
         return self.world.failure(message)
 
-    def refusal(self, code: ErrorCode, message: str) -> KafkaError:
+    def kafka_error(self, code: ErrorCode, message: str) -> KafkaError:
         """Return the error for a response with `code`; its text contains seed and virtual time."""
         return KafkaError(code, f"{message} ({self.world.moment})")
 

@@ -44,35 +44,35 @@ def cluster(
         replication_factor=replication_factor,
         interpose=interpose,
         name=name,
-    ) as made:
-        yield made
-        assert not made.failures, f"kmirror failed; please report it\n{state_of(made)}"
+    ) as running:
+        yield running
+        assert not running.failures, f"kmirror failed; please report it\n{state_of(running)}"
 
 
-def state_of(made: TcpCluster) -> str:
+def state_of(running: TcpCluster) -> str:
     """Return a report on a cluster for a failed test: addresses, running nodes, partition states and failures."""
-    lines = [f"{made.name}: bootstrap.servers={made.bootstrap_servers}"]
-    for node_id in (*made.broker_ids, made.controller_id):
-        what = "controller" if node_id == made.controller_id else f"broker {node_id} at {made.endpoint(node_id)}"
-        lines.append(f"  {what}: {'running' if made.runs(node_id) else 'down'}")
-    lines += _topics(made)
-    for failure in made.failures:
+    lines = [f"{running.name}: bootstrap.servers={running.bootstrap_servers}"]
+    for node_id in (*running.broker_ids, running.controller_id):
+        what = "controller" if node_id == running.controller_id else f"broker {node_id} at {running.endpoint(node_id)}"
+        lines.append(f"  {what}: {'running' if running.runs(node_id) else 'down'}")
+    lines += _topics(running)
+    for failure in running.failures:
         lines.append(f"  failed during {failure.during}:")
         lines += ["    " + line for line in "".join(traceback.format_exception(failure.error)).splitlines()]
     return "\n".join(lines)
 
 
-def _topics(made: TcpCluster) -> list[str]:
+def _topics(running: TcpCluster) -> list[str]:
     """Return a line per topic, which lists the partitions without a leader or with replicas out of sync."""
-    image = made.image
+    image = running.image
     lines = []
-    for topic in made.topics():
+    for topic in running.topics():
         partitions = image.topics[topic].partitions
-        lacking = [
+        out_of_sync = [
             f"{topic}-{index} (leader {row.leader}, ISR {list(row.isr)} of {list(row.replicas)})"
             for index, row in sorted(partitions.items())
             if row.leader < 0 or len(row.isr) < len(row.replicas)
         ]
-        health = f"not in order: {few(lacking, 'partitions')}" if lacking else "every replica in sync"
+        health = f"degraded: {few(out_of_sync, 'partitions')}" if out_of_sync else "every replica in sync"
         lines.append(f"  topic {topic}, {counted(len(partitions), 'partition')}: {health}")
     return lines

@@ -42,16 +42,16 @@ def assert_history_clean(
     reached. Raises UsageError for a plan that cannot be run, a file without a plan, and an unknown seed or profile.
     """
     whole_number("shrink_runs", shrink_runs, 0)
-    again = f"kmirror sim --seed {seed} --profile {profile}"
+    command = f"kmirror sim --seed {seed} --profile {profile}"
     if isinstance(plan, Path):
-        again, plan = f"kmirror sim --plan {plan}", read_plan(plan)
+        command, plan = f"kmirror sim --plan {plan}", read_plan(plan)
     elif plan is not None:
-        instance("plan", plan, Plan, "Path(...) names a file with one")
-        again = "run_history(plan); plan.to_json() is what `kmirror sim --plan` takes"
+        instance("plan", plan, Plan, "pass Path(...) for a file that contains one")
+        command = "run_history(plan); plan.to_json() is a file for `kmirror sim --plan`"
     run = partial(run_history, coverage=True) if coverage else run_history
     outcome = run(plan) if plan is not None else run(seed=seed, profile=profile)
     if outcome.exit is Exit.CLEAN:
         return outcome
     if shrink_runs:
         outcome = shrink(outcome, run_history, runs_max=shrink_runs)
-    raise AssertionError(f"{outcome.exit.name.lower()} in a history\n\n{tell(outcome, again)}")
+    raise AssertionError(f"{outcome.exit.name.lower()} in a history\n\n{tell(outcome, command)}")

@@ -24,7 +24,7 @@ from kmirror.fuzz.targets.tcp import checked_address
 T = TypeVar("T")
 
 
-class _Drawn:
+class _HypothesisChoices:
     """Choices drawn, and simplified, by Hypothesis."""
 
     def __init__(self, data: st.DataObject) -> None:
@@ -51,31 +51,33 @@ class SessionMachine(RuleBasedStateMachine):
     @initialize(data=st.data())
     def begin(self, data: st.DataObject) -> None:
         """Start a session with names that are new to the broker."""
-        self._link = self.row.simulated(0, _Drawn(data)) if self.address is None else PortLink({"": self.address})
+        self._link = (
+            self.row.simulated(0, _HypothesisChoices(data)) if self.address is None else PortLink({"": self.address})
+        )
         mark = "1" if self.address is None else uuid.uuid4().hex[:8]
         self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{mark}")
 
-    def follow(self, by: Rule[Any], data: st.DataObject) -> None:
+    def do_step(self, by: Rule[Any], data: st.DataObject) -> None:
         """Do one step of a rule, if the rule has one now."""
         assert self._session is not None, "it has begun"
-        drawn = _Drawn(data)
-        self._session.read_some(drawn)
-        self._told(lambda: self._follow(by, drawn))
+        choices = _HypothesisChoices(data)
+        self._session.read_some(choices)
+        self._with_story(lambda: self._follow(by, choices))
 
-    def _follow(self, by: Rule[Any], drawn: _Drawn) -> None:
+    def _follow(self, by: Rule[Any], choices: _HypothesisChoices) -> None:
         assert self._session is not None, "it has begun"
-        self._session.follow(by, drawn.pick(list(Disorder)), drawn)
+        self._session.follow(by, choices.pick(list(Disorder)), choices)
 
     def teardown(self) -> None:
         """End the session: read and check the remaining responses."""
         try:
             if self._session is not None:
-                self._told(self._session.end)
+                self._with_story(self._session.end)
         finally:
             if self._link is not None:
                 self._link.close()
 
-    def _told(self, act: Callable[[], None]) -> None:
+    def _with_story(self, act: Callable[[], None]) -> None:
         try:
             act()
         except Fault as fault:
@@ -88,7 +90,7 @@ class SessionMachine(RuleBasedStateMachine):
 
 def _step(by: Rule[Any]) -> Any:
     def step(self: SessionMachine, data: st.DataObject) -> None:
-        self.follow(by, data)
+        self.do_step(by, data)
 
     step.__name__ = by.name.replace(" ", "_")
     return rule(data=st.data())(step)
@@ -104,6 +106,6 @@ def state_machine(name: str, *, bootstrap_server: str | None = None, own_host: b
     row = machine_row(name)
     address = None if bootstrap_server is None else checked_address(bootstrap_server, owns_host=own_host)
     if address is not None and not row.is_for_kafka:
-        raise UsageError(f"machine {name} wants clusters of ours: leave bootstrap_server out")
+        raise UsageError(f"machine {name} needs kmirror's own brokers: leave bootstrap_server out")
     rules = {each.name.replace(" ", "_"): _step(each) for each in row.machine().rules}
     return type(f"{name.title()}Sessions", (SessionMachine,), {"row": row, "address": address, **rules})

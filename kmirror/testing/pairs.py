@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from kmirror.assembly.mirrors import adding_topics, creating, refused_order, removing_topics
+from kmirror.assembly.mirrors import add_topics_request, create_request, first_error, remove_topics_request
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Note
@@ -38,8 +38,8 @@ class MirrorPair:
         self.mirror = arguments.text("mirror", mirror)
         self._states: dict[TopicPartition, MirrorState] = {}
         self._added: dict[str, None] = {}
-        destination.on_note.append(self._see)
-        self._order(creating(mirror, source.bootstrap_servers, {}))
+        destination.on_note.append(self._record_state)
+        self._send(create_request(mirror, source.bootstrap_servers, {}))
 
     def __repr__(self) -> str:
         return f"<MirrorPair {self.mirror}: {self.source!r} to {self.destination!r}>"
@@ -48,7 +48,7 @@ class MirrorPair:
         """Start mirroring topics; KafkaError if one is rejected, UsageError if the source lacks it."""
         names = as_names(topics)
         self.source.partitions(names)
-        self._order(adding_topics(self.mirror, {name: self.source.image.topics[name].topic_id for name in names}))
+        self._send(add_topics_request(self.mirror, {name: self.source.image.topics[name].topic_id for name in names}))
         self._added |= dict.fromkeys(names)
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:
@@ -56,7 +56,7 @@ class MirrorPair:
 
         Raises UsageError if no topics were added, KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
         """
-        ends = self.source.look(lambda: {tp: self._decided(tp) for tp in self._partitions()})
+        ends = self.source.look(lambda: {tp: self._readable_end(tp) for tp in self._partitions()})
 
         def has_all() -> bool:
             return all(self._is_mirroring(tp, end) for tp, end in ends.items())
@@ -69,7 +69,7 @@ class MirrorPair:
         Raises UsageError if no topics were added; KafkaError if a topic is rejected, or with REQUEST_TIMED_OUT after
         `within_s` seconds. The source need not be running.
         """
-        self._order(removing_topics(self.mirror, self._some_topics()))
+        self._send(remove_topics_request(self.mirror, self._required_topics()))
         wanted = self.destination.partitions(self._added)
         self._wait(lambda: all(self.state(tp) is MirrorState.STOPPED for tp in wanted), within_s, "the failover")
         self._added.clear()
@@ -80,23 +80,23 @@ class MirrorPair:
 
     # -- observing the clusters ---------------------------------------------------------------
 
-    def _see(self, process: str, note: Note) -> None:
+    def _record_state(self, process: str, note: Note) -> None:
         if isinstance(note.fact, StateEntered) and note.fact.mirror == self.mirror:
             self._states[note.fact.tp] = note.fact.state
 
-    def _some_topics(self) -> list[str]:
+    def _required_topics(self) -> list[str]:
         if not self._added:
-            raise UsageError(f"mirror {self.mirror} has no topics: add_topics() comes first")
+            raise UsageError(f"mirror {self.mirror} has no topics: call add_topics() first")
         return list(self._added)
 
     def _partitions(self) -> list[TopicPartition]:
-        return self.source.partitions(self._some_topics())
+        return self.source.partitions(self._required_topics())
 
-    def _decided(self, tp: TopicPartition) -> int:
+    def _readable_end(self, tp: TopicPartition) -> int:
         """Return the offset up to which a mirror may read a source partition: its last stable offset."""
         leader = self.source.leader(tp)
         if leader is None:
-            raise UsageError(f"{tp} has no leader in cluster {self.source.name}: its end is not known")
+            raise UsageError(f"{tp} has no leader in cluster {self.source.name}, so its last stable offset is unknown")
         return leader.log.last_stable_offset
 
     def _is_mirroring(self, tp: TopicPartition, end: int) -> bool:
@@ -110,11 +110,11 @@ class MirrorPair:
             states = ", ".join(f"{tp} {state.name}" for tp, state in sorted(self._states.items()))
             raise KafkaError(error.code, f"{error}; states: {states or 'none'}") from None
 
-    def _order(self, request: Message) -> None:
+    def _send(self, request: Message) -> None:
         """Send a request to the destination; KafkaError if it is rejected as a whole or for one topic."""
-        refused = refused_order(self.mirror, request, self.destination.order(request))
-        if refused is not None:
-            raise KafkaError(*refused)
+        rejection = first_error(self.mirror, request, self.destination.order(request))
+        if rejection is not None:
+            raise KafkaError(*rejection)
 
 
 @contextmanager

@@ -75,11 +75,11 @@ def _options(request: pytest.FixtureRequest, common: dict[str, Any], made_by: Ca
     if marker is None:
         return common
     if marker.args:
-        raise UsageError(f"pytest.mark.kafka takes options by name, such as brokers=3, not {marker.args[0]!r}")
+        raise UsageError(f"pytest.mark.kafka needs options by name, such as brokers=3, not {marker.args[0]!r}")
     known = inspect.signature(made_by).parameters
     for name in marker.kwargs:
         if name not in known:
-            hint = did_you_mean(name, known) or f"there are {', '.join(known)}"
+            hint = did_you_mean(name, known) or f"options are {', '.join(known)}"
             raise UsageError(f"pytest.mark.kafka has no option {name!r}: {hint}")
     return {**common, **marker.kwargs}
 

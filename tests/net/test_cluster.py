@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.clock import Instant
@@ -189,9 +189,9 @@ def test_user_errors_are_reported() -> None:
     with pytest.raises(UsageError, match="was not started"):
         served.create_topic("orders")
     with served:
-        with pytest.raises(UsageError, match="was started already, and of its nodes run"):
+        with pytest.raises(UsageError, match="is already running: nodes"):
             served.start()
-        with pytest.raises(UsageError, match=r"kafka-1 runs already: kill\(1\) or stop\(1\) comes first"):
+        with pytest.raises(UsageError, match=r"kafka-1 is already running: call kill\(1\) or stop\(1\) first"):
             served.restart(1)
         with pytest.raises(UsageError, match="has no node 7"):
             served.kill(7)
@@ -202,7 +202,7 @@ def test_user_errors_are_reported() -> None:
         with pytest.raises(UsageError, match="cannot wait for the cluster"):
             served.look(lambda: served.create_topic("orders"))
         served.kill(1)
-        with pytest.raises(UsageError, match=r"kafka-1 does not run: restart\(1\) starts it"):
+        with pytest.raises(UsageError, match=r"kafka-1 is not running: call restart\(1\)"):
             served.stop(1)
     for wrong, text in [
         ({"brokers": 0}, "brokers must be an integer from 1"),

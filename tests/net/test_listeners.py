@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
@@ -228,10 +228,10 @@ def commit(cluster: Cluster | TcpCluster, records: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"listeners": ()}, "listeners has one name or more"),
-        ({"listeners": ("A", "A")}, "listeners has one name or more"),
-        ({"listeners": ("A:B",)}, "is no name for a broker's listener"),
-        ({"listeners": ("CONTROLLER",)}, "is no name for a broker's listener"),
+        ({"listeners": ()}, "listeners must be one or more distinct names"),
+        ({"listeners": ("A", "A")}, "listeners must be one or more distinct names"),
+        ({"listeners": ("A:B",)}, "invalid listener name"),
+        ({"listeners": ("CONTROLLER",)}, "invalid listener name"),
         ({"listeners": "CLIENTS"}, "listeners takes a list of names"),
     ],
 )
@@ -245,7 +245,7 @@ def test_the_listener_for_brokers_is_one_of_them() -> None:
     a = Cluster(Simulation(1), "a", brokers=1, configs={"inter.broker.listener.name": "NONE"})
     with pytest.raises(UsageError, match="name is NONE, and the listeners are PLAINTEXT"):
         a.start()
-    with pytest.raises(UsageError, match="a-1 has listeners PLAINTEXT, and no 'SECOND'"):
+    with pytest.raises(UsageError, match="a-1 has no listener 'SECOND', only PLAINTEXT"):
         a.endpoint(1, "SECOND")
 
 

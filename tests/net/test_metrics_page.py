@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from kmirror.assembly.metrics import OPEN_METRICS, PLAIN
+from kmirror.assembly.metrics import OPEN_METRICS_CONTENT_TYPE, PLAIN_CONTENT_TYPE
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
@@ -49,7 +49,7 @@ def connected(page: str) -> socket.socket:
 
 def test_a_scrape_gets_the_numbers_of_all_nodes(page: str) -> None:
     response, body = ask(page)
-    assert (response.status, response.headers["Content-Type"]) == (200, PLAIN)
+    assert (response.status, response.headers["Content-Type"]) == (200, PLAIN_CONTENT_TYPE)
     found = {one.name: one for one in families(body.decode())}
     leaders = {s.labels["node_id"]: s.value for s in found["kafka_server_replicamanager_leadercount"].samples}
     assert leaders.keys() == {"1", "2"} and sum(leaders.values()) >= 3
@@ -58,7 +58,7 @@ def test_a_scrape_gets_the_numbers_of_all_nodes(page: str) -> None:
 
 def test_clients_that_accept_open_metrics_get_it(page: str) -> None:
     response, body = ask(page, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
-    assert response.headers["Content-Type"] == OPEN_METRICS and body.endswith(b"# EOF\n")
+    assert response.headers["Content-Type"] == OPEN_METRICS_CONTENT_TYPE and body.endswith(b"# EOF\n")
 
 
 def test_other_requests_get_ordinary_http_responses(page: str) -> None:

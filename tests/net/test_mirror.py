@@ -12,7 +12,7 @@ from kmirror.admin.client import AsyncAdmin, checked_servers
 from kmirror.admin.described_configs import configs_of
 from kmirror.admin.leader_reader import LeaderReader
 from kmirror.admin.mirror import AsyncMirror, TcpMirror, describe_mirrors
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.security import security_of
 from kmirror.errors import KafkaError, UsageError
@@ -122,7 +122,7 @@ def test_a_refusal_names_topic_mirror_and_error(pair: tuple[TcpCluster, TcpClust
     mirror.create()
     with pytest.raises(KafkaError, match=r"cannot pause topic orders of mirror dr: UNKNOWN_TOPIC_OR_PARTITION: "):
         mirror.pause(["orders"])
-    with pytest.raises(UsageError, match=r"mirror dr of .* has no topics: add some first"):
+    with pytest.raises(UsageError, match=r"mirror dr of .* has no topics: call add_topics\(\) first"):
         mirror.catch_up()
 
 

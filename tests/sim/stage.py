@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorRow
-from kmirror.assembly.nodes import Logs
+from kmirror.assembly.nodes import ExistingLogs
 from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -311,7 +311,7 @@ class Pair:
         self.simulation.run_for(span_s=span_s)
         self.simulation.world.after_event.remove(check)
 
-    def third(self, name: str = "c", *, brokers: int = 3, logs: Logs | None = None) -> StagedCluster:
+    def third(self, name: str = "c", *, brokers: int = 3, logs: ExistingLogs | None = None) -> StagedCluster:
         """Return one more running cluster in this simulation."""
         configs = SMALL if brokers > 1 else ONE_BROKER
         cluster = StagedCluster(
@@ -325,11 +325,11 @@ class Pair:
 def pair(
     seed: int = 0,
     *,
-    logs: Logs | None = None,
+    logs: ExistingLogs | None = None,
     brokers: int = 3,
     a_configs: Mapping[str, str] | None = None,
     b_configs: Mapping[str, str] | None = None,
-    b_logs: Logs | None = None,
+    b_logs: ExistingLogs | None = None,
     b_authorizer: Authorizer | None = None,
     start: bool = True,
 ) -> Pair:

@@ -38,7 +38,7 @@ class Torn:
     size: int
 
     def __str__(self) -> str:
-        return f"{self.size} bytes from byte {self.position} on are a torn entry, and cut"
+        return f"{self.size} bytes at byte {self.position} are a torn entry, which is ignored"
 
 
 def beginning() -> bytes:
@@ -60,13 +60,13 @@ def entries(data: bytes | memoryview) -> Iterator[tuple[int, Any] | Torn]:
     data = memoryview(data)
     at = len(MAGIC) + _VERSION.size
     if data[: len(MAGIC)] != MAGIC:
-        raise UsageError("this is no journal: kmirror serve --journal writes some")
+        raise UsageError("not a journal: kmirror serve --journal writes them")
     if len(data) < at:
         yield Torn(0, len(data))
         return
     (version,) = _VERSION.unpack(data[len(MAGIC) : at])
     if version != VERSION:
-        raise UsageError(f"this journal has version {version}, and only {VERSION} is known here")
+        raise UsageError(f"the journal has version {version}; only version {VERSION} is supported")
     while at < len(data):
         body = _body(data, at)
         if body is None:

@@ -37,7 +37,7 @@ from kmirror.kernel.events import (
 )
 from kmirror.records.crc32c import crc32c
 
-Said = tuple[Any, ...]
+EffectValue = tuple[Any, ...]
 """An effect: its name, and the parts that distinguish it from others with that name."""
 SHOWN_BYTES = 32
 
@@ -86,11 +86,11 @@ def event_of(value: tuple[Any, ...]) -> Event:
     try:
         event: Event = _EVENTS[value[0]](*value[1:])
     except (KeyError, TypeError, IndexError):
-        raise ProtocolError(f"a journal has no event {value!r}") from None
+        raise ProtocolError(f"unknown event {value!r} in a journal") from None
     return event
 
 
-def said(effect: Effect) -> Said:
+def effect_value(effect: Effect) -> EffectValue:
     """Return the journal's value of an effect."""
     match effect:
         case Send(link, chunks) | Reply(link, chunks):

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from kmirror.assembly.journal.entries import CALL, DISK, NODE, beginning, entry
-from kmirror.assembly.journal.events import event_value, said
+from kmirror.assembly.journal.events import effect_value, event_value
 from kmirror.assembly.journal.values import encode
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
@@ -34,7 +34,7 @@ DISK_FILES = (BOOTSTRAP,)
 """The files outside of partitions that a node reads, except the clean shutdown file."""
 PIECE_BYTES = 4 << 20
 DIGEST_BYTES = 8
-ANOTHER = -1
+CONTROLLER_ID_IN_BROKER = -1
 """The id of the controller in a broker's journal."""
 NO_EFFECTS = bytes(DIGEST_BYTES)
 
@@ -56,9 +56,7 @@ class Journals:
     def __call__(self, name: str, node: Node) -> Node:
         """Return a node that records the events and effects of `node`, which must be new and not wrapped."""
         if not isinstance(node, Broker | Controller):
-            raise UsageError(
-                "a journal goes around the node itself, and hooks around the journal: hooks(name, journals(...))"
-            )
+            raise UsageError("wrap the node in the journal first, then in hooks: hooks(name, journals(...))")
         return Recorder(name, node, self._open(name))
 
 
@@ -72,8 +70,8 @@ class Recorder(Wrapper):
         self._digest = NO_EFFECTS
         self._problem: OSError | None = None
         """The error that ended the journal, until it is reported."""
-        made = _node_value(name, inner)
-        self._put(beginning() + entry(NODE, made))
+        node_value = _node_value(name, inner)
+        self._put(beginning() + entry(NODE, node_value))
         for piece in _pieces(inner):
             self._put(entry(DISK, piece))
 
@@ -84,11 +82,14 @@ class Recorder(Wrapper):
         except Exception as error:
             self._record(now, event, (("raised", repr(error)),))
             raise
-        self._record(now, event, tuple(map(said, effects)))
+        self._record(now, event, tuple(map(effect_value, effects)))
         problem, self._problem = self._problem, None
         if problem is None:
             return effects
-        return [*effects, Note(f"the journal ends here: {problem}", JournalEnded(self._name, problem))]
+        return [
+            *effects,
+            Note(f"the journal was closed after a write error: {problem}", JournalEnded(self._name, problem)),
+        ]
 
     def _record(self, now: Instant, event: Event, effects: tuple[Any, ...]) -> None:
         if self._write is not None:
@@ -114,13 +115,13 @@ def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
     """Return the value from which a node can be created."""
     options = node.context.options if isinstance(node, Broker) else node.options
     if options.authorizer is not None:
-        raise UsageError("a journal cannot hold an authorizer: leave one of them out")
+        raise UsageError("a journal cannot contain an authorizer: use only one of them")
     return (
         name,
         options.node_id,
         options.cluster_id,
         tuple((each.name, int(each.protocol), *each[2:]) for each in options.listeners),
-        (ANOTHER, node.context.options.controllers.leader) if isinstance(node, Broker) else None,
+        (CONTROLLER_ID_IN_BROKER, node.context.options.controllers.leader) if isinstance(node, Broker) else None,
         tuple(sorted(options.configs.items())),
         () if isinstance(node, Broker) else tuple(map(_record_value, node.options.bootstrap)),
         options.on_failure.name,

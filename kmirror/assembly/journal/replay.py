@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, entries
-from kmirror.assembly.journal.events import error_of, event_of, event_value, said, shown
+from kmirror.assembly.journal.events import effect_value, error_of, event_of, event_value, shown
 from kmirror.assembly.journal.recorder import NO_EFFECTS, next_digest
 from kmirror.assembly.journal.values import decode, encode
 from kmirror.assembly.nodes import Assembly
@@ -55,9 +55,9 @@ class Difference:
                 break
             common += 1
         if common:
-            lines.append(f"  the first {common} effects are equal")
+            lines.append(f"  the first {common} effects match")
         for name, effects in (("recorded", self.recorded[common:]), ("replayed", self.replayed[common:])):
-            lines += [f"  {name}: {text}" for text in effects[:SHOWN_MAX] or ("nothing more",)]
+            lines += [f"  {name}: {text}" for text in effects[:SHOWN_MAX] or ("no more effects",)]
             if len(effects) > SHOWN_MAX:
                 lines.append(f"  {name}: and {len(effects) - SHOWN_MAX} more")
         return "\n".join(lines)
@@ -87,9 +87,9 @@ def replay(data: bytes | memoryview) -> Replay:
 
     UsageError if this is not a journal of this version, ProtocolError if it is damaged.
     """
-    made: tuple[Any, ...] | None = None
-    node: _Again | None = None
-    pieces: dict[str, _Pieces] = {}
+    node_value: tuple[Any, ...] | None = None
+    node: _ReplayedNode | None = None
+    pieces: dict[str, _DiskContents] = {}
     torn = difference = None
     calls, digest = 0, NO_EFFECTS
     for one in entries(data):
@@ -97,27 +97,27 @@ def replay(data: bytes | memoryview) -> Replay:
             torn = one
             break
         kind, value = one
-        if (kind == NODE) != (made is None) or (kind == DISK and node is not None):
-            raise ProtocolError(f"entry of kind {kind} out of place, after {calls} calls of the journal")
+        if (kind == NODE) != (node_value is None) or (kind == DISK and node is not None):
+            raise ProtocolError(f"misplaced entry of kind {kind} after {calls} calls in a journal")
         if kind == NODE:
-            made = value
+            node_value = value
         elif kind == DISK:
             log_dir, *piece = value
-            pieces.setdefault(log_dir, _Pieces()).add(*piece)
-        elif kind == CALL and made is not None:
-            node = node or _Again(_node(made, pieces))
+            pieces.setdefault(log_dir, _DiskContents()).add(*piece)
+        elif kind == CALL and node_value is not None:
+            node = node or _ReplayedNode(_node(node_value, pieces))
             calls += 1
             now, event, recorded, recorded_digest = value
-            replayed = encode(node.give(now, event))
+            replayed = encode(node.handle(now, event))
             digest = next_digest(digest, replayed)
             if replayed != recorded or digest != recorded_digest:
                 texts = tuple(map(shown, decode(recorded))), tuple(map(shown, decode(replayed)))
                 difference = Difference(calls, to_ms(now), shown(event), *texts)
                 break
-    return Replay("" if made is None else made[0], calls, digest.hex(), difference, torn)
+    return Replay("" if node_value is None else node_value[0], calls, digest.hex(), difference, torn)
 
 
-class _Again:
+class _ReplayedNode:
     """A node that receives recorded events."""
 
     def __init__(self, node: Broker | Controller) -> None:
@@ -127,12 +127,12 @@ class _Again:
         self._timers: dict[bytes, TimerKey] = {}
         """Timers that are set, by the encoded bytes of their keys."""
 
-    def give(self, now: Instant, value: tuple[Any, ...]) -> tuple[Any, ...]:
+    def handle(self, now: Instant, value: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the node's effects or its exception, as a value of the journal."""
         try:
             event = self._event(value)
-        except _OtherEndError as end:
-            return (("cannot be given that event", str(end)),)
+        except _ReplayMismatch as end:
+            return (("cannot receive that event", str(end)),)
         try:
             effects: list[Effect] = self._node.handle(now, event)
         except Exception as error:
@@ -145,33 +145,33 @@ class _Again:
                     self._timers[encode(timer)] = timer
                 case CancelTimer(timer):
                     self._timers.pop(encode(timer), None)
-        return tuple(map(said, effects))
+        return tuple(map(effect_value, effects))
 
     def _event(self, value: tuple[Any, ...]) -> Event:
         if value[0] == "TimerFired":
             timer = self._timers.pop(encode(value[1]), None)
             if timer is None:
-                raise _OtherEndError(f"no timer {value[1]!r} is set")
+                raise _ReplayMismatch(f"no timer {value[1]!r} is set")
             return TimerFired(timer)
         if value[0] != "DiskDone":
             return event_of(value)
         _, key, kind, error = value
         work = self._jobs.pop(encode(key), None)
         if work is None:
-            raise _OtherEndError(f"no disk work {key!r} is under way")
+            raise _ReplayMismatch(f"no disk work {key!r} is in progress")
         key = work.key
         if error is not None:
             return DiskDone(key, None, error_of(error))
         try:
             done = DiskDone(key, work.job.run())
         except (OSError, KmirrorError) as failure:
-            raise _OtherEndError(f"{type(work.job).__name__} failed: {failure!r}") from failure
+            raise _ReplayMismatch(f"{type(work.job).__name__} failed: {failure!r}") from failure
         if event_value(done)[2] != kind:
-            raise _OtherEndError(f"{type(work.job).__name__} returned {done.result!r} and not a {kind}")
+            raise _ReplayMismatch(f"{type(work.job).__name__} returned {done.result!r} instead of a {kind}")
         return done
 
 
-class _OtherEndError(Exception):
+class _ReplayMismatch(Exception):
     """A timer or disk job of the node ended differently than in the journal."""
 
 
@@ -194,7 +194,7 @@ class _Disk(MemoryDisk):
         return list(self.left)
 
 
-class _Pieces:
+class _DiskContents:
     """The contents of a disk, collected piece by piece."""
 
     def __init__(self) -> None:
@@ -216,7 +216,7 @@ class _Pieces:
         if modified is not None:
             self._modified.setdefault(tp, {})[what] = modified
 
-    def lay_down(self, disk: _Disk) -> None:
+    def write_to(self, disk: _Disk) -> None:
         """Write the contents to a disk."""
         for name, data in self._of_no_partition.items():
             disk.write_file(name, data)
@@ -227,23 +227,23 @@ class _Pieces:
             disk.put(tp, store)
 
 
-def _disk(made: tuple[Any, ...], pieces: Mapping[str, _Pieces]) -> Disk | OfflineLogDir:
+def _disk(node_value: tuple[Any, ...], pieces: Mapping[str, _DiskContents]) -> Disk | OfflineLogDir:
     """Return one log directory of a journal's node."""
-    if len(made) == 2:
-        return OfflineLogDir(*made)
-    log_dir, directory_id, clean_epoch, left = made
+    if len(node_value) == 2:
+        return OfflineLogDir(*node_value)
+    log_dir, directory_id, clean_epoch, left = node_value
     disk = _Disk(log_dir, Uuid(directory_id))
     disk.left = list(left)
     if log_dir in pieces:
-        pieces[log_dir].lay_down(disk)
+        pieces[log_dir].write_to(disk)
     if clean_epoch is not None:
         clean_shutdown.write(disk, clean_epoch)
     return disk
 
 
-def _node(made: tuple[Any, ...], pieces: Mapping[str, _Pieces]) -> Broker | Controller:
+def _node(node_value: tuple[Any, ...], pieces: Mapping[str, _DiskContents]) -> Broker | Controller:
     """Return the node of a journal's first entry, before its first event."""
-    _, node_id, cluster_id, listeners, controller, configs, bootstrap, on_failure, seed, directories = made
+    _, node_id, cluster_id, listeners, controller, configs, bootstrap, on_failure, seed, directories = node_value
     disks = [_disk(each, pieces) for each in directories]
     here = tuple(ListenerSpec(name, SecurityProtocol(protocol), *at) for name, protocol, *at in listeners)
     there = {} if controller is None else {controller[0]: (ListenerSpec.plain(controller[1], CONTROLLER_NAME),)}

@@ -44,7 +44,7 @@ _TUPLES: dict[type, bytes] = {
     InboundLink: b"I",
     Named: b"o",
 }
-_MADE: dict[int, tuple[Callable[..., Any], int]] = {
+_DECODERS: dict[int, tuple[Callable[..., Any], int]] = {
     ord("E"): (Endpoint, 2),
     ord("P"): (TopicPartition, 2),
     ord("R"): (Principal, 2),
@@ -99,7 +99,7 @@ def decode(data: bytes | memoryview) -> Any:
     """Return the decoded value; ProtocolError unless the bytes are exactly one value."""
     value, end = _get(memoryview(data), 0, 0)
     if end != len(data):
-        raise ProtocolError("there is something behind a value of a journal", position=end)
+        raise ProtocolError("extra bytes after a value in a journal", position=end)
     return value
 
 
@@ -118,15 +118,15 @@ def _get(data: memoryview, at: int, depth: int) -> tuple[Any, int]:
         raw = bytes(_take(data, at + 4, size))
         return (_text(raw, at) if letter == ord("s") else raw), at + 4 + size
     if depth == DEPTH_MAX:
-        raise ProtocolError("a value of a journal is nested too deep", position=at)
+        raise ProtocolError("a value in a journal is nested too deeply", position=at)
     if letter == ord("t"):
         (count,) = _U32.unpack(_take(data, at, 4))
         _take(data, at + 4, count)  # Each value has at least one byte, so an impossible count allocates no list.
         values, at = _get_all(data, at + 4, count, depth)
         return tuple(values), at
-    if letter not in _MADE:
-        raise ProtocolError(f"no value of a journal begins with byte {letter}", position=at - 1)
-    make, count = _MADE[letter]
+    if letter not in _DECODERS:
+        raise ProtocolError(f"unknown type byte {letter} in a journal", position=at - 1)
+    make, count = _DECODERS[letter]
     values, at = _get_all(data, at, count, depth)
     return make(*values), at
 
@@ -141,7 +141,7 @@ def _get_all(data: memoryview, at: int, count: int, depth: int) -> tuple[list[An
 
 def _take(data: memoryview, at: int, size: int) -> memoryview:
     if size > len(data) - at:
-        raise ProtocolError("a value of a journal is cut short", position=at)
+        raise ProtocolError("a value in a journal is incomplete", position=at)
     return data[at : at + size]
 
 
@@ -149,4 +149,4 @@ def _text(raw: bytes, at: int) -> str:
     try:
         return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        raise ProtocolError("a text in a journal is not UTF-8", position=at) from None
+        raise ProtocolError("a string in a journal is not UTF-8", position=at) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.account import NO_NODE, UNAWARE, Election, LogRow, Marks
 from kmirror.histories.checkers.elections import is_of_an_epoch_given_twice, left_open, may_be_shorter
 from kmirror.histories.checkers.facts import (

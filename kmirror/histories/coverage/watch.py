@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.controller.facts import BrokerUnfenced

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.metadata.quorum import Quorum

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage, TopicImage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.facts import BrokerFenced
 from kmirror.cluster.controller.sessions import SHUTS_DOWN

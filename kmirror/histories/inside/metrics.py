@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.assembly.mirrors import rows_in
+from kmirror.assembly.cluster_view import CONTROLLER_ID
+from kmirror.assembly.mirrors import parse_rows
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, MetadataImage
@@ -122,7 +122,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
             if tp in held and held[tp].is_leader:
                 led.setdefault(assignment.mirror, {})[tp] = None
     for name, mirror in named.items():
-        rows = {row.tp: row for row in rows_in(mirror)}
+        rows = {row.tp: row for row in parse_rows(mirror)}
         topics = [topic.topic_name for topic in mirror.topics]
         lacking = [topic for topic in wanted.get(name, {}) if topic not in topics]
         if lacking:
@@ -146,7 +146,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
 
 def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> Broken:
     """Yield the metrics that differ from those computed from a description of the mirrors."""
-    rows = [(mirror.mirror_name, row) for mirror in mirrors for row in rows_in(mirror)]
+    rows = [(mirror.mirror_name, row) for mirror in mirrors for row in parse_rows(mirror)]
     counts = Counter((name, row.state.name) for name, row in rows)
     totals = Counter(row.state.name for _, row in rows)
     lags = {row.tp: row.lag for _, row in rows if row.state is MirrorState.MIRRORING}

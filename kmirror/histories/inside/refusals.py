@@ -5,7 +5,7 @@ A client that receives OUT_OF_ORDER_SEQUENCE_NUMBER fails the batch, or sends it
 
 from __future__ import annotations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.inside.frames import FrameLook, PendingRequest, topic_name, topic_of
 from kmirror.histories.inside.rules import Rules
 from kmirror.histories.scene import Scene

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.images import BrokerImage, MetadataImage
 from kmirror.histories.inside.frames import FrameLook, PendingRequest
 from kmirror.histories.inside.rules import Look, Rules

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import OffsetKey

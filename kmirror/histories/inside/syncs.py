@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage

@@ -93,7 +93,7 @@ def versions(cls: type[Message], *, release: str | None = None) -> st.SearchStra
         return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
     spoken = released_versions(cls, release)
     if not spoken:
-        raise UsageError(f"Apache Kafka {release} speaks no version of {cls.NAME}")
+        raise UsageError(f"Apache Kafka {release} supports no version of {cls.NAME}")
     return st.integers(spoken[0], spoken[-1])
 
 

@@ -102,11 +102,11 @@ def any_plausible_message(
     return draw(plausible_messages(cls, version, setting=setting)), version
 
 
-def _names_topic(field: Field) -> bool:
+def _is_topic_name(field: Field) -> bool:
     return field.entity == "topicName" and not field.is_array
 
 
-def _names_partition(field: Field) -> bool:
+def _is_partition_number(field: Field) -> bool:
     return field.type == "int32" and not field.is_array and field.attribute in _PARTITION_NAMES
 
 
@@ -122,7 +122,7 @@ class _Writer:
     def struct(self, cls: Any, topic: Topic | None, fixed: Mapping[str, Any] | None = None) -> Any:
         """Return an object of `cls`; `fixed` values are not drawn, and fields about a topic refer to `topic`."""
         values = dict(fixed or {})
-        if topic is None and any(_names_topic(f) or f.attribute == "topic_id" for f in cls.FIELDS):
+        if topic is None and any(_is_topic_name(f) or f.attribute == "topic_id" for f in cls.FIELDS):
             topic = self.draw(st.sampled_from(self.setting.topics))
         for field in cls.FIELDS:
             if not within(self.version, field.versions):
@@ -145,10 +145,10 @@ class _Writer:
     def _structs(self, field: Field, topic: Topic | None) -> list[Any]:
         """Return rows: one per chosen topic, one per chosen partition of the topic, or a few of any other kind."""
         fields = {f.attribute: f for f in field.struct.FIELDS if within(self.version, f.versions)}
-        if any(_names_topic(f) for f in fields.values()) or ("topic_id" in fields and topic is None):
+        if any(_is_topic_name(f) for f in fields.values()) or ("topic_id" in fields and topic is None):
             chosen = self.draw(st.lists(st.sampled_from(self.setting.topics), max_size=3, unique=True))
             return [self.struct(field.struct, one) for one in chosen]
-        numbered = next((name for name, f in fields.items() if _names_partition(f)), None)
+        numbered = next((name for name, f in fields.items() if _is_partition_number(f)), None)
         if numbered is not None:
             return [self.struct(field.struct, topic, {numbered: number}) for number in self._partitions(topic)]
         return [self.struct(field.struct, topic) for _ in range(self.draw(st.integers(0, 2)))]
@@ -187,7 +187,7 @@ class _Writer:
             return st.sampled_from(setting.brokers)
         if field.entity == "producerId":
             return st.just(self.producer)
-        if _names_partition(field):
+        if _is_partition_number(field):
             return st.integers(0, (topic or setting.topics[0]).partitions - 1)
         if name.endswith("error_code"):
             return st.sampled_from(_ERRORS).map(int)

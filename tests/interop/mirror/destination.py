@@ -9,13 +9,13 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from kmirror.assembly.mirrors import (
-    adding_topics,
-    altering,
-    creating,
-    pausing_topics,
-    refused_order,
-    removing_topics,
-    resuming_topics,
+    add_topics_request,
+    alter_request,
+    create_request,
+    first_error,
+    pause_topics_request,
+    remove_topics_request,
+    resume_topics_request,
 )
 from kmirror.errors import KafkaError
 from kmirror.kernel.events import Note
@@ -50,7 +50,7 @@ class Mirrored:
         self._servers = source_servers
         self._topics: list[str] = []
         destination.on_note.append(self._see)
-        self._order(creating(MIRROR, source_servers, configs or {}))
+        self._order(create_request(MIRROR, source_servers, configs or {}))
 
     def _see(self, process: str, note: Note) -> None:
         fact = note.fact
@@ -63,21 +63,21 @@ class Mirrored:
 
     def add(self, topics: Sequence[str]) -> None:
         """Start to mirror topics."""
-        self._order(adding_topics(MIRROR, dict.fromkeys(topics, Uuid.ZERO)))
+        self._order(add_topics_request(MIRROR, dict.fromkeys(topics, Uuid.ZERO)))
         self._topics = sorted({*self._topics, *topics})
 
     def pause(self) -> None:
         """Pause all topics, and wait until nothing is fetched any more."""
-        self._order(pausing_topics(MIRROR, self._topics))
+        self._order(pause_topics_request(MIRROR, self._topics))
         self._until_all(MirrorState.PAUSED)
 
     def resume(self) -> None:
         """Resume all topics."""
-        self._order(resuming_topics(MIRROR, self._topics))
+        self._order(resume_topics_request(MIRROR, self._topics))
 
     def alter(self, configs: Mapping[str, str]) -> None:
         """Set configs of the mirror."""
-        self._order(altering(MIRROR, configs))
+        self._order(alter_request(MIRROR, configs))
 
     def wait_for_reason(self, *words: str) -> str:
         """Wait until the mirror or a partition waits for a reason with all these words; return the reason."""
@@ -126,7 +126,7 @@ class Mirrored:
 
     def fail_over(self) -> None:
         """End mirroring, and wait until every topic is writable."""
-        self._order(removing_topics(MIRROR, self._topics))
+        self._order(remove_topics_request(MIRROR, self._topics))
         self._until_all(MirrorState.STOPPED)
 
     def _until_all(self, state: MirrorState) -> None:
@@ -140,4 +140,4 @@ class Mirrored:
             raise AssertionError(f"{error}\n{self.states}\n{self.reasons}") from None
 
     def _order(self, request: Message) -> None:
-        assert refused_order(MIRROR, request, self.destination.order(request)) is None
+        assert first_error(MIRROR, request, self.destination.order(request)) is None

@@ -78,7 +78,7 @@ def test_a_release_has_nothing_of_the_kip_and_nothing_unstable() -> None:
 def test_another_release_or_none_of_it_is_named() -> None:
     with pytest.raises(UsageError, match=r"Apache Kafka '3.9.0' are not known here, only those of 4.3.1"):
         versions(FetchRequest, release="3.9.0")
-    with pytest.raises(UsageError, match=r"Apache Kafka 4.3.1 speaks no version of CreateMirrorRequest"):
+    with pytest.raises(UsageError, match=r"Apache Kafka 4.3.1 supports no version of CreateMirrorRequest"):
         versions(CreateMirrorRequest, release="4.3.1")
     assert smallest(versioned(FetchRequest, release="4.3.1"), lambda _: True)[1] == FetchRequest.MIN_VERSION
     assert smallest(classes(release="4.3.1"), lambda _: True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived

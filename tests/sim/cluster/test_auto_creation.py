@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.controller.controller import Controller
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng

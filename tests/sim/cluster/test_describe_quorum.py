@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData

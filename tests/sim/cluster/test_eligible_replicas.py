@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.node import clean_shutdown
 from kmirror.kernel.uuid import Uuid

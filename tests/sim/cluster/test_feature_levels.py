@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest

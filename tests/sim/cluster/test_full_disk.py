@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import TopicPartition

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.records.record import RecordData
 from kmirror.sim.disk_work import DiskOptions

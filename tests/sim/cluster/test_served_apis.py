@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.error_response import error_response
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition

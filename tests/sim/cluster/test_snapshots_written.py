@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kmirror
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker import metadata_follower
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.metadata.log import METADATA_PARTITION

@@ -52,7 +52,7 @@ def deposed_leader_is_believed(patch: Patch) -> None:
     """Of two brokers that describe a partition, the one with the higher id is believed (D62)."""
 
     def keep_last(rows: Any, mirror: Any) -> None:
-        rows.update((row.tp, row) for row in describing.rows_in(mirror))
+        rows.update((row.tp, row) for row in describing.parse_rows(mirror))
 
     patch(describing, "keep_newest", keep_last)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorListing
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
 from kmirror.hooks.hooks import Hooks

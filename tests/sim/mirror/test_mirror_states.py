@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.client.requester import Requester
 from kmirror.cluster.replication.appends import LeaderAppends
 from kmirror.mirror.state_records import StateKey

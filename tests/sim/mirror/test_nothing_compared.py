@@ -31,7 +31,7 @@ def started(*topics: str) -> Pair:
 @pytest.mark.parametrize("proof", [*PROOFS.values(), lambda mirror: mirror.fail_over()], ids=[*PROOFS, "fail_over"])
 def test_a_mirror_without_topics_proves_nothing(proof: Callable[[Mirror], Any]) -> None:
     p = started()
-    with pytest.raises(UsageError, match="mirror m of cluster b has no topics: add some first"):
+    with pytest.raises(UsageError, match=r"mirror m of cluster b has no topics: call add_topics\(\) first"):
         proof(p.there)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from kmirror.assembly.mirrors import ADDED, adding_topics
+from kmirror.assembly.mirrors import ADDED, add_topics_request
 from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -43,7 +43,7 @@ class OldMirror(Mirror):
     """Sends no topic ids, which an operator cannot know."""
 
     def add_topics(self, topics: Iterable[str]) -> None:
-        request = adding_topics(self.name, dict.fromkeys(topics, Uuid.ZERO))
+        request = add_topics_request(self.name, dict.fromkeys(topics, Uuid.ZERO))
         self._run(ADDED, lambda mirror: mirror._change(request))
 
 

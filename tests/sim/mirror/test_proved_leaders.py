@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint

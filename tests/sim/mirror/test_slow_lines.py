@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror import Cluster, Mirror, Simulation
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 

@@ -207,7 +207,7 @@ def test_entries_out_of_place_are_an_error() -> None:
     data = one_journal()
     found = [entry(*one) for one in entries(data)]  # type: ignore[misc]
     for order in ([found[0], *found], found[1:], [*found, found[1]]):
-        with pytest.raises(ProtocolError, match="out of place"):
+        with pytest.raises(ProtocolError, match="misplaced entry"):
             replay(beginning() + b"".join(order))
 
 

@@ -52,12 +52,12 @@ class Scripted(MirrorScripts):
     async def difference(self) -> Difference | None:
         return Difference(TP, 3, "records", 1, 2)
 
-    async def _order(self, request: Message) -> Message:
+    async def _send_change(self, request: Message) -> Message:
         self.asked.append(request)
         return self.answers.pop(0)
 
-    async def _ask_each(self, request: Message) -> Mapping[int, Message]:
-        return {1: await self._order(request)}
+    async def _send_to_each(self, request: Message) -> Mapping[int, Message]:
+        return {1: await self._send_change(request)}
 
     async def _source_ids(self, topics: Sequence[str]) -> Mapping[str, Uuid]:
         return {"t": ID}
@@ -65,7 +65,7 @@ class Scripted(MirrorScripts):
     async def _partitions(self, topics: Sequence[str], *, at_source: bool) -> list[TopicPartition]:
         return [TP] if at_source or self._topics == ["t"] else []
 
-    async def _to_compare(self, is_late: Callable[[], bool]) -> list[TopicPartition]:
+    async def _comparable_partitions(self, has_timed_out: Callable[[], bool]) -> list[TopicPartition]:
         return [TP]
 
     async def _caught_up(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
@@ -126,12 +126,12 @@ def test_a_wait_names_the_partitions_that_are_not_ready() -> None:
     mirror = ByHand(scripts)
     mirror.catch_up()
     assert scripts.slept == [(0.5, "t-0 (MIRRORING, lag -1)")]
-    assert mirror.began == ["mirror m to come to MIRRORING, caught up"]
+    assert mirror.began == ["mirror m to reach MIRRORING, caught up"]
 
 
 def test_a_wait_that_takes_too_long_says_where_the_partitions_are() -> None:
     mirror = ByHand(Scripted(*[row(MirrorState.STOPPING)] * 2))
-    late = r"^mirror m did not come to STOPPED within 0.5 s; it waits for t-0 \(STOPPING, lag 0\)$"
+    late = r"^mirror m did not reach STOPPED within 0.5 s; waiting for t-0 \(STOPPING, lag 0\)$"
     with pytest.raises(KafkaError, match=late) as error:
         mirror.wait_for_state(MirrorState.STOPPED, [TP], within_s=0.5)
     assert error.value.code is ErrorCode.REQUEST_TIMED_OUT
@@ -140,7 +140,7 @@ def test_a_wait_that_takes_too_long_says_where_the_partitions_are() -> None:
 def test_a_failover_of_topics_that_never_came_is_over_at_once() -> None:
     scripts = Scripted(RemoveTopicsFromMirrorResponse(), row(MirrorState.MIRRORING), topics=["later"])
     assert [found.tp for found in ByHand(scripts).fail_over()] == [TP]
-    with pytest.raises(UsageError, match="mirror m of cluster b has no topics: add some first"):
+    with pytest.raises(UsageError, match=r"mirror m of cluster b has no topics: call add_topics\(\) first"):
         ByHand(Scripted(topics=())).fail_over()
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from kmirror.assembly.mirrors import creating
+from kmirror.assembly.mirrors import create_request
 from kmirror.cli import config_actions
 from kmirror.cli.config_quotas import credential
 from kmirror.cli.configs import OPTIONS, added_configs, command, deleted_configs
@@ -142,7 +142,7 @@ def test_a_mirror_is_altered_and_shown_without_its_secrets(stage: Stage, tmp_pat
     name = "--entity-type mirrors --entity-name dr"
     code, out, err = stage.run(f"{name} --alter --add-config bootstrap.servers=localhost:9092")
     assert (code, out) == (1, "") and "UNKNOWN_MIRROR" in err
-    stage.cluster.order(creating("dr", "localhost:9091", {}))
+    stage.cluster.order(create_request("dr", "localhost:9091", {}))
     altered = (0, "Completed updating config for mirror dr.\n", "")
     assert stage.run(f"{name} --alter --add-config bootstrap.servers=[localhost:9092,localhost:9093]") == altered
     module = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="s3cret";'

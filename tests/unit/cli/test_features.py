@@ -10,7 +10,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from kmirror.assembly.mirrors import creating
+from kmirror.assembly.mirrors import create_request
 from kmirror.cli.feature_actions import dependencies, levels_of_release, version_mapping
 from kmirror.cli.features import command
 from kmirror.errors import UsageError
@@ -46,7 +46,7 @@ def test_mirroring_is_turned_on_and_off() -> None:
                 ("transaction.version", "0", "2", "2"),
             )
         ]
-        cluster.order(creating("m", "localhost:1", {}))
+        cluster.order(create_request("m", "localhost:1", {}))
         code, out, err = run(cluster, "disable", "--feature", "mirror.version")
         assert (code, err) == (1, "1 out of 1 operation(s) failed.\n")
         assert out.startswith("Could not disable mirror.version. The update failed for all features since the ")

@@ -76,7 +76,7 @@ def test_a_torn_journal_is_equal_and_says_so(folder: Path, tmp_path: Path, capsy
     path.write_bytes((folder / "a-1.1.journal").read_bytes()[:-3])
     code, lines, _ = replayed(capsys, path)
     assert code == 0 and lines[0].endswith(", equal")
-    assert lines[1].endswith("are a torn entry, and cut")
+    assert lines[1].endswith("are a torn entry, which is ignored")
     path.write_bytes(b"kmirror jour")
     assert replayed(capsys, path)[0] == 2
     path.write_bytes(beginning())
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_journal_exits_with_2(tmp_path: Path, capsys: pytest.C
     path = tmp_path / "notes.txt"
     path.write_text("not a journal, but long enough to be one")
     assert replayed(capsys, path) == (
-        2, [], f"kmirror: {path}: this is no journal: kmirror serve --journal writes some\n",
+        2, [], f"kmirror: {path}: not a journal: kmirror serve --journal writes them\n",
     )  # fmt: skip
     code, _, err = replayed(capsys, tmp_path / "nowhere")
     assert (code, err) == (2, f"kmirror: {tmp_path / 'nowhere'}: No such file or directory\n")

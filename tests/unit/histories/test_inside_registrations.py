@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.group_looks import is_unclean
 from kmirror.histories.inside.frames import PendingRequest
 from kmirror.histories.inside.registrations import RegistrationLook

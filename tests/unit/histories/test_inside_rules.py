@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories import inside
 from kmirror.histories.account import NO_NODE, Broken
 from kmirror.histories.inside.table import BY_SUBJECT, RULES

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey
 from kmirror.histories.account import ConfigsSeen, TopicSeen
 from kmirror.histories.inside.frames import PendingRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.sim.clocks import WrongClock
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.facts import BrokerFenced

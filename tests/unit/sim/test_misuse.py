@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kmirror import Cluster, Consumer, Mirror, Producer, Simulation
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol import (
@@ -103,7 +103,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     ),
     "a topic's config": (
         cluster(configs={"segment.bytes": "1048576"}),
-        r"segment\.bytes: it is a topic's.*is log\.segment\.bytes",
+        r"segment\.bytes: it is a config of topics.*is log\.segment\.bytes",
     ),
     "a config's number": (
         cluster(configs={"log.segment.bytes": 1 << 20}),
@@ -115,8 +115,8 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     ),
     "a config out of bounds": (cluster(configs={"log.segment.bytes": "-1"}), "Value must be at least 1048576"),
     "configs as a list": (cluster(configs=["a"]), "configs must be a mapping of names to strings, not"),
-    "racks as a list": (cluster(racks=["east"]), r"racks are texts by broker id, such as .* not \['east'\]"),
-    "a rack of no broker": (cluster(racks={7: "east"}), "racks: there is no broker 7, there are 1, 2, 3$"),
+    "racks as a list": (cluster(racks=["east"]), r"racks must map broker ids to strings, such as .* not \['east'\]"),
+    "a rack of no broker": (cluster(racks={7: "east"}), "racks: unknown broker 7; brokers are 1, 2, 3$"),
     "a rack as a number": (cluster(racks={1: 5}), "the rack of broker 1 must be a string, not 5"),
     "a version of mirroring": (cluster(mirror_version=9), "mirror_version must be an integer from 0 to 1, not 9"),
     "a policy in quotes": (cluster(on_failure="raise"), r"on_failure must be one of OnFailure\.RAISE, .* not 'raise'"),
@@ -135,20 +135,23 @@ ROWS: dict[str, tuple[Misuse, str]] = {
             "a mirror": lambda s: Mirror("m", source=s.a, destination=s.unstarted()).create(),
         }.items()
     },
-    "kill before the start": (lambda s: s.unstarted().kill(1), r"c-1 does not run: start\(\) starts the cluster"),
-    "the controller before the start": (lambda s: s.unstarted().controller, r"c-controller does not run: start\(\)"),
+    "kill before the start": (lambda s: s.unstarted().kill(1), r"c-1 is not running: call start\(\)"),
+    "the controller before the start": (
+        lambda s: s.unstarted().controller,
+        r"c-controller is not running: call start\(\)",
+    ),
     # nodes
     "start twice": (
         lambda s: s.a.start(),
-        r"cluster a was started already, and of its nodes run 1, 100: restart\(node_id\)",
+        r"cluster a is already running: nodes 1, 100; restart\(node_id\)",
     ),
-    "with after start": (lambda s: s.a.__enter__(), "cluster a was started already"),
+    "with after start": (lambda s: s.a.__enter__(), "cluster a is already running"),
     "kill twice": (
         lambda s: s.after(lambda: s.a.kill(1), lambda: s.a.kill(1)),
-        r"a-1 does not run: restart\(1\) starts it",
+        r"a-1 is not running: call restart\(1\)",
     ),
-    "stop what is down": (lambda s: s.after(lambda: s.a.kill(1), lambda: s.a.stop(1)), "a-1 does not run"),
-    "restart what runs": (lambda s: s.a.restart(1), r"a-1 runs already: kill\(1\) or stop\(1\) comes first"),
+    "stop what is down": (lambda s: s.after(lambda: s.a.kill(1), lambda: s.a.stop(1)), "a-1 is not running"),
+    "restart what runs": (lambda s: s.a.restart(1), r"a-1 is already running: call kill\(1\) or stop\(1\) first"),
     "kill nobody": (lambda s: s.a.kill(7), "cluster a has no node 7: it has brokers 1 and controller 100"),
     "kill by name": (lambda s: s.a.kill(ANY or "a-1"), "cluster a has no node 'a-1'"),
     "kill several": (lambda s: s.a.kill(ANY or [1]), r"cluster a has no node \[1\]"),
@@ -161,12 +164,12 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "the session of a controller": (lambda s: s.a.session_ends_s(100), "100 is the controller of cluster a"),
     "the controller as a broker": (
         lambda s: s.a.broker(CONTROLLER_ID),
-        "100 is the controller of cluster a: `controller` re",
+        "100 is the controller of cluster a: use `controller`",
     ),
-    "look at a dead broker": (lambda s: (s.a.kill(1), s.a.broker(1)), r"a-1 does not run: restart\(1\) starts it"),
+    "look at a dead broker": (lambda s: (s.a.kill(1), s.a.broker(1)), r"a-1 is not running: call restart\(1\)"),
     "look at a dead controller": (
         lambda s: (s.a.kill(100), s.a.controller),
-        r"a-controller does not run: restart\(100\)",
+        r"a-controller is not running: call restart\(100\)",
     ),
     # topics and requests
     "text for values": (lambda s: s.a.produce("t", 0, ANY or "xyz"), "values must be a list of bytes, not 'xyz'"),

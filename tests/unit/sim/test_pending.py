@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest

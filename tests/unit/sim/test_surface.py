@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.assembly.mirrors import Difference
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.experiments.demo import NotEqual
@@ -23,10 +23,10 @@ def test_a_cluster_runs_inside_its_block_and_keeps_its_disks() -> None:
     with Cluster(simulation, "a", brokers=2, configs=ONE_BROKER) as a:
         a.create_topic(TOPIC)
         a.kill(2)
-        assert repr(a) == "<Cluster a: of brokers 1, 2 run 1>"
+        assert repr(a) == "<Cluster a: brokers 1, 2, running 1>"
         a.restart(2)
         assert a.produce(TOPIC, 0, [b"one"]) == 0
-    assert repr(a) == "<Cluster a: of brokers 1, 2 run none>"
+    assert repr(a) == "<Cluster a: brokers 1, 2, running none>"
     assert not a.runs(CONTROLLER_ID)
     with a:
         assert a.produce(TOPIC, 0, [b"two"]) == 1

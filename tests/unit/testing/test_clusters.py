@@ -62,7 +62,7 @@ def test_the_state_of_a_cluster_names_dead_nodes_and_missing_replicas() -> None:
         text = kmirror.testing.state_of(cluster)
         assert f"broker 2 at {cluster.endpoint(2)}: down" in text
         assert "broker 3" in text and "controller: running" in text
-        assert "not in order: orders-0 (leader" in text
+        assert "degraded: orders-0 (leader" in text
 
 
 def test_a_mirror_between_two_clusters_copies_and_fails_over() -> None:
@@ -82,7 +82,7 @@ def test_a_mirror_between_two_clusters_copies_and_fails_over() -> None:
 
 def test_errors_of_a_pair_name_topics_and_states() -> None:
     with kmirror.testing.mirror_pair(topics=["orders"]) as pair:
-        with pytest.raises(UsageError, match="has no topics: add_topics"):
+        with pytest.raises(UsageError, match="has no topics: call add_topics"):
             pair.catch_up()
         with pytest.raises(UsageError, match="cluster source has no topic 'order'"):
             pair.add_topics("order")

@@ -133,6 +133,6 @@ def test_a_marker_that_no_cluster_understands_is_an_error_that_says_so(pytester:
     result.stdout.fnmatch_lines(
         [
             "*UsageError: pytest.mark.kafka has no option 'broker': did you mean brokers?",
-            "*UsageError: pytest.mark.kafka takes options by name, such as brokers=3, not 3",
+            "*UsageError: pytest.mark.kafka needs options by name, such as brokers=3, not 3",
         ]
     )

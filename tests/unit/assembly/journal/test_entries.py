@@ -26,7 +26,7 @@ def test_a_torn_end_is_cut_with_a_word_about_it() -> None:
         assert found[:whole] == WHOLE[:whole]
         start = ends[whole]
         assert found[whole:] == ([] if cut == start else [Torn(start, cut - start)])
-    assert str(Torn(5, 3)) == "3 bytes from byte 5 on are a torn entry, and cut"
+    assert str(Torn(5, 3)) == "3 bytes at byte 5 are a torn entry, which is ignored"
 
 
 def test_a_last_entry_whose_bytes_did_not_all_reach_the_disk_is_torn() -> None:
@@ -41,7 +41,7 @@ def test_a_damaged_entry_before_the_end_is_an_error() -> None:
 
 
 def test_invalid_journals_are_refused() -> None:
-    with pytest.raises(UsageError, match="this is no journal"):
+    with pytest.raises(UsageError, match="not a journal"):
         list(entries(b"something else altogether"))
-    with pytest.raises(UsageError, match=f"has version {VERSION + 1}, and only {VERSION} is known here"):
+    with pytest.raises(UsageError, match=f"has version {VERSION + 1}; only version {VERSION} is supported"):
         list(entries(beginning()[:-1] + bytes([VERSION + 1])))

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.node import clean_shutdown
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.broker import metadata_follower
 from kmirror.kernel.clock import MILLISECOND, to_ms
 from kmirror.kernel.failures import GaveUp

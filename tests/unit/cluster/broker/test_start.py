@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.node.lifecycle import RETRY_MS
 from kmirror.kernel.events import Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition

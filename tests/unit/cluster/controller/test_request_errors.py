@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.controller.apis.create_topics import PARTITIONS_MAX
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.ids import TopicPartition

@@ -30,7 +30,7 @@ REPLICATION_FACTOR = 3
 """The default; a cluster with fewer brokers has as many replicas as brokers."""
 
 
-class ClusterInside:
+class ClusterView:
     """Brokers from `first_id` on, controller 100, and their state; subclasses know which nodes run, and where."""
 
     controller_id = CONTROLLER_ID
@@ -51,7 +51,7 @@ class ClusterInside:
         """The image of the controller before the newest one."""
 
     def __repr__(self) -> str:
-        return f"<Cluster {self.name}: of brokers {listed(self.broker_ids)} run {listed(self.living()) or 'none'}>"
+        return f"<Cluster {self.name}: brokers {listed(self.broker_ids)}, running {listed(self.living()) or 'none'}>"
 
     # -- provided by subclasses ---------------------------------------------------------------
 
@@ -71,11 +71,11 @@ class ClusterInside:
         """Return the metrics that the runner has counted for a node."""
         raise NotImplementedError
 
-    def refusal(self, code: ErrorCode, text: str) -> KafkaError:
+    def kafka_error(self, code: ErrorCode, text: str) -> KafkaError:
         """Return the error for a response with `code`."""
         return KafkaError(code, text)
 
-    def _is_new(self, node_id: int, node: Broker | Controller) -> None:
+    def _register(self, node_id: int, node: Broker | Controller) -> None:
         """Register a new node, which replaces the former one with this id."""
         if isinstance(node, Controller):
             self._image = self.image  # The new controller's image is empty until it has read its log.
@@ -103,32 +103,34 @@ class ClusterInside:
             return listeners[0].advertised
         found = {each.name: each.advertised for each in listeners}
         if listener not in found:
-            raise UsageError(f"{self.process(node_id)} has listeners {few([*found], 'listener')}, and no {listener!r}")
+            raise UsageError(f"{self.process(node_id)} has no listener {listener!r}, only {few([*found], 'listener')}")
         return found[listener]
 
     def _check_runs(self, node_id: int) -> None:
         if not self.runs(node_id):
-            what = f"restart({node_id}) starts it" if node_id in self._nodes else "start() starts the cluster"
-            raise UsageError(f"{self.process(node_id)} does not run: {what}")
+            hint = f"restart({node_id})" if node_id in self._nodes else "start()"
+            raise UsageError(f"{self.process(node_id)} is not running: call {hint}")
 
     def _check_may_start(self) -> None:
         """Raise UsageError if a node is running."""
         running = [node_id for node_id in self._processes if self.runs(node_id)]
         if running:
-            text = f"cluster {self.name} was started already, and of its nodes run {listed(running)}"
-            raise UsageError(f"{text}: restart(node_id) starts one that ended, stop() ends them all")
+            text = f"cluster {self.name} is already running: nodes {listed(running)}"
+            raise UsageError(f"{text}; restart(node_id) starts a stopped node, stop() stops all")
 
     def _check_may_restart(self, node_id: int) -> None:
         """Raise UsageError if the node is running, or was never started."""
         if self.runs(node_id):
-            raise UsageError(f"{self.process(node_id)} runs already: kill({node_id}) or stop({node_id}) comes first")
+            raise UsageError(
+                f"{self.process(node_id)} is already running: call kill({node_id}) or stop({node_id}) first"
+            )
         if node_id not in self._nodes:
-            raise UsageError(f"cluster {self.name} was not started: start() starts all of its nodes")
+            raise UsageError(f"cluster {self.name} was not started: call start()")
 
     def _check_is_broker(self, broker_id: int) -> None:
         self.process(broker_id)
         if broker_id == self.controller_id:
-            raise UsageError(f"{broker_id} is the controller of cluster {self.name}: `controller` returns it")
+            raise UsageError(f"{broker_id} is the controller of cluster {self.name}: use `controller`")
 
     def living(self) -> list[int]:
         """Return the ids of running brokers."""
@@ -206,7 +208,7 @@ class ClusterInside:
         known_here = self.image.topics
         for name in names:
             if name not in known_here:
-                raise UsageError(f"cluster {self.name} has no topic {name!r}: it has {few(self.topics(), 'topics')}")
+                raise UsageError(f"cluster {self.name} has no topic {name!r}; it has {few(self.topics(), 'topics')}")
         return [TopicPartition(name, index) for name in names for index in known_here[name].partitions]
 
     def is_settled(self) -> bool:
@@ -240,7 +242,7 @@ class ClusterInside:
             hint = did_you_mean(tp.topic, self.image.topics)
             there = f"cluster {self.name} has no topic {tp.topic!r}{hint and f': {hint}'}"
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return self.refusal(code, f"{tp}: {code.name}: {there}")
+        return self.kafka_error(code, f"{tp}: {code.name}: {there}")
 
 
 def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
@@ -248,11 +250,11 @@ def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
     if racks is None:
         return {}
     if not isinstance(racks, Mapping):
-        raise UsageError(f"racks are texts by broker id, such as {{1: 'east'}}, not {arguments.shown(racks)}")
+        raise UsageError(f"racks must map broker ids to strings, such as {{1: 'east'}}, not {arguments.shown(racks)}")
     known = list(broker_ids)
     for broker_id, rack in racks.items():
         if broker_id not in known:
-            raise UsageError(f"racks: there is no broker {arguments.shown(broker_id)}, there are {listed(known)}")
+            raise UsageError(f"racks: unknown broker {arguments.shown(broker_id)}; brokers are {listed(known)}")
         arguments.text(f"the rack of broker {broker_id}", rack)
     return dict(racks)
 
@@ -270,7 +272,7 @@ def checked_configs(configs: object) -> dict[str, str]:
         row = known(Scope.TOPIC).get(name)
         hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
         if row is not None and row.broker_key not in (None, name):
-            hint = f"it is a topic's config, and what holds for all topics is {row.broker_key}"
+            hint = f"it is a config of topics; the default for all topics is {row.broker_key}"
         raise UsageError(f"{problem}{hint and f': {hint}'}")
     return values
 
@@ -279,10 +281,10 @@ def checked_listeners(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the brokers' listeners; UsageError for no names, an invalid name, or a duplicate."""
     found = tuple(as_names(names, "listeners"))
     if not found or len(set(found)) < len(found):
-        raise UsageError(f"listeners has one name or more, each once, not {few(found, 'name')}")
+        raise UsageError(f"listeners must be one or more distinct names, not {few(found, 'name')}")
     for name in found:
         if not LISTENER_NAME.fullmatch(name) or name == CONTROLLER_NAME:
-            raise UsageError(f"{name!r} is no name for a broker's listener: it has letters, digits and _ alone")
+            raise UsageError(f"invalid listener name {name!r}: use letters, digits and _, and not {CONTROLLER_NAME}")
     return found
 
 
