@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kmirror.assembly.cluster_view import CONTROLLER_ID
 
+from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import UsageError
 from kmirror.hooks.hooks import Hooks
 from kmirror.hooks.received import ReceivedRequest
