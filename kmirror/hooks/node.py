@@ -470,15 +470,15 @@ class HookedNode(Wrapper):
 
     def _send_error(self, now: Instant, link: HookedLink, progress: RequestProgress, action: RespondWithError) -> None:
         """Respond to the whole request with an error."""
-        error_response = error_response(progress.request.body, progress.request.version, action.error, action.message)
+        rejected = error_response(progress.request.body, progress.request.version, action.error, action.message)
         if action.is_applied:
             progress.closes = progress.has_no_response
-            progress.rewrite = lambda _: error_response
+            progress.rewrite = lambda _: rejected
             self._pass_request(now, link, progress, progress.frame)
         elif progress.has_no_response:
             self._close(link)  # As in Kafka: a client without responses learns of an error this way.
         else:
-            self._respond_directly(now, link, progress, error_response)
+            self._respond_directly(now, link, progress, rejected)
 
     def _pass_undecided_rows(self, now: Instant, link: HookedLink, progress: RequestProgress) -> None:
         """Pass the rows of the request without a hook's error to the inner node, and join both responses."""

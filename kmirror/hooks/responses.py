@@ -42,8 +42,8 @@ def with_row_errors(request_rows: RequestRows, response: Message | None, error_a
         if found is not None:
             errors.setdefault(found, {})[row] = None
     for (error, message), rows in errors.items():
-        error_response = error_response(request_rows.restricted_to(rows), version, error, message, in_rows=True)
-        _add_missing(done, error_response, version, request_rows.names)
+        rejected = error_response(request_rows.restricted_to(rows), version, error, message, in_rows=True)
+        _add_missing(done, rejected, version, request_rows.names)
     return done
 
 
