@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.harness import scratch
 from benchmarks.tools import class_path, kafka_version
 
-START_WITHIN_S = 120.0
+START_TIMEOUT_S = 120.0
 CONFIGS = {
     "message.max.bytes": "4000000",
     "offsets.topic.num.partitions": "5",
@@ -62,7 +62,7 @@ class Server:
 
         admin: Any = AdminClient({"bootstrap.servers": self.addresses, "log_level": 0})
         config = {"min.insync.replicas": str(max(1, len(self.ports) - 1))}
-        deadline = time.monotonic() + START_WITHIN_S
+        deadline = time.monotonic() + START_TIMEOUT_S
         while True:  # The controller may not know brokers yet that have just started to listen.
             try:
                 admin.create_topics([NewTopic(name, 1, len(self.ports), config=config)])[name].result(30)
@@ -116,7 +116,7 @@ def kmirror(brokers: int = 1, options: Sequence[str] = ()) -> Iterator[Server]:
     ) as process:
         try:
             assert process.stdout is not None
-            ready, _, _ = select.select([process.stdout], [], [], START_WITHIN_S)
+            ready, _, _ = select.select([process.stdout], [], [], START_TIMEOUT_S)
             assert ready, "kmirror serve did not start"
             found = json.loads(process.stdout.readline())["brokers"]
             ports = {each["node_id"]: each["port"] for each in found}
@@ -148,7 +148,7 @@ def kafka(brokers: int = 1, more: Mapping[str, str] | None = None) -> Iterator[S
             stack.callback(started.kill)
         while not all(map(_is_up, ports.values())):
             assert all(process.poll() is None for process in processes), "Kafka ended"
-            assert time.monotonic() - began < START_WITHIN_S, "Kafka did not start"
+            assert time.monotonic() - began < START_TIMEOUT_S, "Kafka did not start"
             time.sleep(0.01)
         folders = tuple(config.parent / "data" for config in configs)
         yield Server("kafka", tuple(processes), ports, time.monotonic() - began, folders)

@@ -64,9 +64,9 @@ def target_settings(
 def _requests_in(path: Path | None) -> tuple[bytes, ...]:
     if path is None:
         return ()
-    from kmirror.proxy.record import read_record  # It imports the broker.
+    from kmirror.proxy.recording import read_recording  # It imports the broker.
 
-    frames = tuple(line.frame for line in read_record(path) if line.frame)
+    frames = tuple(line.frame for line in read_recording(path) if line.frame)
     if not frames:
         raise UsageError(f"{path}: contains no request")
     return frames

@@ -21,12 +21,12 @@ from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.cli.serve import Signals, report_note
 from kmirror.hooks.hook import HoldHook
 from kmirror.kernel.events import Node, Note
-from kmirror.proxy.mutating import Broken, Mutating
+from kmirror.proxy.mutating import MutatedFrame, MutatingNode
 from kmirror.proxy.proxy import Proxy
-from kmirror.proxy.record import RecordFile, read_record
+from kmirror.proxy.recording import TrafficRecorder, read_recording
 from kmirror.proxy.replay import Replayed, replay
-from kmirror.proxy.rules import Rule, Words, order, read_rules
-from kmirror.proxy.traffic import Counts, Exchange, Line, OnExchange, Summary, Watched
+from kmirror.proxy.rules import Rule, RuleTable, add_rules, read_rules
+from kmirror.proxy.traffic import CountKey, Exchange, OnExchange, RequestCounts, Summary, TrafficNode
 
 EXIT_DIFFERS = 4
 EVERY = 100
@@ -93,7 +93,7 @@ def command(
         summary = None if no_summary else Summary()
         observers: list[OnExchange] = [] if summary is None else [summary.add]
         if record is not None:
-            file = RecordFile(record)
+            file = TrafficRecorder(record)
             stack.callback(file.close)
             observers.append(file.add)
 
@@ -103,8 +103,8 @@ def command(
 
         def interpose(name: str, node: Node) -> Node:
             if seed is not None:
-                node = Mutating(name, node, seed, every, _report_broken)
-            return Watched(name, node, on_exchange) if observers else node
+                node = MutatingNode(name, node, seed, every, _report_broken)
+            return TrafficNode(name, node, on_exchange) if observers else node
 
         proxy = Proxy(servers, port=listen, seed=rules_seed, own_host=own_host, interpose=interpose)
         applied = _run(proxy, words, output)
@@ -112,12 +112,12 @@ def command(
     return 0
 
 
-def _run(proxy: Proxy, words: list[Words], output: str) -> list[Rule]:
+def _run(proxy: Proxy, words: list[RuleTable], output: str) -> list[Rule]:
     """Serve clients until a signal comes; return the rules with the number of times that each applied."""
     signals = Signals()
-    proxy.on_note += [_report_note, lambda _, note: signals.ending.set() if proxy.is_lost else None]
+    proxy.on_note += [_report_note, lambda _, note: signals.ending.set() if proxy.has_failed else None]
     with signals.caught(), proxy:
-        rules = order(proxy.hooks, words)
+        rules = add_rules(proxy.hooks, words)
         former = signal.signal(signal.SIGUSR1, lambda number, frame: _release(rules))
         try:
             fields = {"bootstrap_servers": proxy.bootstrap_servers}
@@ -125,8 +125,8 @@ def _run(proxy: Proxy, words: list[Words], output: str) -> list[Rule]:
             signals.ending.wait()
         finally:
             signal.signal(signal.SIGUSR1, former)
-        if proxy.is_lost:
-            raise proxy.loss()
+        if proxy.has_failed:
+            raise proxy.failure()
     return rules
 
 
@@ -143,7 +143,7 @@ def _report_note(port: str, note: Note) -> None:
         report_note(port, note)
 
 
-def _report_broken(broken: Broken) -> None:
+def _report_broken(broken: MutatedFrame) -> None:
     write_stderr(f"kmirror: {broken}\n")
 
 
@@ -170,12 +170,12 @@ def _print_summary(summary: Summary | None, rules: list[Rule], output: str) -> N
     make_console().print(table)
 
 
-def _errors(counts: Counts) -> str:
+def _errors(counts: RequestCounts) -> str:
     texts = [f"{name} {count:,}" for name, count in counts.errors.most_common()]
     return ", ".join([*texts, *([f"link closed {counts.cut:,}"] if counts.cut else [])])
 
 
-def _as_json(line: Line, counts: Counts) -> dict[str, Any]:
+def _as_json(line: CountKey, counts: RequestCounts) -> dict[str, Any]:
     return {
         "api": line.api,
         "version": line.version,
@@ -189,7 +189,7 @@ def _as_json(line: Line, counts: Counts) -> dict[str, Any]:
 
 def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
     sent = differing = 0
-    for found in replay(read_record(path), servers, own_host=own_host):
+    for found in replay(read_recording(path), servers, own_host=own_host):
         sent += 1
         if found.is_same:
             continue
@@ -205,5 +205,5 @@ def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
 
 def _difference(path: Path, found: Replayed) -> str:
     line = found.recorded
-    before, now = (", ".join(each) or "NONE" for each in (found.before, found.errors))
+    before, now = (", ".join(each) or "NONE" for each in (found.recorded_errors, found.errors))
     return f"{path}, line {line.number}: {line.api} v{line.version}: {before} then, {now} now"

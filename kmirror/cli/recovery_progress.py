@@ -37,7 +37,7 @@ def recovery_progress(cluster: TcpCluster | TcpNode) -> Iterator[None]:
         def show() -> None:
             with suppress(CancelledError, RuntimeError):  # The cluster's loop may end during the call.
                 while not over.wait(POLL_INTERVAL_S):
-                    done, total = cluster.look(lambda: logs_opened(cluster))
+                    done, total = cluster.run_on_loop(lambda: logs_opened(cluster))
                     progress.update(task, completed=done, total=total or None)
 
         thread = threading.Thread(target=show, name="recovery progress", daemon=True)

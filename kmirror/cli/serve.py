@@ -83,7 +83,7 @@ def serve(
     Metrics are served from the start, before the node is ready.
     """
     served.on_note.append(report_note)
-    served.on_note.append(lambda process, note: signals.ending.set() if served.is_lost else None)
+    served.on_note.append(lambda process, note: signals.ending.set() if served.has_failed else None)
     try:
         with recovery_progress(served):
             served.start()
@@ -97,8 +97,8 @@ def serve(
             key, value = next(iter(fields.items()))
             click.echo(json.dumps(fields) if output == "json" else f"{key.replace('_', '.')}={value}")
         signals.ending.wait()
-        if served.is_lost:
-            raise served.loss()
+        if served.has_failed:
+            raise served.failure()
         write_stderr("kmirror: stopping; a second signal stops immediately\n")
         served.stop()
     finally:
@@ -116,7 +116,7 @@ class WaitReporter:
     def check(self) -> None:
         """Check the reason; called every half second."""
         self._checks += 1
-        waits_for = self._node.look(lambda: self._node.waits_for)
+        waits_for = self._node.run_on_loop(lambda: self._node.waits_for)
         if self._checks >= REPORT_AFTER_CHECKS and waits_for != self._reported:
             self._reported = waits_for
             write_stderr(f"kmirror: {self._node.what} waits for {waits_for}\n")

@@ -32,9 +32,9 @@ from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, broker_id_of, open_cluster_folders
 from kmirror.logdir.feature_levels import check_levels
-from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
+from kmirror.net.log_folders import Data, folders_of, metadata_folder
 from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes, checked_advertised, new_rng
@@ -49,7 +49,7 @@ from kmirror.spec.features import ELIGIBLE_VERSION, FORMAT_LEVELS, MIRROR_VERSIO
 from kmirror.spec.wire_values import IsolationLevel
 
 T = TypeVar("T")
-START_WITHIN_S = 60.0
+START_TIMEOUT_S = 60.0
 PORT_MAX = 65_535
 CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
 """Controller listener recorded in a new folder; a Kafka controller that opens the folder replaces it with its own."""
@@ -110,19 +110,19 @@ class TcpCluster(RunningNodes, ClusterView):
         self._racks = checked_racks(racks, self.broker_ids)
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
         """Under `data`, known only after the cluster was started."""
-        self._wanted_id = cluster_id
-        self._topics = _counted(topics)
+        self._requested_id = cluster_id
+        self._topics = _with_partition_counts(topics)
         self._listen_at = (arguments.text("host", host), port)
         known_as = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
         self._advertised_host = checked_advertised(known_as)
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
-        self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
+        self._requested_levels = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
         self._eligible_version = FORMAT_LEVELS[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
         if data is not None and disks is not None:
-            raise UsageError("data names the folder of every node's logs: give either data or disks")
+            raise UsageError("data is the folder of the logs of all nodes: set either data or disks")
         self._folders: ClusterFolders | None = None
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
@@ -179,11 +179,11 @@ class TcpCluster(RunningNodes, ClusterView):
             bootstrap=formatted_records(self._eligible_version),
             endpoint=CONTROLLER_ENDPOINT,
             now_ms=time.time_ns() // 1_000_000,
-            cluster_id=self._wanted_id,
+            cluster_id=self._requested_id,
         )
         self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
         try:
-            check_levels(self._folders.paths[self.controller_id][0], self._asked)
+            check_levels(self._folders.paths[self.controller_id][0], self._requested_levels)
         except BaseException:
             self._release()
             raise
@@ -253,10 +253,14 @@ class TcpCluster(RunningNodes, ClusterView):
         for node_id in self.node_ids:
             await self._restart_process(self.process(node_id))
         # The time to recover large logs is not known in advance.
-        within_s = None if self._is_on_disk else START_WITHIN_S
-        await self._until(lambda: bool(self.given_up) or super(TcpCluster, self).is_settled(), within_s, "to come up")
-        if self.given_up:
-            raise self.loss()
+        within_s = None if self._is_on_disk else START_TIMEOUT_S
+        await self._until(
+            lambda: bool(self.ended_nodes) or super(TcpCluster, self).is_settled(),
+            within_s,
+            "for all partitions to have a leader and a full ISR",
+        )
+        if self.ended_nodes:
+            raise self.failure()
 
     def close(self) -> None:
         """Kill every running node and release the ports; call `stop` first for a clean shutdown."""
@@ -287,9 +291,9 @@ class TcpCluster(RunningNodes, ClusterView):
         self._thread.wait(self._restart_process(self.process(node_id)))
 
     @property
-    def is_lost(self) -> bool:
+    def has_failed(self) -> bool:
         """Return whether the controller or all brokers have given up, so that no requests are served."""
-        lost = self.given_up
+        lost = self.ended_nodes
         return self.process(self.controller_id) in lost or all(self.process(each) in lost for each in self.broker_ids)
 
     # -- operations for scripts -----------------------------------------------------------------
@@ -375,7 +379,7 @@ class TcpCluster(RunningNodes, ClusterView):
         return self._on_loop(super().is_settled)
 
 
-def _counted(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+def _with_partition_counts(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
     """Return topics with their partition counts; a name alone has one partition."""
     if isinstance(topics, Mapping):
         return {arguments.text("a topic", name): count for name, count in topics.items()}

@@ -19,14 +19,14 @@ from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.tls import TlsSettings
 from kmirror.net.links import TcpLink
 from kmirror.net.listener import prepare
-from kmirror.net.tls import client_context, told
+from kmirror.net.tls import client_context, handshake_error_text
 from kmirror.net.tls_link import TlsEnd
 
-OnConnected = Callable[["Dialed", socket.socket, TlsEnd | None], TcpLink]
-OnLost = Callable[["Dialed", str], None]
+OnConnected = Callable[["OutgoingLink", socket.socket, TlsEnd | None], TcpLink]
+OnLost = Callable[["OutgoingLink", str], None]
 
 
-class Dialed:
+class OutgoingLink:
     """Outgoing TCP link; frames wait until it is connected."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Dialed:
         self.process = process
         self.name = name
         self.is_open = True
-        self.is_refused = False
+        self.is_tls_failed = False
         """True if the connection was made but the TLS handshake failed."""
         self._loop = loop
         self._on_connected = on_connected
@@ -83,10 +83,10 @@ class Dialed:
 
     async def _connect(self) -> None:
         try:
-            connected, end = await self._secured()
+            connected, end = await self._connect_with_tls()
         except ssl.SSLError as error:
-            self.is_refused = True
-            self._fail(told(error))
+            self.is_tls_failed = True
+            self._fail(handshake_error_text(error))
             return
         except UsageError as error:
             self._fail(str(error))
@@ -108,10 +108,10 @@ class Dialed:
             self.is_open = False
             self._on_lost(self, why)
 
-    async def _secured(self) -> tuple[socket.socket, TlsEnd | None]:
+    async def _connect_with_tls(self) -> tuple[socket.socket, TlsEnd | None]:
         """Return a connected socket, and the local end of TLS over it if the link uses TLS."""
         context = None if self._tls is None else client_context(self._tls)
-        connected = await self._open()
+        connected = await self._connect_first_address()
         prepare(connected)
         if context is None:
             return connected, None
@@ -123,7 +123,7 @@ class Dialed:
             raise
         return connected, end
 
-    async def _open(self) -> socket.socket:
+    async def _connect_first_address(self) -> socket.socket:
         """Return a socket connected to the first address of the peer that answers."""
         peer = self.name.peer
         addresses = await self._loop.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
@@ -131,16 +131,16 @@ class Dialed:
             opened = socket.socket(family, kind, protocol)
             opened.setblocking(False)
             try:
-                await self._connected(opened, address)
+                await self._connect_address(opened, address)
             except BaseException as error:
                 opened.close()
                 if not isinstance(error, OSError) or index == len(addresses) - 1:
                     raise
             else:
                 return opened
-        raise OSError(f"{peer.host} has no address")
+        raise OSError(f"no address found for {peer.host}")
 
-    async def _connected(self, opened: socket.socket, address: Any) -> None:
+    async def _connect_address(self, opened: socket.socket, address: Any) -> None:
         try:
             async with asyncio.timeout(self._setup_s):
                 await self._loop.sock_connect(opened, address)

@@ -11,14 +11,14 @@ from kmirror.errors import KmirrorError
 from kmirror.kernel.events import DiskDone, DiskWork
 
 OnDone = Callable[[DiskDone], None]
-"""Called on the loop's thread, never from within `order`."""
+"""Called on the loop's thread, never from within `submit`."""
 Soon = Callable[[Callable[[], None]], object]
 
 
 class Workers(Protocol):
     """Disk workers of one process, from its start to its end."""
 
-    def order(self, work: DiskWork, on_done: OnDone) -> None:
+    def submit(self, work: DiskWork, on_done: OnDone) -> None:
         """Queue `work` after the earlier work for the same log dir."""
         ...
 
@@ -27,7 +27,7 @@ class Workers(Protocol):
         ...
 
 
-def carry_out(work: DiskWork) -> DiskDone:
+def run_job(work: DiskWork) -> DiskDone:
     """Run the job and return the event for the node."""
     try:
         return DiskDone(work.key, work.job.run())
@@ -47,7 +47,7 @@ class ThreadWorkers:
         self._threads: list[threading.Thread] = []
         self._has_ended = threading.Event()
 
-    def order(self, work: DiskWork, on_done: OnDone) -> None:
+    def submit(self, work: DiskWork, on_done: OnDone) -> None:
         jobs = self._queues.get(work.log_dir)
         if jobs is None:
             jobs = self._queues[work.log_dir] = queue.SimpleQueue()
@@ -64,9 +64,9 @@ class ThreadWorkers:
         return self._threads
 
     def _run(self, jobs: queue.SimpleQueue[tuple[DiskWork, OnDone] | None]) -> None:
-        while (ordered := jobs.get()) is not None and not self._has_ended.is_set():
-            work, on_done = ordered
-            done = carry_out(work)
+        while (submitted := jobs.get()) is not None and not self._has_ended.is_set():
+            work, on_done = submitted
+            done = run_job(work)
             try:
                 self._soon(lambda on_done=on_done, done=done: on_done(done))  # type: ignore[misc]
             except RuntimeError:  # The loop is closed.
@@ -74,16 +74,16 @@ class ThreadWorkers:
 
 
 class LoopWorkers:
-    """Jobs on the loop's own thread, after the event that ordered them: disks in memory complete immediately."""
+    """Jobs on the loop's own thread, after the event that submitted them: disks in memory complete immediately."""
 
     def __init__(self, soon: Soon) -> None:
         self._soon = soon
         self._has_ended = False
 
-    def order(self, work: DiskWork, on_done: OnDone) -> None:
+    def submit(self, work: DiskWork, on_done: OnDone) -> None:
         def run() -> None:
             if not self._has_ended:
-                on_done(carry_out(work))
+                on_done(run_job(work))
 
         self._soon(run)
 

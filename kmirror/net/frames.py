@@ -35,22 +35,22 @@ class Scratch:
         """In ascending order of size, at most `KEPT_MAX`; some may be in use."""
         self._idle_sweeps = 0
 
-    def take(self, size: int, at_least: int) -> memoryview:
+    def take(self, size: int, size_min: int) -> memoryview:
         """Return a buffer of up to `size` bytes, free for the caller to hand out views of.
 
-        It is smaller if no kept buffer has `size` bytes, but has at least `at_least` bytes.
+        It is smaller if no kept buffer has `size` bytes, but has at least `size_min` bytes.
         """
         if size < KEPT_BYTES_MIN:
-            return memoryview(bytearray(at_least))
+            return memoryview(bytearray(size_min))
         self._idle_sweeps = 0
         fitting: bytearray | None = None
         for kept in reversed(self._kept):
-            if len(kept) < at_least or (fitting is not None and len(kept) < size):
+            if len(kept) < size_min or (fitting is not None and len(kept) < size):
                 break
             if _is_free(kept):
                 fitting = kept
         if fitting is None:
-            fitting = bytearray(at_least + 1)
+            fitting = bytearray(size_min + 1)
             del fitting[-1:]  # Reserves capacity for the byte appended by `_is_free`.
             self._keep(fitting)
         return memoryview(fitting)[:size]
@@ -83,15 +83,15 @@ def _is_free(buffer: bytearray) -> bool:
 
 
 class FrameReader:
-    """Cuts the bytes of one link into frames of 0 to `most` bytes; any number of links may share `scratch`.
+    """Cuts the bytes of one link into frames of 0 to `frame_bytes_max` bytes; any number of links may share `scratch`.
 
-    `into()` returns the buffers for the next bytes; `received(count)` returns the frames that these bytes completed.
+    `next_buffers()` returns the buffers for the next bytes, and `received(count)` the frames that these completed.
     """
 
-    __slots__ = ("_at", "_most", "_prefix", "_scratch", "_size", "_view", "fault")
+    __slots__ = ("_at", "_frame_bytes_max", "_prefix", "_scratch", "_size", "_view", "fault")
 
-    def __init__(self, most: int, scratch: Scratch) -> None:
-        self._most = most
+    def __init__(self, frame_bytes_max: int, scratch: Scratch) -> None:
+        self._frame_bytes_max = frame_bytes_max
         self._scratch = scratch
         self._prefix = b""
         """The first 0 to 3 bytes of an incomplete length prefix."""
@@ -107,7 +107,7 @@ class FrameReader:
         """Whether the stream is at a frame boundary."""
         return self._view is None and not self._prefix
 
-    def into(self) -> Sequence[memoryview]:
+    def next_buffers(self) -> Sequence[memoryview]:
         """Return the buffers for the next bytes, in order."""
         if self._view is None:
             return (self._scratch.view,)
@@ -117,7 +117,7 @@ class FrameReader:
         return rest, self._scratch.view
 
     def received(self, count: int) -> list[Chunk]:
-        """Process `count` bytes written to `into()` and return the completed frames; check `fault` afterwards."""
+        """Process `count` bytes in `next_buffers()` and return the completed frames; check `fault` afterwards."""
         frames: list[Chunk] = []
         view = self._view
         if view is not None:
@@ -150,8 +150,8 @@ class FrameReader:
                 self._prefix = prefix + bytes(scratch[at:count])
                 return
             prefix = self._prefix = b""
-            if not 0 <= size <= self._most:
-                self.fault = f"a frame of {size} bytes; 0 to {self._most} are taken"
+            if not 0 <= size <= self._frame_bytes_max:
+                self.fault = f"invalid frame size {size}, expected 0 to {self._frame_bytes_max}"
                 return
             end = begin + size
             if end > count:
@@ -173,7 +173,7 @@ class FrameReader:
 
     def _grow(self) -> None:
         """Double the buffer, up to the size of the frame; it grows only when it is full."""
-        assert self._view is not None, "a frame is under way"
+        assert self._view is not None, "a frame is incomplete"
         grown = self._scratch.take(self._size, min(self._size, 2 * self._at))
         grown[: self._at] = self._view
         self._view = grown

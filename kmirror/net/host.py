@@ -57,7 +57,7 @@ from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.runner_metrics import LinkCounts, RunnerMetrics
 from kmirror.kernel.tls import TlsSettings
 from kmirror.net.clock import Clock
-from kmirror.net.dialing import Dialed
+from kmirror.net.dialing import OutgoingLink
 from kmirror.net.disk_work import LoopWorkers, ThreadWorkers, Workers
 from kmirror.net.frames import FrameReader, Scratch
 from kmirror.net.links import TcpLink
@@ -67,7 +67,7 @@ from kmirror.net.options import INT_MAX, LinkOptions
 from kmirror.net.timers import Timers
 from kmirror.net.tls_link import TlsEnd, TlsLink
 
-HANDLED_MAX = 256
+EVENTS_PER_TURN = 256
 """Events between nodes of the host that are handled before sockets are polled again."""
 SCRATCH_BYTES = 256 << 10
 SWEPT_EVERY_S = 1.0
@@ -76,7 +76,7 @@ NO_ADDRESS = Endpoint("127.0.0.1", 0)
 """Peer address of links between nodes of one host."""
 
 MakeNode = Callable[[], Node]
-Outbound = LocalEnd | Dialed
+Outbound = LocalEnd | OutgoingLink
 Inbound = LocalEnd | TcpLink
 OnNote = Callable[[str, Note], None]
 
@@ -100,7 +100,7 @@ class Process:
     """Counters of the running node."""
     failed_dials: dict[Endpoint, int] = field(default_factory=dict)
     """Consecutive failed connection attempts by peer; the connection timeout grows with them."""
-    still_at_work: list[Thread] = field(default_factory=list)
+    ending_threads: list[Thread] = field(default_factory=list)
     """Threads that may still run a job of a killed node."""
 
 
@@ -117,7 +117,7 @@ class Host:
         """Callbacks for every `Note`, called with (process, note) while its event is handled."""
         self.crashes: list[tuple[str, Exception]] = []
         """Exceptions raised by nodes; each ended the node's process."""
-        self._at: dict[Endpoint, tuple[Process, ListenerSpec]] = {}
+        self._listeners_at: dict[Endpoint, tuple[Process, ListenerSpec]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._unflushed: dict[Outbound | Inbound, None] = {}
         self._is_in_turn = False
@@ -125,10 +125,10 @@ class Host:
         self._links = 0
         self._conditions: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
         self._scratch = Scratch(SCRATCH_BYTES)
-        self._timers = Timers(loop, self._clock, self._fire, self.turn_over)
+        self._timers = Timers(loop, self._clock, self._fire, self.end_turn)
         self._sweeping = loop.call_later(SWEPT_EVERY_S, self._sweep)
-        self._carry_out: dict[type, Callable[[Process, Any], None]] = {
-            OpenLink: self._open_secured,
+        self._executors: dict[type, Callable[[Process, Any], None]] = {
+            OpenLink: self._open_with_tls,
             CountLink: self._count_link,
             Send: self._send,
             Reply: self._reply,
@@ -164,7 +164,7 @@ class Host:
         process = Process(name, make, ports, options or LinkOptions(), on_disk)
         self.processes[name] = process
         for listener in local:
-            self._at[listener.advertised] = process, listener
+            self._listeners_at[listener.advertised] = process, listener
 
     def start(self, name: str) -> None:
         """Make the node, listen on its ports, and send it `Started`."""
@@ -176,18 +176,18 @@ class Host:
         process.workers = self._make_workers(process)
         for listener, port in process.ports:
             self._listen(process, listener, port)
-        self.soon(self._begin, process)
+        self.soon(self._send_started, process)
 
     def _make_workers(self, process: Process) -> Workers:
         if not process.on_disk:
             return LoopWorkers(lambda call: self.soon(_call, call))
-        return ThreadWorkers(process.name, lambda call: self._loop.call_soon_threadsafe(self._come_back, call))
+        return ThreadWorkers(process.name, lambda call: self._loop.call_soon_threadsafe(self._on_disk_done, call))
 
-    def _come_back(self, call: Callable[[], None]) -> None:
+    def _on_disk_done(self, call: Callable[[], None]) -> None:
         call()
-        self.turn_over()
+        self.end_turn()
 
-    def _begin(self, process: Process) -> None:
+    def _send_started(self, process: Process) -> None:
         if process.node is not None:
             self._handle(process, Started())
 
@@ -212,7 +212,7 @@ class Host:
     async def disk_idle(self, name: str) -> None:
         """Wait until the disk jobs of a node that has ended are finished."""
         process = self.processes[name]
-        threads, process.still_at_work = process.still_at_work, []
+        threads, process.ending_threads = process.ending_threads, []
         for thread in threads:
             await self._loop.run_in_executor(None, thread.join)
 
@@ -232,7 +232,7 @@ class Host:
         process.node = None
         process.timers.clear()
         if process.workers is not None:
-            process.still_at_work += process.workers.end()
+            process.ending_threads += process.workers.end()
             process.workers = None
         for listening in process.listening:
             listening.close()
@@ -253,12 +253,12 @@ class Host:
 
     def _planned_turn(self) -> None:
         self._is_planned = False
-        self.turn_over()
+        self.end_turn()
 
-    def turn_over(self) -> None:
+    def end_turn(self) -> None:
         """Run the queued calls, then write the pending frames and check the conditions of `until`."""
         self._is_in_turn = True
-        queue, left = self._queue, HANDLED_MAX
+        queue, left = self._queue, EVENTS_PER_TURN
         while queue and left:
             call, argument = queue.popleft()
             call(argument)
@@ -267,7 +267,7 @@ class Host:
             link, _ = self._unflushed.popitem()
             link.flush()
         if self._conditions:
-            self._look_at_conditions()
+            self._check_conditions()
         self._is_in_turn = False
         if queue and not self._is_planned:
             self._is_planned = True
@@ -280,7 +280,7 @@ class Host:
         self.soon(_call, _nothing)
         return future
 
-    def _look_at_conditions(self) -> None:
+    def _check_conditions(self) -> None:
         waiting = []
         for condition, future in self._conditions:
             if future.done():
@@ -295,7 +295,7 @@ class Host:
         """Execute effects of a process outside an event: this is how scripts act through their client."""
         process = self.processes[name]
         for effect in effects:
-            self._carry_out[type(effect)](process, effect)
+            self._executors[type(effect)](process, effect)
         self.soon(_call, _nothing)
 
     def _handle(self, process: Process, event: Event) -> None:
@@ -310,7 +310,7 @@ class Host:
             self._note(process, Note(f"ended by {error!r}", GaveUp(repr(error))))
             return
         for effect in effects:
-            self._carry_out[type(effect)](process, effect)
+            self._executors[type(effect)](process, effect)
 
     # -- timers and disks ---------------------------------------------------------------------
 
@@ -332,7 +332,7 @@ class Host:
             if process.workers is workers:
                 self._handle(process, done)
 
-        workers.order(work, on_done)
+        workers.submit(work, on_done)
 
     def _stopped(self, process: Process, _: Stopped) -> None:
         for link in (*process.outbound.values(), *process.inbound.values()):
@@ -346,7 +346,7 @@ class Host:
 
     # -- links --------------------------------------------------------------------------------
 
-    def frame_came(self, link: Inbound | Outbound, frame: Chunk) -> None:
+    def on_frame(self, link: Inbound | Outbound, frame: Chunk) -> None:
         """Deliver a frame to the node at this end of a link."""
         name = link.name
         process = self.processes[link.process]
@@ -355,7 +355,7 @@ class Host:
         else:
             self._handle(process, ResponseReceived(name, frame))
 
-    def link_lost(self, link: Inbound | Outbound, why: str) -> None:
+    def on_link_lost(self, link: Inbound | Outbound, why: str) -> None:
         """Send `LinkClosed` to the node at this end."""
         process, name = self.processes[link.process], link.name
         if isinstance(name, InboundLink):
@@ -365,17 +365,17 @@ class Host:
         if known and process.node is not None:
             self._handle(process, LinkClosed(name, why if isinstance(name, OutboundLink) else ""))
 
-    def _open_secured(self, process: Process, effect: OpenLink) -> None:
+    def _open_with_tls(self, process: Process, effect: OpenLink) -> None:
         """Open a TLS link over TCP, even to a node of this host, as links within the host have no TLS."""
         before = process.outbound.pop(effect.link, None)
         if before is not None:
             before.close()
         process.outbound[effect.link] = self._dial(process, effect.link, effect.tls)
 
-    def _dial(self, process: Process, name: OutboundLink, tls: TlsSettings | None = None) -> Dialed:
+    def _dial(self, process: Process, name: OutboundLink, tls: TlsSettings | None = None) -> OutgoingLink:
         failures = process.failed_dials.get(name.peer, 0)
         setup_max = from_ms(process.options.setup.pause_ms(failures))
-        return Dialed(self._loop, process.name, name, self._on_connected, self._on_not_connected, setup_max, tls)
+        return OutgoingLink(self._loop, process.name, name, self._on_connected, self._on_not_connected, setup_max, tls)
 
     def _send(self, process: Process, effect: Send) -> None:
         link = process.outbound.get(effect.link)
@@ -409,12 +409,12 @@ class Host:
             self.soon(self._lose, link)
 
     def _lose(self, link: LocalEnd) -> None:
-        self.link_lost(link, "it carries frames and no bytes")
+        self.on_link_lost(link, "it carries frames and no bytes")
 
     def unsent(self, name: str, link: OutboundLink) -> int:
         """Return the bytes that a process sent on a TCP link and the system has not taken yet."""
         found = self.processes[name].outbound.get(link)
-        return found.waiting_bytes if isinstance(found, Dialed) else 0
+        return found.waiting_bytes if isinstance(found, OutgoingLink) else 0
 
     def _close_link(self, process: Process, effect: CloseLink) -> None:
         name = effect.link
@@ -426,12 +426,12 @@ class Host:
     def _stop_reading(self, process: Process, effect: StopReading) -> None:
         link = process.inbound.get(effect.link)
         if link is not None:
-            link.want(False)
+            link.set_reading(False)
 
     def _resume_reading(self, process: Process, effect: ResumeReading) -> None:
         link = process.inbound.get(effect.link)
         if link is not None:
-            link.want(True)
+            link.set_reading(True)
 
     def _next_name(self, *origin: Any) -> InboundLink:
         self._links += 1
@@ -439,10 +439,10 @@ class Host:
 
     def _open(self, process: Process, name: OutboundLink) -> Outbound | None:
         """Open a link to another node; None if that node belongs to this host and is not running."""
-        found = self._at.get(name.peer)
+        found = self._listeners_at.get(name.peer)
         if found is None:
-            dialed = process.outbound[name] = self._dial(process, name)
-            return dialed
+            outgoing = process.outbound[name] = self._dial(process, name)
+            return outgoing
         server, listener = found
         if server.node is None:
             self.soon(self._refuse, (process, process.workers, name))
@@ -454,10 +454,10 @@ class Host:
         assert isinstance(there.name, InboundLink), "just made"
         process.outbound[name] = here
         server.inbound[there.name] = there
-        self.soon(self._tell_opened, (server, there, listener, NO_ADDRESS))
+        self.soon(self._notify_opened, (server, there, listener, NO_ADDRESS))
         return here
 
-    def _tell_opened(self, opened: tuple[Process, Inbound, ListenerSpec, Endpoint]) -> None:
+    def _notify_opened(self, opened: tuple[Process, Inbound, ListenerSpec, Endpoint]) -> None:
         process, link, listener, address = opened
         if link.is_open:
             assert isinstance(link.name, InboundLink), "a client opened it"
@@ -478,38 +478,38 @@ class Host:
             reader = FrameReader(options.request_bytes_max, self._scratch)
             link = TcpLink(self._loop, self, process.name, name, connected, reader)
             process.inbound[name] = link
-            link.on_closed = lambda: listening.gone(address)
-            self._tell_opened((process, link, listener, address))
-            self.turn_over()
+            link.on_closed = lambda: listening.on_link_closed(address)
+            self._notify_opened((process, link, listener, address))
+            self.end_turn()
 
         listening = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
         process.listening.append(listening)
 
-    def _on_connected(self, dialed: Dialed, connected: socket.socket, end: TlsEnd | None) -> TcpLink:
-        self.processes[dialed.process].failed_dials.pop(dialed.name.peer, None)
+    def _on_connected(self, outgoing: OutgoingLink, connected: socket.socket, end: TlsEnd | None) -> TcpLink:
+        self.processes[outgoing.process].failed_dials.pop(outgoing.name.peer, None)
         # `socket.request.max.bytes` limits requests from others, not the responses to our requests.
         reader = FrameReader(INT_MAX, self._scratch)
-        counts = self.processes[dialed.process].runner_metrics.links.get(dialed.name)
+        counts = self.processes[outgoing.process].runner_metrics.links.get(outgoing.name)
         if end is None:
-            return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader, counts)
+            return TcpLink(self._loop, self, outgoing.process, outgoing.name, connected, reader, counts)
         if counts is not None:
             counts.secured.record(self.now())
-        return TlsLink(self._loop, self, dialed.process, dialed.name, connected, reader, end, counts)
+        return TlsLink(self._loop, self, outgoing.process, outgoing.name, connected, reader, end, counts)
 
-    def _on_not_connected(self, dialed: Dialed, why: str) -> None:
-        process = self.processes[dialed.process]
-        failed_dials, counts = process.failed_dials, process.runner_metrics.links.get(dialed.name)
-        if dialed.is_refused and counts is not None:
+    def _on_not_connected(self, outgoing: OutgoingLink, why: str) -> None:
+        process = self.processes[outgoing.process]
+        failed_dials, counts = process.failed_dials, process.runner_metrics.links.get(outgoing.name)
+        if outgoing.is_tls_failed and counts is not None:
             counts.not_secured.record(self.now())
-        failed_dials[dialed.name.peer] = failed_dials.get(dialed.name.peer, 0) + 1
-        self.link_lost(dialed, why)
-        self.turn_over()
+        failed_dials[outgoing.name.peer] = failed_dials.get(outgoing.name.peer, 0) + 1
+        self.on_link_lost(outgoing, why)
+        self.end_turn()
 
     def _sweep(self) -> None:
         """Close idle links, free unused buffers, and follow the wall clock."""
         self._scratch.sweep()
         if self._clock.follow_wall():
-            self._timers.again()
+            self._timers.reschedule()
         now: Instant = self.now()
         for process in self.processes.values():
             idle = [
@@ -519,7 +519,7 @@ class Host:
             ]
             for link in idle:
                 link.lose("idle")
-        self.turn_over()
+        self.end_turn()
         self._sweeping = self._loop.call_later(SWEPT_EVERY_S, self._sweep)
 
 

@@ -26,9 +26,9 @@ GATHERED_BYTES_MAX = 1 << 20
 """Bytes of pending responses at which they are written before the next request is handled."""
 JOINED_MAX = 4 << 10
 """Frame size in bytes up to which one copy is cheaper than many small views."""
-LARGE_PIECE_BYTES = 64 << 10
+LARGE_READ_BYTES = 64 << 10
 """After a read of this size more data is probably waiting; read again instead of returning to the event loop."""
-PIECES_MAX = 16
+READS_MAX = 16
 """Reads of one link before other links get their turn."""
 GATHERED_MAX = 256
 """Buffers in one call of `sendmsg`; systems guarantee at least 16, Linux and macOS take 1024."""
@@ -46,16 +46,16 @@ class _Timed:
     begun: Instant = 0
 
 
-class Owner(Protocol):
+class LinkCallbacks(Protocol):
     """Callbacks of a link; each of them may close the link."""
 
     def now(self) -> Instant: ...
 
-    def frame_came(self, link: TcpLink, frame: Chunk) -> None: ...
+    def on_frame(self, link: TcpLink, frame: Chunk) -> None: ...
 
-    def link_lost(self, link: TcpLink, why: str) -> None: ...
+    def on_link_lost(self, link: TcpLink, why: str) -> None: ...
 
-    def turn_over(self) -> None:
+    def end_turn(self) -> None:
         """Called after all frames of one read were handed over."""
         ...
 
@@ -69,21 +69,21 @@ class TcpLink:
 
     __slots__ = (
         "_active_at",
+        "_callbacks",
         "_counted",
         "_counts",
         "_fd",
         "_held",
-        "_is_ours",
-        "_is_reading",
+        "_is_client",
         "_is_waiting_to_write",
+        "_is_watched",
         "_loop",
         "_out",
-        "_owner",
         "_reader",
         "_socket",
         "_timed",
         "is_open",
-        "is_wanted",
+        "is_reading",
         "name",
         "on_closed",
         "process",
@@ -95,7 +95,7 @@ class TcpLink:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        owner: Owner,
+        callbacks: LinkCallbacks,
         process: str,
         name: InboundLink | OutboundLink,
         connected: socket.socket,
@@ -103,11 +103,11 @@ class TcpLink:
         counts: LinkCounts | None = None,
     ) -> None:
         self._loop = loop
-        self._owner = owner
+        self._callbacks = callbacks
         self.process = process
         self.name = name
         self._socket = connected
-        self._is_ours = isinstance(name, OutboundLink)
+        self._is_client = isinstance(name, OutboundLink)
         """True if this node opened the link: it is then the client, and always reads."""
         self._fd = connected.fileno()
         """File descriptor for the loop, which formats a socket object as text each time it begins to watch one."""
@@ -121,12 +121,12 @@ class TcpLink:
         self.sent = 0
         self.is_open = True
         self.on_closed: Callable[[], None] | None = None
-        self.is_wanted = True
+        self.is_reading = True
         """Whether the node wants frames."""
-        self._active_at = owner.now()
+        self._active_at = callbacks.now()
         self._counted = 0
         """Bytes transferred at the last call of `idle_for`."""
-        self._is_reading = False
+        self._is_watched = False
         self._is_waiting_to_write = False
         self._timed: list[_Timed] = []
         """Frames with a callback for their write times, in order."""
@@ -138,39 +138,43 @@ class TcpLink:
     # -- receiving ----------------------------------------------------------------------------
 
     @property
-    def _is_answered(self) -> bool:
+    def _has_no_backlog(self) -> bool:
         """Whether all responses to the client are written; always True for a link that this node opened."""
-        return not self._is_waiting_to_write or self._is_ours
+        return not self._is_waiting_to_write or self._is_client
 
-    def want(self, wanted: bool) -> None:
+    def set_reading(self, wanted: bool) -> None:
         """Hand over frames, or hold them until they are wanted again."""
-        self.is_wanted = wanted
+        self.is_reading = wanted
         if wanted:
-            self._owner.soon(self._hand_over, None)
+            self._callbacks.soon(self._hand_over, None)
         self._adjust()
 
     def _adjust(self) -> None:
         """Watch the socket for reading only while frames may be handed over."""
-        should = self.is_open and self.is_wanted and self._is_answered and not self._held
-        if should and not self._is_reading:
+        should = self.is_open and self.is_reading and self._has_no_backlog and not self._held
+        if should and not self._is_watched:
             self._loop.add_reader(self._fd, self._on_readable)
-        elif self._is_reading and not should:
+        elif self._is_watched and not should:
             self._loop.remove_reader(self._fd)
-        self._is_reading = should
+        self._is_watched = should
 
     def _on_readable(self) -> None:
         if self._counts is not None:
-            self._counts.wakeups.record(self._owner.now())
-        for _ in range(PIECES_MAX):
+            self._counts.wakeups.record(self._callbacks.now())
+        for _ in range(READS_MAX):
             if not self._receive():
                 return
 
     def _receive(self) -> bool:
         """Receive once; return True after a large piece of an incomplete frame, as more data may be waiting."""
         reader = self._reader
-        into = reader.into()
+        next_buffers = reader.next_buffers()
         try:
-            count = self._socket.recv_into(into[0]) if len(into) == 1 else self._socket.recvmsg_into(into)[0]
+            count = (
+                self._socket.recv_into(next_buffers[0])
+                if len(next_buffers) == 1
+                else self._socket.recvmsg_into(next_buffers)[0]
+            )
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:
@@ -181,20 +185,20 @@ class TcpLink:
             return False
         self.received += count
         if self._counts is not None:
-            self._counts.operations.record(self._owner.now())
+            self._counts.operations.record(self._callbacks.now())
         frames = reader.received(count)
         if not (frames or reader.fault):  # No frame is complete yet.
-            return count >= LARGE_PIECE_BYTES
+            return count >= LARGE_READ_BYTES
         self._held.extend(frames)
         self._hand_over(None)
-        self._owner.turn_over()
+        self._callbacks.end_turn()
         return False
 
     def _hand_over(self, _: None) -> None:
         """Deliver the held frames while the node wants them."""
         held = self._held
-        while held and self.is_open and self.is_wanted and self._is_answered:
-            self._owner.frame_came(self, held.popleft())
+        while held and self.is_open and self.is_reading and self._has_no_backlog:
+            self._callbacks.on_frame(self, held.popleft())
             if self.waiting_bytes >= GATHERED_BYTES_MAX:
                 self._write()
         if self._reader.fault and not held:
@@ -233,7 +237,7 @@ class TcpLink:
             self._write()
 
     def _write(self) -> None:
-        begun = self._owner.now() if self._timed else 0
+        begun = self._callbacks.now() if self._timed else 0
         out = self._out
         while out:
             try:
@@ -246,27 +250,27 @@ class TcpLink:
                 break
             except OSError as error:
                 # Not immediately: the node may be handling an event, or its effects are being executed.
-                self._owner.soon(self.lose, str(error))
+                self._callbacks.soon(self.lose, str(error))
                 return
             self.sent += count
             self.waiting_bytes -= count
             drop(out, count)
             if self._counts is not None:
-                self._counts.operations.record(self._owner.now())
+                self._counts.operations.record(self._callbacks.now())
         if begun:
-            self._tell_written(begun)
-        self._wait_to_write(bool(out))
+            self._report_written(begun)
+        self._watch_writable(bool(out))
 
-    def _tell_written(self, begun: Instant) -> None:
+    def _report_written(self, begun: Instant) -> None:
         """Call `on_written` for the written timed frames; for the others, set `begun` if it is unset."""
-        written = self._owner.now()
+        written = self._callbacks.now()
         for timed in self._timed:
             timed.begun = timed.begun or begun
         while self._timed and self._timed[0].end <= self.sent:
             timed = self._timed.pop(0)
             timed.on_written(timed.begun, written)
 
-    def _wait_to_write(self, is_waiting: bool) -> None:
+    def _watch_writable(self, is_waiting: bool) -> None:
         """Watch the socket for writing, or stop watching it; meanwhile a client's link is not read."""
         if is_waiting == self._is_waiting_to_write:
             return
@@ -279,11 +283,11 @@ class TcpLink:
 
     def _on_writable(self) -> None:
         if self._counts is not None:
-            self._counts.wakeups.record(self._owner.now())
+            self._counts.wakeups.record(self._callbacks.now())
         self._write()
         if not self._out:
             self._hand_over(None)
-        self._owner.turn_over()
+        self._callbacks.end_turn()
 
     def idle_for(self, now: Instant) -> Duration:
         """Return the time since the last transfer, with the precision of the interval between calls.
@@ -299,13 +303,13 @@ class TcpLink:
 
     def _lose_now(self, why: str) -> None:
         self.lose(why)
-        self._owner.turn_over()
+        self._callbacks.end_turn()
 
     def lose(self, why: str) -> None:
         """Close the link, and notify the node."""
         if self.is_open:
             self.close()
-            self._owner.link_lost(self, why)
+            self._callbacks.on_link_lost(self, why)
 
     def close(self) -> None:
         """Close the link and drop its pending bytes."""
@@ -320,7 +324,7 @@ class TcpLink:
         self._held.clear()
         self._timed.clear()
         if self._counts is not None:
-            self._counts.closed.record(self._owner.now())
+            self._counts.closed.record(self._callbacks.now())
         self.waiting_bytes = 0
         if self.on_closed is not None:
             self.on_closed()

@@ -17,7 +17,7 @@ from kmirror.spec.wire_values import SecurityProtocol
 ACCEPTED_MAX = 64
 """Connections accepted before other work gets its turn."""
 OUT_OF_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-TRY_AGAIN_S = 0.1
+RETRY_S = 0.1
 OnAccepted = Callable[[socket.socket, Endpoint], None]
 
 
@@ -42,7 +42,7 @@ class Port:
             opened.listen(backlog)
         except OSError as error:
             opened.close()
-            raise _taken(self.endpoint, error) from None
+            raise _bind_error(self.endpoint, error) from None
         return opened
 
     def close(self) -> None:
@@ -64,12 +64,12 @@ class Listener:
         self._by_ip: Counter[str] = Counter()
         self._is_accepting = False
         self._is_open = True
-        self._again: asyncio.TimerHandle | None = None
+        self._retry_handle: asyncio.TimerHandle | None = None
         self.refused = 0
         """Connections closed immediately because their address had too many."""
         self._adjust()
 
-    def gone(self, address: Endpoint) -> None:
+    def on_link_closed(self, address: Endpoint) -> None:
         """Record that a link from `address` was closed."""
         self._count -= 1
         self._by_ip[address.host] -= 1
@@ -85,14 +85,14 @@ class Listener:
 
     def _adjust(self) -> None:
         """Accept only while more links are allowed; meanwhile new connections wait in the system's queue."""
-        should = self._is_open and self._again is None and self._count < self._options.links_max
+        should = self._is_open and self._retry_handle is None and self._count < self._options.links_max
         if should and not self._is_accepting:
             self._loop.add_reader(self._socket, self._on_connections)
         elif self._is_accepting and not should:
             self._loop.remove_reader(self._socket)
         self._is_accepting = should
-        if not self._is_open and self._again is not None:
-            self._again.cancel()
+        if not self._is_open and self._retry_handle is not None:
+            self._retry_handle.cancel()
 
     def _on_connections(self) -> None:
         for _ in range(ACCEPTED_MAX):
@@ -104,7 +104,7 @@ class Listener:
                 return
             except OSError as error:
                 if error.errno in OUT_OF_FILES:  # The socket stays readable: avoid a busy loop.
-                    self._again = self._loop.call_later(TRY_AGAIN_S, self._try_again)
+                    self._retry_handle = self._loop.call_later(RETRY_S, self._retry)
                     self._adjust()
                     return
                 continue  # The client disconnected before it was accepted.
@@ -121,8 +121,8 @@ class Listener:
         self._on_accepted(connected, address)
         self._adjust()
 
-    def _try_again(self) -> None:
-        self._again = None
+    def _retry(self) -> None:
+        self._retry_handle = None
         self._adjust()
 
 
@@ -151,10 +151,10 @@ def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
         opened.bind((host, port))
     except (OSError, OverflowError) as error:
         opened.close()
-        raise _taken(Endpoint(host, port), error) from None
+        raise _bind_error(Endpoint(host, port), error) from None
     return opened
 
 
-def _taken(endpoint: Endpoint, error: Exception) -> UsageError:
+def _bind_error(endpoint: Endpoint, error: Exception) -> UsageError:
     reason = getattr(error, "strerror", None) or str(error)
     return UsageError(f"cannot listen at {endpoint}: {reason}: choose another port, or 0 for a free one")

@@ -16,14 +16,14 @@ from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.net.links import OnWritten
 
 
-class LocalOwner(Protocol):
-    """Callbacks of an end; `frame_came` and `link_lost` may close it."""
+class LocalCallbacks(Protocol):
+    """Callbacks of an end; `on_frame` and `on_link_lost` may close it."""
 
     def now(self) -> Instant: ...
 
-    def frame_came(self, link: LocalEnd, frame: Chunk) -> None: ...
+    def on_frame(self, link: LocalEnd, frame: Chunk) -> None: ...
 
-    def link_lost(self, link: LocalEnd, why: str) -> None: ...
+    def on_link_lost(self, link: LocalEnd, why: str) -> None: ...
 
     def soon(self, call: Callable[[Any], None], argument: Any) -> None:
         """Call `call` with `argument` after the current event."""
@@ -33,23 +33,23 @@ class LocalOwner(Protocol):
 class LocalEnd:
     """One end of a link between two nodes of one host; `name` is the name that this end's node uses for the link."""
 
-    __slots__ = ("_counts", "_held", "_other", "_owner", "is_open", "is_wanted", "name", "process")
+    __slots__ = ("_callbacks", "_counts", "_held", "_other", "is_open", "is_reading", "name", "process")
 
-    def __init__(self, owner: LocalOwner, process: str, name: InboundLink | OutboundLink) -> None:
-        self._owner = owner
+    def __init__(self, callbacks: LocalCallbacks, process: str, name: InboundLink | OutboundLink) -> None:
+        self._callbacks = callbacks
         self._other: LocalEnd | None = None
         self._held: deque[Chunk] = deque()
         self.process = process
         self.name = name
         self.is_open = True
-        self.is_wanted = True
+        self.is_reading = True
         self._counts: LinkCounts | None = None
 
     def count(self, counts: LinkCounts | None) -> None:
         """Start counting; must be called when the link has just been opened."""
         self._counts = counts
         if counts is not None:
-            counts.opened.record(self._owner.now())
+            counts.opened.record(self._callbacks.now())
 
     def join(self, other: LocalEnd) -> None:
         """Connect two ends."""
@@ -58,54 +58,54 @@ class LocalEnd:
     def send(self, chunks: tuple[Chunk, ...]) -> None:
         """Deliver a frame to the other end."""
         if self.is_open and self._other is not None:
-            self._owner.soon(self._other._arrive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
+            self._callbacks.soon(self._other._arrive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
 
     def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
         """Deliver a frame to the other end, and report the time of its arrival as both write times."""
         self.send(chunks)
-        self._owner.soon(self._tell_arrived, on_written)
+        self._callbacks.soon(self._report_arrival, on_written)
 
-    def _tell_arrived(self, on_written: OnWritten) -> None:
-        now = self._owner.now()
+    def _report_arrival(self, on_written: OnWritten) -> None:
+        now = self._callbacks.now()
         on_written(now, now)
 
     def flush(self) -> None:
         """Do nothing: this end has no pending bytes."""
 
-    def want(self, wanted: bool) -> None:
+    def set_reading(self, wanted: bool) -> None:
         """Hand over frames, or hold them until they are wanted again."""
-        self.is_wanted = wanted
+        self.is_reading = wanted
         if wanted:
-            self._owner.soon(self._hand_over, None)
+            self._callbacks.soon(self._hand_over, None)
 
     def close(self) -> None:
         """Close the link; the other end is notified, and this end makes no more callbacks."""
         if self.is_open:
-            self._ended()
+            self._mark_closed()
             if self._other is not None:
-                self._owner.soon(self._other._end, None)
+                self._callbacks.soon(self._other._close_by_peer, None)
 
     def _arrive(self, frame: Chunk) -> None:
         if not self.is_open:
             return
-        if self._held or not self.is_wanted:
+        if self._held or not self.is_reading:
             self._held.append(frame)
         else:
-            self._owner.frame_came(self, frame)
+            self._callbacks.on_frame(self, frame)
 
     def _hand_over(self, _: None) -> None:
         """Deliver one held frame, and queue the delivery of the next."""
-        if self.is_open and self.is_wanted and self._held:
-            self._owner.frame_came(self, self._held.popleft())
-            self._owner.soon(self._hand_over, None)
+        if self.is_open and self.is_reading and self._held:
+            self._callbacks.on_frame(self, self._held.popleft())
+            self._callbacks.soon(self._hand_over, None)
 
-    def _end(self, _: None) -> None:
+    def _close_by_peer(self, _: None) -> None:
         if self.is_open:
-            self._ended()
-            self._owner.link_lost(self, "the other end closed it")
+            self._mark_closed()
+            self._callbacks.on_link_lost(self, "the other end closed it")
 
-    def _ended(self) -> None:
+    def _mark_closed(self) -> None:
         self.is_open = False
         self._held.clear()
         if self._counts is not None:
-            self._counts.closed.record(self._owner.now())
+            self._counts.closed.record(self._callbacks.now())

@@ -28,9 +28,9 @@ def _is_loopback_address(text: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def check_own(host: str) -> None:
+def check_loopback(host: str) -> None:
     """Raise UsageError for a host that is not loopback: other people may depend on it."""
     if not is_loopback(host):
         raise UsageError(
-            f"{host} is not loopback; if what listens there is yours to break, say --i-own-this-host, or own_host=True"
+            f"{host} is not loopback: if you may disrupt that host, pass --i-own-this-host, or own_host=True"
         )

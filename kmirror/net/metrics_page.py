@@ -68,7 +68,7 @@ class MetricsPage:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WITHIN_S)
         except asyncio.LimitOverrunError:
             head = b""
-            status, kind, body = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TEXT, "The request's head is too long.\n"
+            status, kind, body = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TEXT, "The request header is too long.\n"
         else:
             status, kind, body = self._page(head)
         text = body.encode()
@@ -87,13 +87,13 @@ class MetricsPage:
         first, *fields = head.decode("latin-1").split("\r\n")
         words = first.split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return HTTPStatus.BAD_REQUEST, TEXT, "This is no request of HTTP/1.1.\n"
+            return HTTPStatus.BAD_REQUEST, TEXT, "Not an HTTP/1.1 request.\n"
         method, target, _ = words
         path = target.partition("?")[0]
         if path not in (PATH, "/"):
             return HTTPStatus.NOT_FOUND, TEXT, f"The metrics are at {PATH}.\n"
         if method not in ("GET", "HEAD"):
-            return HTTPStatus.METHOD_NOT_ALLOWED, TEXT, f"{path} is read with GET.\n"
+            return HTTPStatus.METHOD_NOT_ALLOWED, TEXT, f"Use GET for {path}.\n"
         if path == "/":
             return HTTPStatus.OK, HTML, LANDING
         accepts = (value for name, _, value in (field.partition(":") for field in fields) if name.lower() == "accept")

@@ -35,16 +35,16 @@ from kmirror.log.disk import Disks
 from kmirror.logdir.cluster_folders import NODE_CONTROLLER, ClusterFolders, open_node_folders
 from kmirror.logdir.feature_levels import check_levels
 from kmirror.logdir.format import random_uuid
-from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
+from kmirror.net.log_folders import Data, folders_of, metadata_folder
 from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes, checked_advertised, new_rng
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import ELIGIBLE_VERSION, FORMAT_LEVELS, MIRROR_VERSION
 
-LOOKED_EVERY_S = 0.5
+CHECK_INTERVAL_S = 0.5
 """Interval in seconds at which a wait for the controller can be cancelled."""
 
 
@@ -66,13 +66,13 @@ class NodePlan:
     def __post_init__(self) -> None:
         arguments.whole_number("node_id", self.node_id, 0, (1 << 31) - 1)
         if not self.listeners and self.controller_listener is None:
-            raise UsageError(f"node {self.node_id} is a broker, a controller or both: say where it listens")
+            raise UsageError(f"node {self.node_id} has no listeners: set listeners, controller_listener or both")
         if (self.controller is None) is (self.controller_listener is None):
-            raise UsageError(f"node {self.node_id} is the controller, or is told where that is: say one of both")
+            raise UsageError(f"node {self.node_id} needs either controller or controller_listener, not both")
         names = [each.name for found in self.roles.values() for each in found]
         if len(set(names)) < len(names):
             raise UsageError(
-                f"the listeners of node {self.node_id} are {', '.join(names)}: give each a name of its own"
+                f"the listeners of node {self.node_id} are {', '.join(names)}: each needs a different name"
             )
 
     @property
@@ -111,13 +111,13 @@ class TcpNode(RunningNodes):
         for each in self._specs():
             checked_advertised(each.advertised.host)
         if data is None and cluster_id is None and plan.controller_listener is None:
-            raise UsageError(f"{self.what} needs the id of its cluster: use --cluster-id, or the folder of its logs")
+            raise UsageError(f"{self.what} needs a cluster id: set --cluster-id, or use the folder of its logs")
         self._data = folders_of(data)
         self.cluster_id = cluster_id or str(random_uuid())
         """Under `data`, known only after the node was started."""
-        self._wanted_id = cluster_id
+        self._requested_id = cluster_id
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
-        self._asked = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
+        self._requested_levels = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
         self._eligible_version = FORMAT_LEVELS[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
         self._interpose = interpose
         self._on_failure = on_failure
@@ -172,9 +172,9 @@ class TcpNode(RunningNodes):
         return node
 
     @property
-    def is_lost(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether the broker or the controller of this node has given up."""
-        return bool(self.given_up)
+        return bool(self.ended_nodes)
 
     def metrics(self) -> Metrics:
         """Return the current metrics of this node; UsageError before the start."""
@@ -204,7 +204,7 @@ class TcpNode(RunningNodes):
         at = f"the controller at {self.controller_endpoint}"
         lifecycle = self.broker(self.plan.node_id).parts.lifecycle
         if lifecycle.refusal:
-            return f"{at}, which refuses it: {lifecycle.refusal.name}: {lifecycle.refusal.text}"
+            return f"{at}, which rejects it: {lifecycle.refusal.name}: {lifecycle.refusal.text}"
         return at if lifecycle.epoch < 0 else f"its logs and {at}"
 
     # -- lifecycle ----------------------------------------------------------------------------
@@ -229,26 +229,27 @@ class TcpNode(RunningNodes):
             self.close()
             raise
 
-    def wait(self, is_over: Callable[[], bool] = lambda: False, told: Callable[[], None] = lambda: None) -> bool:
-        """Wait until the node serves, and return True; return False if `is_over` returns True first.
+    def wait(self, should_stop: Callable[[], bool] = lambda: False, on_wait: Callable[[], None] = lambda: None) -> bool:
+        """Wait until the node serves, and return True; return False if `should_stop` returns True first.
 
-        `is_over` is called periodically, and `told` after each call of it. Raises the error by which the node was lost.
+        `should_stop` is called periodically, and `on_wait` after each call of it. Raises the error by which the node
+        was lost.
         """
         self._check_may_wait()
-        while not self._thread.wait(self._wait_a_little()):
-            if is_over():
+        while not self._thread.wait(self._wait_once()):
+            if should_stop():
                 return False
-            told()
+            on_wait()
         return True
 
-    async def _wait_a_little(self) -> bool:
+    async def _wait_once(self) -> bool:
         with suppress(TimeoutError):
             host = self._running_host()
             await asyncio.wait_for(
-                host.until(lambda: bool(host.crashes) or self.is_lost or self.is_ready()), LOOKED_EVERY_S
+                host.until(lambda: bool(host.crashes) or self.has_failed or self.is_ready()), CHECK_INTERVAL_S
             )
-        if self.is_lost or self._running_host().crashes:
-            raise self.loss()
+        if self.has_failed or self._running_host().crashes:
+            raise self.failure()
         return self.is_ready()
 
     def stop(self) -> None:
@@ -277,11 +278,11 @@ class TcpNode(RunningNodes):
             controller=self.controller_endpoint if "controller" in self._processes else None,
             bootstrap=formatted_records(self._eligible_version),
             now_ms=time.time_ns() // 1_000_000,
-            cluster_id=self._wanted_id,
+            cluster_id=self._requested_id,
         )
         self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
         if "controller" in self._processes:
-            check_levels(self._folders.paths[NODE_CONTROLLER][0], self._asked)
+            check_levels(self._folders.paths[NODE_CONTROLLER][0], self._requested_levels)
 
     def _place(self) -> None:
         host = self._host = Host(asyncio.get_running_loop())

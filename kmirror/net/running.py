@@ -40,9 +40,9 @@ class RunningNodes:
         """Name of the nodes in messages."""
         self.failures: list[HandlingFailed] = []
         """The first hundred exceptions in the nodes after which they continued; each is a bug in kmirror."""
-        self.given_up: dict[str, str] = {}
+        self.ended_nodes: dict[str, str] = {}
         """Processes whose node ended by itself, with the reason; an entry is removed when the node is started again."""
-        self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_told]
+        self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_note]
         """Callbacks on the nodes' thread, called with the process name and each `Note` of its node."""
         self._thread = LoopThread(f"kmirror {what}")
         self._host: Host | None = None
@@ -63,7 +63,7 @@ class RunningNodes:
         """
         self._running_host()
         if self._metrics_page is not None:
-            raise UsageError(f"{self.what} serves its metrics already")
+            raise UsageError(f"{self.what} already serves its metrics")
         page = MetricsPage(self.metrics)
         at = self._thread.wait(page.start(host, port))
         self._metrics_page = page
@@ -74,7 +74,7 @@ class RunningNodes:
         raise NotImplementedError
 
     @property
-    def is_lost(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether too few nodes are running to serve requests."""
         raise NotImplementedError
 
@@ -101,12 +101,12 @@ class RunningNodes:
         host = self._running_host()
         if host.runs(process):
             host.stop(process)
-            await self._until(lambda: not host.runs(process), STOP_WITHIN_S, f"to let {process} end")
+            await self._until(lambda: not host.runs(process), STOP_WITHIN_S, f"for {process} to end")
 
     async def _restart_process(self, process: str) -> None:
         host = self._running_host()
         await host.disk_idle(process)
-        self.given_up.pop(process, None)
+        self.ended_nodes.pop(process, None)
         host.start(process)
 
     def _close_host(self, processes: Iterable[str]) -> None:
@@ -133,31 +133,31 @@ class RunningNodes:
         self._check_may_wait()
         self._thread.wait(self._until(condition, arguments.seconds("within_s", within_s), f"for {what}"))
 
-    def look(self, call: Callable[[], T]) -> T:
+    def run_on_loop(self, call: Callable[[], T]) -> T:
         """Call `call` on the nodes' thread, between two events, and return its result."""
         return self._on_loop(call)
 
     async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
         host = self._running_host()
         try:
-            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.is_lost or condition()), within_s)
+            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.has_failed or condition()), within_s)
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
-            raise KafkaError(code, f"{self.what} was given {within_s:g} s {what}: {self!r}") from None
-        if host.crashes or self.is_lost:
-            raise self.loss()
+            raise KafkaError(code, f"{self.what}: timed out after {within_s:g} s waiting {what}: {self!r}") from None
+        if host.crashes or self.has_failed:
+            raise self.failure()
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
         """Return the result of `work`; raise the error by which the nodes were lost, or KafkaError on a timeout."""
         host = self._running_host()
         task = asyncio.ensure_future(work)
-        lost = host.until(lambda: bool(host.crashes) or self.is_lost)
+        lost = host.until(lambda: bool(host.crashes) or self.has_failed)
         try:
             done, _ = await asyncio.wait((task, lost), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
             if task in done:
                 return task.result()
             if lost in done:
-                raise self.loss()
+                raise self.failure()
         finally:
             task.cancel()
             lost.cancel()
@@ -172,29 +172,29 @@ class RunningNodes:
     def _check_may_wait(self) -> None:
         self._running_host()
         if self._thread.is_current:
-            raise UsageError("what the cluster's thread calls cannot wait for the cluster")
+            raise UsageError("cannot block on the cluster from its own event-loop thread")
 
     # -- failures -----------------------------------------------------------------------------
 
-    def loss(self) -> Exception:
+    def failure(self) -> Exception:
         """Return the exception that a node raised (a bug), or an error about the nodes that gave up."""
         if self._host is not None and self._host.crashes:
             return self._host.crashes[0][1]
-        told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
+        told = "; ".join(f"{process} ended: {why}" for process, why in self.ended_nodes.items())
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
 
-    def _on_failure_told(self, process: str, note: Note) -> None:
+    def _on_failure_note(self, process: str, note: Note) -> None:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
             self.failures.append(note.fact)
         elif isinstance(note.fact, GaveUp):
-            self.given_up[process] = note.fact.why
+            self.ended_nodes[process] = note.fact.why
 
 
 def checked_advertised(host: str) -> str:
     """Return the host that clients use for this machine; UsageError for a wildcard address."""
     if host in ANY_ADDRESS:
-        name = "by which name they reach this machine: advertised_host, or --advertised-host"
-        raise UsageError(f"no client can connect to {host or 'an empty host'}: say {name}")
+        name = "the name by which they reach this machine as advertised_host, or --advertised-host"
+        raise UsageError(f"no client can connect to {host or 'an empty host'}: set {name}")
     return host
 
 

@@ -38,15 +38,15 @@ class ScriptClient:
         self._name = name
         self._servers = servers
         self._node = ClientNode(name)
-        self._machines = 0
+        self._client_count = 0
         host.add(name, lambda: self._node)
         host.start(name)
 
     def _new_name(self, kind: str) -> str:
-        self._machines += 1
-        return f"{kind}-{self._machines}"
+        self._client_count += 1
+        return f"{kind}-{self._client_count}"
 
-    async def _answer(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
+    async def _await_callback(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
         """Call `begin`, and return the outcome that it passes to its callback."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
@@ -62,12 +62,12 @@ class ScriptClient:
         """Send a request to the cluster and return the response; KafkaError if there is none."""
         admin = Admin(self._new_name("admin"), self._node.requester, self._servers)
         self._node.timers[admin.name] = admin.on_timer
-        answer: Message | ErrorCode = await self._answer(
+        answer: Message | ErrorCode = await self._await_callback(
             lambda now, done: admin.ask(now, body, lambda _, reply: done(reply))
         )
         del self._node.timers[admin.name]
         if isinstance(answer, ErrorCode):
-            raise KafkaError(answer, f"{body.NAME} was not carried out: {answer.name}: {answer.text}")
+            raise KafkaError(answer, f"{body.NAME} failed: {answer.name}: {answer.text}")
         return answer
 
     async def produce(self, tp: TopicPartition, records: Sequence[RecordData]) -> int:
@@ -75,7 +75,7 @@ class ScriptClient:
         name = self._new_name("producer")
         writer = producer.Producer(name, self._node.requester, self._servers, PLAIN)
         self._node.timers[name] = writer.on_timer
-        delivery: Delivery = await self._answer(
+        delivery: Delivery = await self._await_callback(
             lambda now, done: writer.send(now, tp, records, lambda _, outcome: done(outcome))
         )
         del self._node.timers[name]
@@ -123,7 +123,7 @@ class ScriptClient:
             await asyncio.sleep(PAUSE_S)
 
     async def _round(self, begin: Callable[[Instant, OnRound], None]) -> Round:
-        found: Round = await self._answer(lambda now, done: begin(now, lambda _, answer: done(answer)))
+        found: Round = await self._await_callback(lambda now, done: begin(now, lambda _, answer: done(answer)))
         for refusal in found.errors:
             error = refusal.error
             raise KafkaError(error, f"cannot read {refusal.what}: {error.name}: {error.text}")

@@ -15,7 +15,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.net.clock import Clock
 
-FIRED_MAX = 256
+TIMERS_PER_TURN = 256
 """Timers fired before sockets are polled again."""
 SWEPT_FROM = 1024
 
@@ -27,19 +27,19 @@ class HasTimers(Protocol):
 
 
 class Timers:
-    """Fires due timers of processes with `fire(process, key)`, then calls `turn_over()` once for all of them."""
+    """Fires due timers of processes with `fire(process, key)`, then calls `end_turn()` once for all of them."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         clock: Clock,
         fire: Callable[[HasTimers, TimerKey], None],
-        turn_over: Callable[[], None],
+        end_turn: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._clock = clock
         self._fire = fire
-        self._turn_over = turn_over
+        self._turn_over = end_turn
         self._heap: list[tuple[Instant, int, HasTimers, TimerKey]] = []
         self._number = 0
         self._handle: asyncio.TimerHandle | None = None
@@ -60,7 +60,7 @@ class Timers:
         """Cancel the timer `key`; do nothing if it is not set."""
         process.timers.pop(key, None)
 
-    def again(self) -> None:
+    def reschedule(self) -> None:
         """Recompute the delay until the first timer."""
         if self._heap:
             self._wake_at(self._heap[0][0])
@@ -84,7 +84,7 @@ class Timers:
         self._handle = None
         now = self._clock.now()
         fired = 0
-        while self._heap and fired < FIRED_MAX:  # A timer callback may set timers, and a sweep replaces the list.
+        while self._heap and fired < TIMERS_PER_TURN:  # A timer callback may set timers, and a sweep replaces the list.
             at, number, process, key = self._heap[0]
             if process.timers.get(key) != number:
                 heapq.heappop(self._heap)  # Cancelled or replaced.
@@ -96,7 +96,7 @@ class Timers:
             fired += 1
             self._fire(process, key)
         # A callback may have set a later timer and with it the wake-up time: wake up for the earliest timer.
-        self.again()
+        self.reschedule()
         self._turn_over()
 
     def _sweep(self) -> None:

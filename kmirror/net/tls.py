@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 STORE_BYTES_MAX = 16 << 20
 JKS_MAGICS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
-NEED = "it takes the package cryptography to read PKCS12 and private keys: pip install 'kmirror[tls]'"
+NEEDS_CRYPTOGRAPHY = "the package cryptography is required for PKCS12 and private keys: pip install 'kmirror[tls]'"
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 LINE = 64
@@ -42,13 +42,13 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
     if settings.trusted is None:
         context.load_default_certs()
     else:
-        _trust(context, settings.trusted)
+        _load_truststore(context, settings.trusted)
     if settings.own is not None:
-        _show(context, settings.own)
+        _load_keystore(context, settings.own)
     return context
 
 
-def _trust(context: ssl.SSLContext, store: Store) -> None:
+def _load_truststore(context: ssl.SSLContext, store: Store) -> None:
     if store.kind == "PEM":
         text = store.pem or _pem_file(store, "ssl.truststore")
     else:
@@ -60,18 +60,18 @@ def _trust(context: ssl.SSLContext, store: Store) -> None:
         text = "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in found)
     certificates = "".join(block for kind, block in _blocks(text) if kind in CERTIFICATES)
     if not certificates:
-        raise UsageError(f"{_place(store, 'ssl.truststore')} holds no trusted certificate")
+        raise UsageError(f"{_store_name(store, 'ssl.truststore')} holds no trusted certificate")
     # As in Java, each certificate in the store is itself trusted: an intermediate authority, or a single broker.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=certificates)
     except (ssl.SSLError, ValueError) as error:
         raise UsageError(
-            f"{_place(store, 'ssl.truststore')} holds a certificate that cannot be read: {error}"
+            f"{_store_name(store, 'ssl.truststore')} holds a certificate that cannot be read: {error}"
         ) from None
 
 
-def _show(context: ssl.SSLContext, store: Store) -> None:
+def _load_keystore(context: ssl.SSLContext, store: Store) -> None:
     password = store.key_password
     if store.kind == "PEM":
         text = _pem_file(store, "ssl.keystore") if store.location else f"{store.key}\n{store.pem}\n"
@@ -83,7 +83,7 @@ def _show(context: ssl.SSLContext, store: Store) -> None:
 
 
 def _load(context: ssl.SSLContext, store: Store, path: str, password: str | None) -> None:
-    where = _place(store, "ssl.keystore")
+    where = _store_name(store, "ssl.keystore")
 
     def secret() -> str:
         # Without this callback, OpenSSL would prompt on the terminal.
@@ -122,10 +122,10 @@ def _checked_pem(text: str, store: Store) -> str:
     blocks = _blocks(text)
     keys = sum(kind.endswith("PRIVATE KEY") for kind, _ in blocks)
     if keys != 1:
-        found = f"{keys} private keys, and one is expected" if keys else "no private key"
-        raise UsageError(f"{_place(store, 'ssl.keystore')} holds {found}")
+        found = f"{keys} private keys, expected one" if keys else "no private key"
+        raise UsageError(f"{_store_name(store, 'ssl.keystore')} holds {found}")
     if not any(kind in CERTIFICATES for kind, _ in blocks):
-        raise UsageError(f"{_place(store, 'ssl.keystore')} holds no certificate")
+        raise UsageError(f"{_store_name(store, 'ssl.keystore')} holds no certificate")
     return "".join(block for _, block in blocks)
 
 
@@ -148,7 +148,7 @@ def _pem_of_pkcs12(store: Store) -> tuple[str, str]:
     """Return private key and certificate chain in PEM, and the password that encrypts the key there."""
     opened = _pkcs12(store, "ssl.keystore", store.password)
     if opened.key is None or opened.cert is None:
-        raise UsageError(f"{_place(store, 'ssl.keystore')} holds no private key with a certificate")
+        raise UsageError(f"{_store_name(store, 'ssl.keystore')} holds no private key with a certificate")
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
     password = secrets.token_urlsafe(24)
@@ -160,7 +160,7 @@ def _pem_of_pkcs12(store: Store) -> tuple[str, str]:
 
 def _pkcs12(store: Store, key: str, password: str | None) -> PKCS12KeyAndCertificates:
     data = _read(store, key)
-    where = _place(store, key)
+    where = _store_name(store, key)
     if data[:4] in JKS_MAGICS:
         raise UsageError(
             f"{where} is a Java key store, which only Java reads. Convert it: keytool -importkeystore "
@@ -172,11 +172,11 @@ def _pkcs12(store: Store, key: str, password: str | None) -> PKCS12KeyAndCertifi
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     except ImportError:
-        raise UsageError(f"{where}: {NEED}") from None
+        raise UsageError(f"{where}: {NEEDS_CRYPTOGRAPHY}") from None
     try:
         return load_pkcs12(data, None if password is None else password.encode())
     except ValueError:
-        raise UsageError(f"{where} is no PKCS12 file, or {key}.password is wrong") from None
+        raise UsageError(f"{where} is not a PKCS12 file, or {key}.password is wrong") from None
 
 
 def _pem_file(store: Store, key: str) -> str:
@@ -188,20 +188,20 @@ def _read(store: Store, key: str) -> bytes:
         with Path(store.location).open("rb") as file:
             data = file.read(STORE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no possible name of a file"
-        raise UsageError(f"{_place(store, key)} cannot be read on this broker: {why}") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not a valid file name"
+        raise UsageError(f"{_store_name(store, key)} cannot be read on this broker: {why}") from None
     if len(data) > STORE_BYTES_MAX:
-        raise UsageError(f"{_place(store, key)} is larger than {STORE_BYTES_MAX} bytes, and no store")
+        raise UsageError(f"{_store_name(store, key)} is larger than {STORE_BYTES_MAX} bytes, the limit for a store")
     return data
 
 
-def _place(store: Store, key: str) -> str:
+def _store_name(store: Store, key: str) -> str:
     return f"{key}.location {store.location}" if store.location else f"{key} in PEM"
 
 
-def told(error: ssl.SSLError) -> str:
+def handshake_error_text(error: ssl.SSLError) -> str:
     """Return the reason for a failed handshake, without the source locations in OpenSSL's text."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the broker's certificate is not taken: {error.verify_message}"
+        return f"the broker's certificate is not trusted: {error.verify_message}"
     reason = (error.reason or str(error)).replace("_", " ").lower()
     return f"TLS: {reason}"

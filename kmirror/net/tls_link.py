@@ -16,8 +16,8 @@ from typing import Any, cast
 from kmirror.kernel.events import OutboundLink
 from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.net.frames import FrameReader
-from kmirror.net.links import GATHERED_MAX, Owner, TcpLink, drop
-from kmirror.net.tls import told
+from kmirror.net.links import GATHERED_MAX, LinkCallbacks, TcpLink, drop
+from kmirror.net.tls import handshake_error_text
 
 RECEIVED_BYTES = 256 << 10
 SEALED_BYTES = 256 << 10
@@ -70,7 +70,7 @@ class TlsLink(TcpLink):
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        owner: Owner,
+        callbacks: LinkCallbacks,
         process: str,
         name: OutboundLink,
         connected: socket.socket,
@@ -78,23 +78,23 @@ class TlsLink(TcpLink):
         end: TlsEnd,
         counts: LinkCounts | None = None,
     ) -> None:
-        super().__init__(loop, owner, process, name, connected, reader, counts)
+        super().__init__(loop, callbacks, process, name, connected, reader, counts)
         self._end = end
         self._cipher = memoryview(b"")
         """Encrypted bytes that the system has not taken yet."""
         if end.incoming.pending or end.tls.pending():
             # Data received with the end of the handshake does not make the socket readable again.
-            owner.soon(self._take_early, None)
+            callbacks.soon(self._read_early, None)
 
-    def _take_early(self, _: Any) -> None:
+    def _read_early(self, _: Any) -> None:
         if self.is_open:
-            self._open_sealed()
+            self._decrypt()
 
     # -- receiving ----------------------------------------------------------------------------
 
     def _on_readable(self) -> None:
         if self._counts is not None:
-            self._counts.wakeups.record(self._owner.now())
+            self._counts.wakeups.record(self._callbacks.now())
         try:
             data = self._socket.recv(RECEIVED_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -107,25 +107,25 @@ class TlsLink(TcpLink):
             return
         self.received += len(data)
         if self._counts is not None:
-            self._counts.operations.record(self._owner.now())
+            self._counts.operations.record(self._callbacks.now())
         self._end.incoming.write(data)
-        self._open_sealed()
-        self._owner.turn_over()
+        self._decrypt()
+        self._callbacks.end_turn()
 
-    def _open_sealed(self) -> None:
+    def _decrypt(self) -> None:
         """Decrypt all received data and deliver its frames."""
         why, read = "", cast("Callable[[int, memoryview], int]", self._end.tls.read)
         while True:
-            into = self._reader.into()[0]
+            next_buffers = self._reader.next_buffers()[0]
             try:
-                count: int = read(len(into), into)
+                count: int = read(len(next_buffers), next_buffers)
             except ssl.SSLWantReadError:
                 break
             except ssl.SSLZeroReturnError:
                 why = "the other end closed it"
                 break
             except ssl.SSLError as error:
-                why = told(error)
+                why = handshake_error_text(error)
                 break
             if not count:
                 break
@@ -141,7 +141,7 @@ class TlsLink(TcpLink):
     def _write(self) -> None:
         while True:
             if not self._cipher:
-                self._seal()
+                self._encrypt()
                 if not self._cipher:
                     break
             try:
@@ -149,15 +149,15 @@ class TlsLink(TcpLink):
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                self._owner.soon(self.lose, str(error))
+                self._callbacks.soon(self.lose, str(error))
                 return
             self.sent += count
             self._cipher = self._cipher[count:]
             if self._counts is not None:
-                self._counts.operations.record(self._owner.now())
-        self._wait_to_write(bool(self._cipher))
+                self._counts.operations.record(self._callbacks.now())
+        self._watch_writable(bool(self._cipher))
 
-    def _seal(self) -> None:
+    def _encrypt(self) -> None:
         """Encrypt part of the pending data."""
         out, tls = self._out, self._end.tls
         while out and self._end.outgoing.pending < SEALED_BYTES:

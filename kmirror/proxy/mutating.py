@@ -33,7 +33,7 @@ from kmirror.protocol.registry import find_key, find_request
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class MutatedFrame:
     """A frame that was mutated."""
 
     number: int
@@ -47,22 +47,22 @@ class Broken:
     steps: list[Step]
 
     def __str__(self) -> str:
-        told = ", ".join(map(str, self.steps))
-        return f"frame {self.number} at {self.port}, {self.what} to the {self.to}: {told}"
+        text = ", ".join(map(str, self.steps))
+        return f"frame {self.number} at {self.port}, {self.what} to the {self.to}: {text}"
 
 
-OnBroken = Callable[[Broken], object]
+OnMutated = Callable[[MutatedFrame], object]
 
 
-class Mutating(Wrapper):
+class MutatingNode(Wrapper):
     """A port that mutates one of `every` frames."""
 
-    def __init__(self, name: str, inner: Node, seed: int, every: int, on_broken: OnBroken) -> None:
+    def __init__(self, name: str, inner: Node, seed: int, every: int, on_mutated: OnMutated) -> None:
         super().__init__(inner)
         self._name = name
         self._random = Random(f"{seed}/{name}").random
         self._every = every
-        self._on_broken = on_broken
+        self._on_mutated = on_mutated
         self._count = 0
         self._asked = Asked()
 
@@ -78,14 +78,14 @@ class Mutating(Wrapper):
     def _passed(self, effect: Effect) -> Effect:
         match effect:
             case Send(link, chunks):
-                return Send(link, self._broken("broker", chunks, None))
+                return Send(link, self._mutate("broker", chunks, None))
             case Reply(name, chunks):
-                return Reply(name, self._broken("client", chunks, self._asked.answered(name, chunks[0])))
+                return Reply(name, self._mutate("client", chunks, self._asked.answered(name, chunks[0])))
             case CloseLink(InboundLink() as name):
                 self._asked.forget(name)
         return effect
 
-    def _broken(self, to: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
+    def _mutate(self, to: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
         self._count += 1
         if self._count % self._every:
             return chunks
@@ -98,12 +98,12 @@ class Mutating(Wrapper):
         data, steps = mutate(self._random, bytearray(frame), [spot for spot in spots if spot[2] <= len(frame)])
         if not steps or bytes(data) == frame:
             return chunks
-        broken = Broken(self._count, self._name, to, _told(head), bytes(data), steps)
-        self._on_broken(broken)
-        return (broken.data,)
+        mutated = MutatedFrame(self._count, self._name, to, _api_text(head), bytes(data), steps)
+        self._on_mutated(mutated)
+        return (mutated.data,)
 
 
-def _told(head: RequestHead | None) -> str:
+def _api_text(head: RequestHead | None) -> str:
     api = None if head is None else find_key(head.api_key)
     return "bytes" if head is None or api is None else f"{api.name} v{head.api_version}"
 

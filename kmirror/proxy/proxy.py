@@ -25,15 +25,15 @@ from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.wrapping import Interpose
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
-from kmirror.net.loopback import check_own, is_loopback
+from kmirror.net.loopback import check_loopback, is_loopback
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_api_name
-from kmirror.proxy.asking import ask_metadata
+from kmirror.proxy.broker_addresses import BrokerAddresses
+from kmirror.proxy.cluster_metadata import fetch_metadata
+from kmirror.proxy.cluster_view import ClusterView
 from kmirror.proxy.relay import Relay
-from kmirror.proxy.routes import Routes
-from kmirror.proxy.seen import Seen
 from kmirror.spec.error_codes import ErrorCode
 
 HOST = "127.0.0.1"
@@ -68,15 +68,15 @@ class Proxy(RunningNodes):
         self._own_host = own_host
         if not own_host:
             for server in self._servers:
-                check_own(server.host)
+                check_loopback(server.host)
         self.hooks = Hooks(seed)
         """Hooks on requests; `on`, `inject`, `cap`, `play` and `clear` use them."""
         self._first_port = port
         self._interpose = interpose
         self._ports: dict[str, Port] = {}
         self._bootstrap: list[str] = []
-        self._seen = Seen()
-        self._routes = Routes(self._open_port)
+        self._view = ClusterView()
+        self._addresses = BrokerAddresses(self._open_port)
         self._refused: set[Endpoint] = set()
 
     # -- hooks on requests --------------------------------------------------------------------
@@ -129,7 +129,7 @@ class Proxy(RunningNodes):
     @property
     def brokers(self) -> dict[int, Endpoint]:
         """Return the port of the proxy for each known broker, by id."""
-        return self._on_loop(lambda: self._routes.ports)
+        return self._on_loop(lambda: self._addresses.ports)
 
     def start(self) -> None:
         """Listen for clients, and request the cluster's metadata once. Raises UsageError if a port cannot be opened.
@@ -138,7 +138,7 @@ class Proxy(RunningNodes):
         responses.
         """
         if self._host is not None:
-            raise UsageError("the proxy runs already")
+            raise UsageError("the proxy is already running")
         self._thread.start()
         try:
             self._thread.call(self._place)
@@ -157,9 +157,9 @@ class Proxy(RunningNodes):
         self._ports.clear()
 
     @property
-    def is_lost(self) -> bool:
+    def has_failed(self) -> bool:
         """Return whether a port has failed, which is a bug."""
-        return bool(self.given_up)
+        return bool(self.ended_nodes)
 
     def metrics(self) -> Metrics:
         """Return no metrics: a proxy has none of a broker's."""
@@ -172,14 +172,14 @@ class Proxy(RunningNodes):
             name = f"bootstrap {number}"
             self._bootstrap.append(name)
             wanted = self._first_port and self._first_port + number - 1
-            self._add(host, name, Port(HOST, wanted), -number, partial(_given, server))
+            self._add(host, name, Port(HOST, wanted), -number, partial(_same_server, server))
 
     async def _ask_topics(self) -> None:
         """Learn the topics, so that a rule about a topic also takes the first request for all of them."""
-        answer = await ask_metadata(self._running_host(), self._servers)
+        answer = await fetch_metadata(self._running_host(), self._servers)
         if answer is not None:
-            self._seen.learn(answer)
-            self._routes.redirect(answer)
+            self._view.update(answer)
+            self._addresses.rewrite_addresses(answer)
 
     def _add(
         self, host: Host, name: str, port: Port, node_id: int, upstream: Callable[[], Endpoint | None]
@@ -189,7 +189,7 @@ class Proxy(RunningNodes):
 
         def make() -> Node:
             relay: Node = self.hooks(
-                name, Relay(node_id, upstream, partial(host.unsent, name), self._routes, self._seen)
+                name, Relay(node_id, upstream, partial(host.unsent, name), self._addresses, self._view)
             )
             return relay if self._interpose is None else self._interpose(name, relay)
 
@@ -209,7 +209,7 @@ class Proxy(RunningNodes):
 
     def _upstream(self, node_id: int) -> Endpoint | None:
         """Return the address of a broker; None if it is not loopback, so that no link may be opened to it."""
-        at = self._routes.broker(node_id)
+        at = self._addresses.broker(node_id)
         if self._own_host or is_loopback(at.host):
             return at
         if at not in self._refused:
@@ -220,7 +220,7 @@ class Proxy(RunningNodes):
         return None
 
 
-def _given(server: Endpoint) -> Endpoint:
+def _same_server(server: Endpoint) -> Endpoint:
     return server
 
 

@@ -56,17 +56,17 @@ from kmirror.protocol.headers import (
 from kmirror.protocol.message import Message
 from kmirror.protocol.produce_acks import produce_acks
 from kmirror.protocol.registry import find_key, key_of
-from kmirror.proxy.routes import NAMING_FROM, Routes, offer_known
-from kmirror.proxy.seen import TELLING, Seen
+from kmirror.proxy.broker_addresses import FIRST_VERSION_WITH_ADDRESSES, BrokerAddresses, drop_unknown_versions
+from kmirror.proxy.cluster_view import RESPONSES_WITH_TOPICS, ClusterView
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
 WAITING_MAX = 256
 """Number of outstanding requests at which a link is not read any more."""
 WAITING_BYTES_MAX = 32 << 20
-LOOK_EVERY: Duration = 10 * MILLISECOND
+CHECK_INTERVAL: Duration = 10 * MILLISECOND
 """Interval of the checks whether a broker has received requests without a response."""
-LINGER: Duration = 10 * SECOND
+DRAIN_TIMEOUT: Duration = 10 * SECOND
 """Time for a broker to receive requests sent before the client closed its link."""
 _FETCH = key_of(FetchRequest)
 _PRODUCE = key_of(ProduceRequest)
@@ -77,7 +77,7 @@ _DRAIN = "drain"
 _unpack_correlation = wire.fused("i")[0]
 
 
-class _Sent(NamedTuple):
+class _OutstandingRequest(NamedTuple):
     """A request without a response yet."""
 
     head: RequestHead | None
@@ -89,11 +89,11 @@ class _Sent(NamedTuple):
 class _Link:
     client: InboundLink
     broker: OutboundLink
-    waiting: LinkQueue[_Sent] = field(default_factory=lambda: LinkQueue(WAITING_MAX, WAITING_BYTES_MAX))
+    waiting: LinkQueue[_OutstandingRequest] = field(default_factory=lambda: LinkQueue(WAITING_MAX, WAITING_BYTES_MAX))
     has_tokens: bool = False
     """Whether a SaslHandshake v0 succeeded: frames may be tokens without a header."""
     is_read: bool = True
-    is_gone: bool = False
+    client_closed: bool = False
     """Whether the client has closed it."""
     may_be_unsent: bool = False
     """Whether a request without a response was sent, so that its arrival is not confirmed."""
@@ -113,8 +113,8 @@ class Relay(NodeView):
         node_id: int,
         upstream: Callable[[], Endpoint | None],
         unsent: Callable[[OutboundLink], int],
-        routes: Routes,
-        seen: Seen,
+        addresses: BrokerAddresses,
+        view: ClusterView,
     ) -> None:
         """Set the callbacks: `upstream` returns the broker's address now, or None if no link may be opened to it.
 
@@ -123,8 +123,8 @@ class Relay(NodeView):
         self._node_id = node_id
         self._upstream = upstream
         self._unsent = unsent
-        self._routes = routes
-        self._seen = seen
+        self._addresses = addresses
+        self._view = view
         self._links: dict[InboundLink, _Link] = {}
         self._by_channel: dict[OutboundLink, _Link] = {}
         self._opened = 0
@@ -146,14 +146,14 @@ class Relay(NodeView):
 
     @property
     def topic_names(self) -> Mapping[Uuid, str]:
-        return self._seen.topic_names
+        return self._view.topic_names
 
     @property
     def partitions(self) -> Mapping[str, Iterable[int]]:
-        return self._seen.partitions
+        return self._view.partitions
 
     def fetched_by(self, session_id: int) -> Iterable[Fetched]:
-        return self._seen.fetched_by(session_id)
+        return self._view.fetched_by(session_id)
 
     def is_of_node(self, head: RequestHead) -> bool:
         """Return False: all senders are clients of the proxy."""
@@ -189,24 +189,24 @@ class Relay(NodeView):
                 head = peek_request(frame)
             except ProtocolError:
                 pass  # The broker reports the error.
-        if head is not None and head.api_key == _PRODUCE and _is_unanswered(frame, head):
+        if head is not None and head.api_key == _PRODUCE and _has_no_response(frame, head):
             link.may_be_unsent = True
-            self._drain(now, link)
+            self._throttle(now, link)
         else:
             fetched = self._follow_fetch(frame, head) if head is not None and head.api_key == _FETCH else None
-            link.waiting.put(_Sent(head, fetched), len(frame))
+            link.waiting.put(_OutstandingRequest(head, fetched), len(frame))
         self._effects.append(Send(link.broker, (frame,)))
         self._adjust(link)
 
-    def _drain(self, now: Instant, link: _Link) -> None:
+    def _throttle(self, now: Instant, link: _Link) -> None:
         """Stop reading from the client while too many bytes without a response are unsent."""
         if not link.is_draining and self._unsent(link.broker) >= WAITING_BYTES_MAX:
             link.is_draining = True
-            self._effects.append(SetTimer((link.broker, _DRAIN), now + LOOK_EVERY))
+            self._effects.append(SetTimer((link.broker, _DRAIN), now + CHECK_INTERVAL))
 
     def _adjust(self, link: _Link) -> None:
         """Read the client's requests unless too many are outstanding."""
-        if link.is_read == link.is_full and not link.is_gone:
+        if link.is_read == link.is_full and not link.client_closed:
             link.is_read = not link.is_full
             self._effects.append(ResumeReading(link.client) if link.is_read else StopReading(link.client))
 
@@ -218,21 +218,21 @@ class Relay(NodeView):
         except ProtocolError:
             return None
         assert isinstance(body, FetchRequest), body
-        return self._seen.on_fetch(body)
+        return self._view.on_fetch(body)
 
     def _on_response(self, now: Instant, event: ResponseReceived) -> None:
         link = self._by_channel.get(event.link)
         if link is None:
             return
-        sent = self._answered(link, event.frame)
-        if link.is_gone:
+        sent = self._take_request(link, event.frame)
+        if link.client_closed:
             if not link.waiting.requests and not link.may_be_unsent:
                 self._drop(link)
             return
         self._adjust(link)
-        self._effects.append(Reply(link.client, self._looked_through(link, sent, event.frame)))
+        self._effects.append(Reply(link.client, self._rewritten(link, sent, event.frame)))
 
-    def _answered(self, link: _Link, frame: Chunk) -> _Sent | None:
+    def _take_request(self, link: _Link, frame: Chunk) -> _OutstandingRequest | None:
         """Return the request of a response: the oldest one, or a later one with its correlation id."""
         waiting = link.waiting
         if any(_answers(sent, frame) for sent, _ in waiting.requests):
@@ -240,40 +240,42 @@ class Relay(NodeView):
                 waiting.take()  # The broker had no response to it.
         return waiting.take() if waiting.requests else None
 
-    def _looked_through(self, link: _Link, sent: _Sent | None, frame: Chunk) -> tuple[Chunk, ...]:
+    def _rewritten(self, link: _Link, sent: _OutstandingRequest | None, frame: Chunk) -> tuple[Chunk, ...]:
         """Return the response for the client."""
         head = None if sent is None else sent.head
         if sent is None or head is None:
             return (frame,)
         key, version = head.api_key, head.api_version
-        names = NAMING_FROM.get(key)
+        names = FIRST_VERSION_WITH_ADDRESSES.get(key)
         is_naming = names is not None and version >= names
-        is_told = sent.fetched is not None or key in TELLING or key in (_API_VERSIONS, _SASL_HANDSHAKE)
+        is_told = sent.fetched is not None or key in RESPONSES_WITH_TOPICS or key in (_API_VERSIONS, _SASL_HANDSHAKE)
         if not is_naming and not is_told:
             return (frame,)
         try:
             body = decode_response(frame, key, version).body
         except ProtocolError as error:
-            self._effects.append(Note(f"an answer to {find_key(key)} v{version} goes on as it is: {error}"))
+            self._effects.append(Note(f"a response to {find_key(key)} v{version} is forwarded unchanged: {error}"))
             return (frame,)
-        self._learn(link, sent, body)
+        self._update_view(link, sent, body)
         changed = (
-            offer_known(body) if isinstance(body, ApiVersionsResponse) else is_naming and self._routes.redirect(body)
+            drop_unknown_versions(body)
+            if isinstance(body, ApiVersionsResponse)
+            else is_naming and self._addresses.rewrite_addresses(body)
         )
         if not changed:
             return (frame,)
         return tuple(encode_response_chunks(body, version, correlation_id=head.correlation_id))
 
-    def _learn(self, link: _Link, sent: _Sent, body: Message) -> None:
+    def _update_view(self, link: _Link, sent: _OutstandingRequest, body: Message) -> None:
         match body:
             case FetchResponse():
                 if sent.fetched is not None:
-                    self._seen.open_session(body.session_id, sent.fetched)
+                    self._view.open_session(body.session_id, sent.fetched)
             case SaslHandshakeResponse():
                 is_first = sent.head is not None and sent.head.api_version == 0
                 link.has_tokens = is_first and body.error_code == ErrorCode.NONE
             case _:
-                self._seen.learn(body)
+                self._view.update(body)
 
     # -- the end of links ---------------------------------------------------------------------
 
@@ -282,7 +284,7 @@ class Relay(NodeView):
             link = self._by_channel.get(event.link)
             if link is not None:
                 self._forget(link)
-                if not link.is_gone:
+                if not link.client_closed:
                     self._effects.append(CloseLink(link.client))
                     if event.why and not link.waiting.requests:
                         self._effects.append(Note(f"broker {self._node_id}: {event.why}"))
@@ -290,10 +292,10 @@ class Relay(NodeView):
         link = self._links.pop(event.link, None)
         if link is None:
             return
-        link.is_gone = True
+        link.client_closed = True
         if link.waiting.requests or link.may_be_unsent:
             # Requests sent before the client left still reach the broker, as without a proxy.
-            self._effects.append(SetTimer((link.broker,), now + LINGER))
+            self._effects.append(SetTimer((link.broker,), now + DRAIN_TIMEOUT))
         else:
             self._drop(link)
 
@@ -305,7 +307,7 @@ class Relay(NodeView):
         if not what:
             self._drop(link)
         elif self._unsent(link.broker) >= WAITING_BYTES_MAX // 2:
-            self._effects.append(SetTimer((link.broker, _DRAIN), now + LOOK_EVERY))
+            self._effects.append(SetTimer((link.broker, _DRAIN), now + CHECK_INTERVAL))
         else:
             link.is_draining = False
             self._adjust(link)
@@ -317,7 +319,7 @@ class Relay(NodeView):
     def _forget(self, link: _Link) -> None:
         del self._by_channel[link.broker]
         self._links.pop(link.client, None)
-        if link.is_gone:
+        if link.client_closed:
             self._effects.append(CancelTimer((link.broker,)))
         if link.is_draining:
             self._effects.append(CancelTimer((link.broker, _DRAIN)))
@@ -326,12 +328,12 @@ class Relay(NodeView):
         self._effects.append(Stopped())
 
 
-def _answers(sent: _Sent, frame: Chunk) -> bool:
+def _answers(sent: _OutstandingRequest, frame: Chunk) -> bool:
     """Return whether a response belongs to this request, by its correlation id; a token matches any."""
     return sent.head is None or (len(frame) >= 4 and _unpack_correlation(frame, 0)[0] == sent.head.correlation_id)
 
 
-def _is_unanswered(frame: Chunk, head: RequestHead) -> bool:
+def _has_no_response(frame: Chunk, head: RequestHead) -> bool:
     """Return whether a broker sends no response to a Produce request."""
     try:
         return produce_acks(frame, head) == Acks.NONE

@@ -17,41 +17,41 @@ from kmirror.admin.client import checked_servers
 from kmirror.client.remote_cluster import parse_servers
 from kmirror.errors import KafkaError, ProtocolError
 from kmirror.kernel.ids import Endpoint
-from kmirror.net.loopback import check_own
+from kmirror.net.loopback import check_loopback
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import decode_response, encode_request, peek_request
 from kmirror.protocol.registry import key_of
-from kmirror.proxy.record import Recorded
+from kmirror.proxy.recording import RecordedRequest
 from kmirror.proxy.traffic import errors_in
 from kmirror.spec.error_codes import ErrorCode
 
-WITHIN_S = 40.0
+TIMEOUT_S = 40.0
 """Timeout in seconds, longer than the default waits of clients."""
 METADATA_VERSION = 4
 _PORT = re.compile(r"broker (\d+)")
-NOTHING = "no answer"
+NO_RESPONSE = "no answer"
 
 
 class Replayed(NamedTuple):
     """A request that was sent again."""
 
-    recorded: Recorded
+    recorded: RecordedRequest
     errors: tuple[str, ...]
     """Names of the error codes in the new response; only "no answer" if there was none."""
 
     @property
-    def before(self) -> tuple[str, ...]:
+    def recorded_errors(self) -> tuple[str, ...]:
         """Return the same for the recorded response."""
-        return self.recorded.errors if self.recorded.is_answered else (NOTHING,)
+        return self.recorded.errors if self.recorded.is_answered else (NO_RESPONSE,)
 
     @property
     def is_same(self) -> bool:
         """Return whether both are equal."""
-        return self.errors == self.before
+        return self.errors == self.recorded_errors
 
 
-def replay(lines: Iterable[Recorded], bootstrap_servers: str, *, own_host: bool = False) -> Iterator[Replayed]:
+def replay(lines: Iterable[RecordedRequest], bootstrap_servers: str, *, own_host: bool = False) -> Iterator[Replayed]:
     """Send each recorded request to the cluster at `bootstrap_servers`; yield the results.
 
     Requests without a frame are skipped; those without a response (Produce with acks=0) are only sent. Raises
@@ -62,7 +62,7 @@ def replay(lines: Iterable[Recorded], bootstrap_servers: str, *, own_host: bool 
         brokers = _brokers(server)
         if not own_host:
             for at in (server, *brokers.values()):
-                check_own(at.host)
+                check_loopback(at.host)
         links: dict[tuple[str, int], _Connection] = {}
         for line in lines:
             if not line.frame:
@@ -81,7 +81,7 @@ def _brokers(server: Endpoint) -> dict[int, Endpoint]:
     with _Connection(server) as link:
         answer = link.exchange(frame)
         if answer is None:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"{server} does not answer Metadata")
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"{server} does not respond to Metadata")
         body = decode_response(answer, key_of(MetadataRequest), METADATA_VERSION).body
         assert isinstance(body, MetadataResponse), body
         return {row.node_id: Endpoint(row.host, row.port) for row in body.brokers}
@@ -92,7 +92,7 @@ class _Connection:
 
     def __init__(self, at: Endpoint) -> None:
         try:
-            self._socket = socket.create_connection(at, timeout=WITHIN_S)
+            self._socket = socket.create_connection(at, timeout=TIMEOUT_S)
         except OSError as error:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"cannot connect to {at}: {error}") from None
         self.is_open = True
@@ -103,11 +103,11 @@ class _Connection:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def ask(self, line: Recorded) -> tuple[str, ...]:
+    def ask(self, line: RecordedRequest) -> tuple[str, ...]:
         """Return the error codes in the response to a recorded request."""
         answer = self.exchange(line.frame, is_answered=line.is_answered or line.is_cut)
         if answer is None:
-            return (NOTHING,)
+            return (NO_RESPONSE,)
         try:
             head = peek_request(line.frame)
             body = decode_response(answer, head.api_key, head.api_version).body

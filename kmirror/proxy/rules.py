@@ -28,7 +28,7 @@ from kmirror.hooks.hooks import Hooks, On
 from kmirror.protocol.registry import by_api_name
 from kmirror.spec.error_codes import ErrorCode
 
-Words = Mapping[str, Any]
+RuleTable = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,142 +36,142 @@ class Rule:
     """One rule of a file; `number` counts from 1."""
 
     number: int
-    words: Words
+    table: RuleTable
     hook: Hook | None
     """The hook of the rule; None for one that caps versions."""
 
     def __str__(self) -> str:
-        told = ", ".join(f"{word} = {value}" for word, value in self.words.items())
-        taken = "" if self.hook is None else f": taken {self.hook.count} times"
+        told = ", ".join(f"{key} = {value}" for key, value in self.table.items())
+        taken = "" if self.hook is None else f": applied {self.hook.count} times"
         return f"rule {self.number} ({told}){taken}"
 
 
-def _error(on: On, words: Words) -> Hook:
-    name = words["error"]
+def _error(on: On, table: RuleTable) -> Hook:
+    name = table["error"]
     code = ErrorCode.__members__.get(name) if isinstance(name, str) else None
     if code is None:
         hint = did_you_mean(str(name), ErrorCode.__members__)
-        raise UsageError(f"no error is named {name!r}" + (f"; {hint}" if hint else ""))
-    return (on.apply_then if words.get("applied") else on.answer)(code, words.get("message"))
+        raise UsageError(f"unknown error {name!r}" + (f"; {hint}" if hint else ""))
+    return (on.apply_then if table.get("applied") else on.answer)(code, table.get("message"))
 
 
-def _disconnect(on: On, words: Words) -> Hook:
-    when = words["disconnect"]
+def _disconnect(on: On, table: RuleTable) -> Hook:
+    when = table["disconnect"]
     if when not in ("before", "after"):
-        raise UsageError(f'disconnect is "before" or "after" the broker acts, not {when!r}')
+        raise UsageError(f'disconnect must be "before" or "after" (the broker acts), not {when!r}')
     return on.close(applied=when == "after")
 
 
-def _flag(words: Words, word: str) -> bool:
-    value = words.get(word, False)
+def _flag(table: RuleTable, key: str) -> bool:
+    value = table.get(key, False)
     if not isinstance(value, bool):
-        raise UsageError(f"{word} is true or false, not {value!r}")
+        raise UsageError(f"{key} must be true or false, not {value!r}")
     return value
 
 
-def _ordered(words: Words, word: str) -> None:
-    if not _flag(words, word):
-        raise UsageError(f"{word} is true, or left out")
+def _check_is_true(table: RuleTable, key: str) -> None:
+    if not _flag(table, key):
+        raise UsageError(f"{key} must be true: remove the key otherwise")
 
 
-def _hold(on: On, words: Words) -> Hook:
-    _ordered(words, "hold")
-    return on.hold(applied=_flag(words, "applied"))
+def _hold(on: On, table: RuleTable) -> Hook:
+    _check_is_true(table, "hold")
+    return on.hold(applied=_flag(table, "applied"))
 
 
-def _drop(on: On, words: Words) -> Hook:
-    _ordered(words, "drop")
-    return on.drop(applied=_flag(words, "applied"))
+def _drop(on: On, table: RuleTable) -> Hook:
+    _check_is_true(table, "drop")
+    return on.drop(applied=_flag(table, "applied"))
 
 
-ACTIONS: Mapping[str, tuple[Callable[[On, Words], Hook], tuple[str, ...]]] = {
+ACTIONS: Mapping[str, tuple[Callable[[On, RuleTable], Hook], tuple[str, ...]]] = {
     "error": (_error, ("message", "applied")),
-    "delay_ms": (lambda on, words: on.delay(words["delay_ms"], applied=_flag(words, "applied")), ("applied",)),
+    "delay_ms": (lambda on, table: on.delay(table["delay_ms"], applied=_flag(table, "applied")), ("applied",)),
     "hold": (_hold, ("applied",)),
     "drop": (_drop, ("applied",)),
     "disconnect": (_disconnect, ()),
-    "throttle_ms": (lambda on, words: on.throttle(words["throttle_ms"]), ()),
-    "bytes_per_s": (lambda on, words: on.slow(words["bytes_per_s"]), ()),
+    "throttle_ms": (lambda on, table: on.throttle(table["throttle_ms"]), ()),
+    "bytes_per_s": (lambda on, table: on.slow(table["bytes_per_s"]), ()),
 }
 """Key of the action to the function that adds it and the keys that may accompany it."""
-CHOICES = ("node", "topic", "partition", "client_id", "times", "probability", "nth", "every")
+CRITERIA_KEYS = ("node", "topic", "partition", "client_id", "times", "probability", "nth", "every")
 """Keys that `Hooks.on` takes unchanged."""
 CAPS = ("cap", "release")
 
 
-def read_rules(path: Path) -> tuple[int, list[Words]]:
+def read_rules(path: Path) -> tuple[int, list[RuleTable]]:
     """Return the seed and the checked rules of a file; raises UsageError with the error and its place."""
     return read_toml(path, parse_rules)
 
 
-def parse_rules(table: Mapping[str, Any]) -> tuple[int, list[Words]]:
+def parse_rules(content: Mapping[str, Any]) -> tuple[int, list[RuleTable]]:
     """Return the seed and the checked rules of a file's content; raises UsageError for invalid content."""
-    for key in table:
+    for key in content:
         if key not in ("seed", "rule"):
-            raise UsageError(f"unknown key {key!r}: there are seed and [[rule]]")
-    seed, rules = table.get("seed", 0), table.get("rule", [])
-    if not isinstance(rules, list) or not all(isinstance(words, dict) for words in rules):
-        raise UsageError("rules are tables: begin each with [[rule]]")
-    order(Hooks(seed), rules)
+            raise UsageError(f"unknown key {key!r}: use seed and [[rule]]")
+    seed, rules = content.get("seed", 0), content.get("rule", [])
+    if not isinstance(rules, list) or not all(isinstance(table, dict) for table in rules):
+        raise UsageError("each rule must be a [[rule]] table")
+    add_rules(Hooks(seed), rules)
     return seed, rules
 
 
-def order(hooks: Hooks, rules: list[Words]) -> list[Rule]:
+def add_rules(hooks: Hooks, rules: list[RuleTable]) -> list[Rule]:
     """Add the rules to `hooks`, and return them; raises UsageError with the number of an invalid rule."""
     found = []
-    for number, words in enumerate(rules, 1):
+    for number, table in enumerate(rules, 1):
         try:
-            found.append(Rule(number, words, _add(hooks, words)))
+            found.append(Rule(number, table, _add(hooks, table)))
         except UsageError as error:
             raise UsageError(f"rule {number}: {error}") from None
     return found
 
 
-def _add(hooks: Hooks, words: Words) -> Hook | None:
-    known = ("api", "versions", *CHOICES, *CAPS, *ACTIONS, "message", "applied")
-    for word in words:
-        if word not in known:
-            hint = did_you_mean(word, known)
-            raise UsageError(f"unknown word {word!r}" + (f"; {hint}" if hint else f": there are {', '.join(known)}"))
-    actions = [word for word in (*ACTIONS, *CAPS) if word in words]
+def _add(hooks: Hooks, table: RuleTable) -> Hook | None:
+    known = ("api", "versions", *CRITERIA_KEYS, *CAPS, *ACTIONS, "message", "applied")
+    for key in table:
+        if key not in known:
+            hint = did_you_mean(key, known)
+            raise UsageError(f"unknown key {key!r}" + (f"; {hint}" if hint else f": use one of {', '.join(known)}"))
+    actions = [key for key in (*ACTIONS, *CAPS) if key in table]
     if len(actions) != 1:
         told = " and ".join(actions) or "none"
-        raise UsageError(f"a rule does one thing of {', '.join((*ACTIONS, *CAPS))}; this one has {told}")
+        raise UsageError(f"a rule needs exactly one of {', '.join((*ACTIONS, *CAPS))}, this one has {told}")
     action = actions[0]
-    _flag(words, "applied")
+    _flag(table, "applied")
     if action in CAPS:
-        _cap(hooks, words, action)
+        _cap(hooks, table, action)
         return None
     act, companions = ACTIONS[action]
-    for word in ("message", "applied"):
-        if word in words and word not in companions:
-            raise UsageError(f"{word} does not go with {action}")
-    chosen = {word: words[word] for word in CHOICES if word in words}
-    if "versions" in words:
-        chosen["versions"] = _versions(words["versions"])
-    return act(hooks.on(_request(words), **chosen), words)
+    for key in ("message", "applied"):
+        if key in table and key not in companions:
+            raise UsageError(f"{key} cannot be combined with {action}")
+    chosen = {key: table[key] for key in CRITERIA_KEYS if key in table}
+    if "versions" in table:
+        chosen["versions"] = _versions(table["versions"])
+    return act(hooks.on(_request(table), **chosen), table)
 
 
-def _cap(hooks: Hooks, words: Words, action: str) -> None:
+def _cap(hooks: Hooks, table: RuleTable, action: str) -> None:
     alone = {"cap", "api"} if action == "cap" else {"release"}
-    others = sorted(words.keys() - alone)
+    others = sorted(table.keys() - alone)
     if others:
-        raise UsageError(f"{action} is for all requests: leave out {', '.join(others)}")
+        raise UsageError(f"{action} applies to all requests: remove {', '.join(others)}")
     if action == "release":
-        hooks.play(words["release"])
+        hooks.play(table["release"])
         return
-    request = _request(words)
+    request = _request(table)
     if request is None:
-        raise UsageError('cap is the last version of an API: name it, as in api = "Produce"')
-    hooks.cap(request, words["cap"])
+        raise UsageError('cap needs the name of an API, as in api = "Produce"')
+    hooks.cap(request, table["cap"])
 
 
-def _request(words: Words) -> Any:
-    name = words.get("api")
+def _request(table: RuleTable) -> Any:
+    name = table.get("api")
     if name is None:
         return None
     if not isinstance(name, str):
-        raise UsageError(f'api is the name of one, such as "Produce", not {name!r}')
+        raise UsageError(f'api must be the name of an API, such as "Produce", not {name!r}')
     return by_api_name(name).request
 
 
@@ -179,5 +179,5 @@ def _versions(value: object) -> tuple[int, int]:
     """Return the first and last of versions such as "0-8", "12" or 12."""
     first, dash, last = str(value).partition("-")
     if not first.isdecimal() or not (last.isdecimal() if dash else not last) or isinstance(value, bool):
-        raise UsageError(f'versions are such as "0-8", or one number, not {value!r}')
+        raise UsageError(f'versions must be a range such as "0-8" or one number, not {value!r}')
     return int(first), int(last or first)

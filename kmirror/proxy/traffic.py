@@ -79,7 +79,7 @@ class Exchange:
 OnExchange = Callable[[Exchange], object]
 
 
-class Watched(Wrapper):
+class TrafficNode(Wrapper):
     """A port that reports each exchange when it is over."""
 
     def __init__(self, name: str, inner: Node, on_exchange: OnExchange) -> None:
@@ -160,7 +160,7 @@ def errors_in(struct: Struct, version: int) -> Iterator[str]:
                 yield from errors_in(element, version)
 
 
-class Line(NamedTuple):
+class CountKey(NamedTuple):
     """Key under which exchanges are counted."""
 
     api: str
@@ -169,8 +169,8 @@ class Line(NamedTuple):
 
 
 @dataclass(slots=True)
-class Counts:
-    """Counts and latencies of the requests of a line."""
+class RequestCounts:
+    """Counts and latencies of the requests with one key."""
 
     requests: int = 0
     cut: int = 0
@@ -215,13 +215,13 @@ class Summary:
     """Counts of all traffic, by API, version and client."""
 
     def __init__(self) -> None:
-        self.lines: dict[Line, Counts] = {}
+        self.lines: dict[CountKey, RequestCounts] = {}
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange."""
         head = exchange.head
-        line = Line(exchange.api, -1 if head is None else head.api_version, (head and head.client_id) or "")
+        line = CountKey(exchange.api, -1 if head is None else head.api_version, (head and head.client_id) or "")
         found = self.lines.get(line)
         if found is None:
-            found = self.lines[line] = Counts()
+            found = self.lines[line] = RequestCounts()
         found.add(exchange)

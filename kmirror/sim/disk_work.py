@@ -52,7 +52,7 @@ class DiskWorkers:
         """Let the next job of `process` that satisfies `wanted` fail with `error`, without being executed."""
         self._faults.append((process, wanted, error))
 
-    def carry_out(self, process: str, work: DiskWork) -> DiskDone:
+    def run_job(self, process: str, work: DiskWork) -> DiskDone:
         """Run the job and return the event for the node."""
         for fault in self._faults:
             name, wanted, error = fault

@@ -353,10 +353,10 @@ class World:
         assert process.node is not None, process.name
         process.events += 1
         self.handled_by = process
-        carry_out = self._carry_out
+        run_job = self._carry_out
         now = self.now if process.clock is None else process.clock.local(self.now)
         for effect in process.node.handle(now, event):
-            carry_out[type(effect)](process, effect)
+            run_job[type(effect)](process, effect)
 
     def _deliver(self, process: Process, incarnation: int, event: Event) -> None:
         """Deliver an event that is neither a frame nor a timer, if the node it was meant for is still running."""
@@ -426,7 +426,7 @@ class World:
 
         def finish() -> None:
             if process.node is not None and process.incarnation == incarnation:
-                done = self.disk_workers.carry_out(process.name, work)
+                done = self.disk_workers.run_job(process.name, work)
                 for watch in self.on_disk_work:
                     watch(process, work, True)
                 self._deliver(process, incarnation, done)

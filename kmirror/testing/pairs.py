@@ -56,7 +56,7 @@ class MirrorPair:
 
         Raises UsageError if no topics were added, KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
         """
-        ends = self.source.look(lambda: {tp: self._readable_end(tp) for tp in self._partitions()})
+        ends = self.source.run_on_loop(lambda: {tp: self._readable_end(tp) for tp in self._partitions()})
 
         def has_all() -> bool:
             return all(self._is_mirroring(tp, end) for tp, end in ends.items())

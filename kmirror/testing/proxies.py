@@ -23,4 +23,4 @@ def proxy(bootstrap_servers: str, *, seed: int = 0, own_host: bool = False) -> I
     """
     with Proxy(bootstrap_servers, seed=seed, own_host=own_host) as made:
         yield made
-        assert not made.given_up, f"kmirror failed; please report it: {made.given_up}"
+        assert not made.ended_nodes, f"kmirror failed; please report it: {made.ended_nodes}"

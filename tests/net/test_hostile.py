@@ -54,7 +54,7 @@ def links(cluster: TcpCluster) -> list[TcpLink]:
     host = cluster._host
     assert host is not None
     inbound = host.processes[cluster.process(1)].inbound
-    return cluster.look(lambda: [link for link in inbound.values() if isinstance(link, TcpLink)])
+    return cluster.run_on_loop(lambda: [link for link in inbound.values() if isinstance(link, TcpLink)])
 
 
 def topic_id(cluster: TcpCluster) -> Uuid:

@@ -220,7 +220,7 @@ def commit(cluster: Cluster | TcpCluster, records: list[Any]) -> None:
     if isinstance(cluster, Cluster):
         write()
     else:
-        cluster.look(write)
+        cluster.run_on_loop(write)
     brokers = [cluster.broker(broker_id) for broker_id in cluster.broker_ids]
     until(cluster, lambda: all(len(each.context.image.acls.latest) == len(records) for each in brokers), "the ACLs")
 

@@ -76,7 +76,7 @@ def test_a_full_disk_refuses_and_the_other_one_serves_on(small_disk: Path, tmp_p
                 producer.flush(30)
         assert set(refused) == set(full), refused
         assert "KAFKA_STORAGE_ERROR" in refused.values() or "_MSG_TIMED_OUT" in refused.values(), refused
-        assert cluster.runs(1) and not cluster.given_up
+        assert cluster.runs(1) and not cluster.ended_nodes
         assert described(cluster) == {
             str(wide): ErrorCode.NONE,
             str(small_disk): ErrorCode.KAFKA_STORAGE_ERROR,

@@ -104,7 +104,7 @@ def test_silent_peers_do_not_keep_others_out_for_good(page: str, monkeypatch: py
 
 
 def test_a_port_in_use_is_reported(cluster: TcpCluster, page: str) -> None:
-    with pytest.raises(UsageError, match="serves its metrics already"):
+    with pytest.raises(UsageError, match="already serves its metrics"):
         cluster.serve_metrics()
     with TcpCluster(brokers=1) as other, pytest.raises(UsageError, match=r"cannot listen at .* for metrics"):
         other.serve_metrics(port=urlsplit(page).port or 0)

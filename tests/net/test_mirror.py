@@ -303,7 +303,7 @@ def test_the_leader_epochs_of_a_log_are_returned() -> None:
         cluster.produce("orders", 0, [b"three"])
         led = cluster.leader(TP)
         assert led is not None
-        expected = cluster.look(lambda: (led.log.epochs.entries, led.log.log_end_offset))
+        expected = cluster.run_on_loop(lambda: (led.log.epochs.entries, led.log.log_end_offset))
 
         async def read_destination() -> tuple[object, int, list[int]]:
             async with AsyncAdmin(cluster.bootstrap_servers) as admin:

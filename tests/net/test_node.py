@@ -61,13 +61,13 @@ def test_a_broker_waits_for_a_controller_that_comes_later() -> None:
         late: list[TcpNode] = []
 
         def record_and_start() -> None:
-            asked.append(early.look(lambda: early.waits_for))
+            asked.append(early.run_on_loop(lambda: early.waits_for))
             if not late:
                 port.close()
                 late.append(node(NodePlan(node_id=100, controller_listener=ListenerSpec.plain(here, CONTROLLER_NAME))))
                 late[0].start()
 
-        assert early.wait(told=record_and_start)
+        assert early.wait(on_wait=record_and_start)
         assert asked[0] == f"the controller at {here}"
         assert brokers_of(early) == [2]
         late[0].close()
@@ -76,7 +76,7 @@ def test_a_broker_waits_for_a_controller_that_comes_later() -> None:
 def test_a_wait_can_be_given_up_and_the_broker_ends_at_once() -> None:
     port = Port("127.0.0.1", 0)
     with broker(2, port.endpoint) as alone:
-        assert not alone.wait(is_over=lambda: True)
+        assert not alone.wait(should_stop=lambda: True)
         alone.stop()
         assert alone.living() == []
     port.close()
@@ -89,7 +89,7 @@ def test_a_broker_of_another_cluster_is_refused_with_both_ids() -> None:
         with broker(2, controller.controller_endpoint, cluster_id="another") as stranger:
             with pytest.raises(KafkaError, match=r"not of cluster another, .*INCONSISTENT_CLUSTER_ID"):
                 stranger.wait()
-            assert stranger.is_lost and stranger.living() == []
+            assert stranger.has_failed and stranger.living() == []
         assert f"broker 2 is of cluster another, and this is cluster {CLUSTER}" in told
 
 
@@ -97,8 +97,8 @@ def test_a_broker_whose_id_is_taken_says_so_while_it_waits() -> None:
     with node(NodePlan(node_id=1, listeners=(ANY,), controller_listener=CONTROLLER)) as both:
         assert both.wait()
         with broker(1, both.controller_endpoint) as twin:
-            assert not twin.wait(is_over=lambda: "refuses it" in twin.look(lambda: twin.waits_for))
-            assert "which refuses it: DUPLICATE_BROKER_REGISTRATION" in twin.waits_for
+            assert not twin.wait(should_stop=lambda: "rejects it" in twin.run_on_loop(lambda: twin.waits_for))
+            assert "which rejects it: DUPLICATE_BROKER_REGISTRATION" in twin.waits_for
 
 
 def test_whose_folder_it_is(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_whose_folder_it_is(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="it is not formatted, but a broker needs the id of its cluster"):
         broker(2, nowhere, data=tmp_path / "new", cluster_id=None).start()
     assert not (tmp_path / "new").exists()
-    with pytest.raises(UsageError, match="needs the id of its cluster: use --cluster-id"):
+    with pytest.raises(UsageError, match="needs a cluster id: set --cluster-id"):
         broker(2, nowhere, cluster_id=None)
     with broker(2, nowhere, data=tmp_path / "2"):
         assert f"cluster.id={CLUSTER}\n" in (tmp_path / "2" / META_PROPERTIES).read_text()
@@ -119,9 +119,9 @@ def test_whose_folder_it_is(tmp_path: Path) -> None:
 
 
 def test_a_plan_is_a_broker_a_controller_or_both() -> None:
-    with pytest.raises(UsageError, match="say where it listens"):
+    with pytest.raises(UsageError, match="has no listeners"):
         NodePlan(node_id=1)
-    with pytest.raises(UsageError, match="say one of both"):
+    with pytest.raises(UsageError, match="not both"):
         NodePlan(node_id=1, listeners=(ANY,))
     with pytest.raises(UsageError, match="no client can connect to"):
         node(NodePlan(node_id=1, controller=ANY.endpoint, listeners=(ListenerSpec.plain(Endpoint("", 0)),)))

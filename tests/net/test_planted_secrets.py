@@ -37,9 +37,9 @@ from kmirror.spec.configs import Kind, Scope, known
 from kmirror.spec.wire_values import ResourceType
 from tests.certificates import Authority
 
-SECRET = "hush"
+SECRET_APIS = "hush"
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
-JAAS = f'{MODULE} required username="u" password="{SECRET}-of-jaas";'
+JAAS = f'{MODULE} required username="u" password="{SECRET_APIS}-of-jaas";'
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": JAAS}
 SENSITIVE = [
     name
@@ -48,42 +48,42 @@ SENSITIVE = [
 ]
 MIRRORS = {
     "everything": {
-        **dict.fromkeys(SENSITIVE, SECRET),
-        "sasl.unknown.to.kafka": SECRET,
+        **dict.fromkeys(SENSITIVE, SECRET_APIS),
+        "sasl.unknown.to.kafka": SECRET_APIS,
         "security.protocol": "PLAINTEXT",
     },
     "logs-in": SASL,
     "texts": {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": f"{SECRET}-trusted",
+        "ssl.truststore.certificates": f"{SECRET_APIS}-trusted",
         "ssl.keystore.type": "PEM",
-        "ssl.keystore.key": f"{SECRET}-key",
-        "ssl.keystore.certificate.chain": f"{SECRET}-chain",
-        "ssl.key.password": f"{SECRET}-of-key",
+        "ssl.keystore.key": f"{SECRET_APIS}-key",
+        "ssl.keystore.certificate.chain": f"{SECRET_APIS}-chain",
+        "ssl.key.password": f"{SECRET_APIS}-of-key",
     },
     "stores": {
         **SASL,
         "security.protocol": "SASL_SSL",
         "ssl.truststore.location": "trusted.p12",
-        "ssl.truststore.password": f"{SECRET}-of-store",
+        "ssl.truststore.password": f"{SECRET_APIS}-of-store",
         "ssl.keystore.location": "own.p12",
-        "ssl.keystore.password": f"{SECRET}-of-keys",
-        "ssl.key.password": f"{SECRET}-of-key",
+        "ssl.keystore.password": f"{SECRET_APIS}-of-keys",
+        "ssl.key.password": f"{SECRET_APIS}-of-key",
     },
 }
 SECURED = [name for name in MIRRORS if name != "everything"]
 """Mirrors that use their secrets, and do not reach the source."""
 REFUSED = {
-    "sasl.jaas.config": f'{MODULE} required username="u" password="{SECRET}"',
+    "sasl.jaas.config": f'{MODULE} required username="u" password="{SECRET_APIS}"',
     "sasl.mechanism": "PLAIN",
-    "ssl.truststore.password": SECRET,
+    "ssl.truststore.password": SECRET_APIS,
 }
 """Configs that are altered one by one, and that every mirror using them rejects."""
 
 
 def test_every_sensitive_config_is_planted() -> None:
-    planted = {name for configs in MIRRORS.values() for name, value in configs.items() if SECRET in value}
+    planted = {name for configs in MIRRORS.values() for name, value in configs.items() if SECRET_APIS in value}
     assert planted == {*SENSITIVE, "sasl.unknown.to.kafka"} and len(SENSITIVE) > 8
 
 
@@ -96,8 +96,8 @@ def source() -> Iterator[TcpCluster]:
 def stores(folder: Path) -> dict[str, str]:
     """Write the stores, which can be read but do not help; return their paths."""
     authority = Authority()
-    (folder / "trusted.p12").write_bytes(authority.pkcs12(f"{SECRET}-of-store"))
-    (folder / "own.p12").write_bytes(authority.issue("mirror").pkcs12(f"{SECRET}-of-keys"))
+    (folder / "trusted.p12").write_bytes(authority.pkcs12(f"{SECRET_APIS}-of-store"))
+    (folder / "own.p12").write_bytes(authority.issue("mirror").pkcs12(f"{SECRET_APIS}-of-keys"))
     return {name: str(folder / name) for name in ("trusted.p12", "own.p12")}
 
 
@@ -161,9 +161,9 @@ def use_every_action(run: Callable[..., str], name: str, file: Path) -> None:
         ("--describe", "--all"),
         ("--describe", "-o", "json"),
         ("--alter", f"--add-config-file={file}"),
-        ("--alter", f"--add-config=ssl.key.password={SECRET}"),
-        ("--alter", f"--add-config=sasl.jaas.config=[{SECRET} required"),
-        ("--alter", f"--add-config=nobody.knows={SECRET}"),
+        ("--alter", f"--add-config=ssl.key.password={SECRET_APIS}"),
+        ("--alter", f"--add-config=sasl.jaas.config=[{SECRET_APIS} required"),
+        ("--alter", f"--add-config=nobody.knows={SECRET_APIS}"),
     ):
         run(*more, "--entity-type=mirrors", f"--entity-name={name}", command=configs_command)
     tries = 0
@@ -189,7 +189,7 @@ def test_the_commands_show_no_secret(source: TcpCluster, tmp_path: Path) -> None
         servers = said["bootstrap_servers"]
         for name in MIRRORS:
             use_every_action(run, name, properties(tmp_path / name, configs_of(name, source, tmp_path)))
-        scram = f"--add-config=SCRAM-SHA-256=[iterations=4096,password={SECRET}]"
+        scram = f"--add-config=SCRAM-SHA-256=[iterations=4096,password={SECRET_APIS}]"
         run("--alter", "--user=u", scram, command=configs_command)
         assert len(run("--list").splitlines()) == 1 + len(MIRRORS)
         seen += [f"{answer!r} {answer.encode(5)!r}" for answer in described_configs(servers)]
@@ -198,9 +198,9 @@ def test_the_commands_show_no_secret(source: TcpCluster, tmp_path: Path) -> None
         process.terminate()
         seen += process.communicate(timeout=60)
     for file in journal.iterdir():
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600 and SECRET.encode() in file.read_bytes()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600 and SECRET_APIS.encode() in file.read_bytes()
         seen.append(CliRunner().invoke(replay_command, [str(file), "-o", "json"]).output)
-    assert [text for text in seen if SECRET in text] == []
+    assert [text for text in seen if SECRET_APIS in text] == []
     for shown in (
         "Created mirror",
         "sensitive=true",
@@ -255,5 +255,5 @@ def test_the_library_shows_no_secret(
         component = cluster.broker(1).parts.components
         seen += [repr(cluster), repr(component), repr(described_configs(cluster.bootstrap_servers))]
     seen += [caplog.text, *capfd.readouterr()]
-    assert [text for text in seen if SECRET in text] == []
+    assert [text for text in seen if SECRET_APIS in text] == []
     assert any("CreateMirrorRequest(" in text for text in seen)

@@ -25,11 +25,11 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataReque
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
-from kmirror.proxy.mutating import Broken, Mutating
+from kmirror.proxy.mutating import MutatedFrame, MutatingNode
 from kmirror.proxy.proxy import Proxy
-from kmirror.proxy.record import RecordFile, read_record
+from kmirror.proxy.recording import TrafficRecorder, read_recording
 from kmirror.proxy.replay import replay
-from kmirror.proxy.traffic import Exchange, Summary, Watched
+from kmirror.proxy.traffic import Exchange, Summary, TrafficNode
 from kmirror.spec.error_codes import ErrorCode
 from tests.builders import batch_of
 from tests.net.test_cluster import QUICK, TP, cluster, values
@@ -51,11 +51,11 @@ def exchanges() -> list[Exchange]:
 @pytest.fixture
 def proxy(served: TcpCluster, exchanges: list[Exchange]) -> Iterator[Proxy]:
     def interpose(name: str, node: Node) -> Node:
-        return Watched(name, node, exchanges.append)
+        return TrafficNode(name, node, exchanges.append)
 
     with Proxy(served.bootstrap_servers, interpose=interpose) as p:
         yield p
-        assert not p.given_up
+        assert not p.ended_nodes
 
 
 class Client:
@@ -347,7 +347,7 @@ def test_a_record_is_written_and_asked_again(
     client.fetch()
     proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", times=1)
     client.produce(b"b")
-    file = RecordFile(path)
+    file = TrafficRecorder(path)
     for exchange in exchanges:
         file.add(exchange)
     file.close()
@@ -355,18 +355,18 @@ def test_a_record_is_written_and_asked_again(
     assert [line["api"] for line in lines] == ["Metadata", "Produce", "Fetch", "Produce"]
     assert lines[1]["request"]["topicData"][0]["name"] == "orders" and lines[1]["response"]["throttleTimeMs"] == 0
     assert lines[3]["errors"] == ["INVALID_RECORD"]
-    found = list(replay(read_record(path), served.bootstrap_servers))
+    found = list(replay(read_recording(path), served.bootstrap_servers))
     assert [each.is_same for each in found] == [True, True, True, False]
-    assert found[3].before == ("INVALID_RECORD",) and found[3].errors == ()
+    assert found[3].recorded_errors == ("INVALID_RECORD",) and found[3].errors == ()
     assert values(served) == [b"a", b"a", b"b"]
 
 
 def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) -> None:
     """With any result: the proxy continues, and so does the broker."""
-    broken: list[Broken] = []
+    broken: list[MutatedFrame] = []
 
     def interpose(name: str, node: Node) -> Node:
-        return Mutating(name, node, 7, 3, broken.append)
+        return MutatingNode(name, node, 7, 3, broken.append)
 
     with Proxy(served.bootstrap_servers, interpose=interpose) as p:
         at = p.bootstrap_servers
@@ -379,7 +379,7 @@ def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) 
                     wire.read(1)
                 except (TimeoutError, ConnectionError):
                     pass
-        assert not p.given_up
+        assert not p.ended_nodes
     assert {each.to for each in broken} == {"broker", "client"}
     assert all(str(each).startswith(f"frame {each.number} at bootstrap 1, ") for each in broken)
     assert served.produce("orders", 0, [b"a"]) == 0 and not served.failures
@@ -389,7 +389,7 @@ def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) 
 
 
 def test_only_loopback_is_proxied_unless_it_is_said() -> None:
-    with pytest.raises(UsageError, match=r"kafka.invalid is not loopback; .* --i-own-this-host"):
+    with pytest.raises(UsageError, match=r"kafka.invalid is not loopback: .* --i-own-this-host"):
         Proxy("kafka.invalid:9092")
     Proxy("kafka.invalid:9092", own_host=True)
 
@@ -436,5 +436,5 @@ def test_ports_follow_the_first(served: TcpCluster) -> None:
 def test_an_api_that_is_none(proxy: Proxy) -> None:
     with pytest.raises(UsageError, match="no API is named 'Produced'; did you mean"):
         proxy.inject(ErrorCode.INVALID_RECORD, api="Produced")
-    with pytest.raises(UsageError, match="the proxy runs already"):
+    with pytest.raises(UsageError, match="the proxy is already running"):
         proxy.start()

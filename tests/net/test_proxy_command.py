@@ -106,7 +106,7 @@ def test_a_table_for_people_and_a_signal_that_lets_go(served: TcpCluster, tmp_pa
             made.process.send_signal(signal.SIGUSR1)
             assert wire.frame()
         out, _ = made.end()
-    assert out.splitlines()[0] == "rule 1 (api = ApiVersions, hold = True): taken 1 times"
+    assert out.splitlines()[0] == "rule 1 (api = ApiVersions, hold = True): applied 1 times"
     assert [line.split()[:4] for line in out.splitlines() if "wire" in line] == [["ApiVersions", "2", "wire", "1"]]
 
 

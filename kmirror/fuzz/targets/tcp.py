@@ -25,7 +25,7 @@ from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.uuid import Uuid
-from kmirror.net.loopback import check_own
+from kmirror.net.loopback import check_loopback
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -205,7 +205,7 @@ def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
         raise UsageError(f"{address!r} is no HOST:PORT")
     host = host.strip("[]")
     if not owns_host:
-        check_own(host)
+        check_loopback(host)
     return host, int(port)
 
 

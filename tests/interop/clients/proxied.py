@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kmirror.kernel.events import Node
 from kmirror.proxy.proxy import Proxy
-from kmirror.proxy.traffic import Exchange, Watched
+from kmirror.proxy.traffic import Exchange, TrafficNode
 from tests.interop.clients.families import FAMILIES
 from tests.interop.clients.real import real_clusters
 
@@ -36,7 +36,7 @@ def proxied_cluster(class_path: str, folder: Path) -> Iterator[Proxied]:
     seen: list[Exchange] = []
 
     def interpose(name: str, node: Node) -> Node:
-        return Watched(name, node, seen.append)
+        return TrafficNode(name, node, seen.append)
 
     with (
         real_clusters(class_path, folder, (BROKERS,)) as addresses,

@@ -30,4 +30,4 @@ def test_a_client_has_the_same_results_through_the_proxy(
     seen = proxied.exchanges[before:]
     assert {exchange.port for exchange in seen} >= {"broker 1", "broker 2", "broker 3"}
     assert {exchange.api for exchange in seen} >= {"Produce", "Fetch", "JoinGroup", "CreateTopics"}
-    assert not proxied.proxy.given_up
+    assert not proxied.proxy.ended_nodes

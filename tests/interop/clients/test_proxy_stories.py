@@ -32,7 +32,7 @@ FIRST = 1
 def proxy(proxied: Proxied) -> Iterator[Proxy]:
     yield proxied.proxy
     proxied.proxy.clear()
-    assert not proxied.proxy.given_up
+    assert not proxied.proxy.ended_nodes
 
 
 @pytest.fixture

@@ -195,15 +195,15 @@ REFUSED = {
     "an unknown authority": (
         "MUTUAL",
         {"ssl_truststore_certificates": Authority("nobody").pem},
-        ("certificate is not taken",),
+        ("certificate is not trusted",),
     ),
     "no certificate of ours": (
         "SECURED",
         {"bootstrap_servers": "MUTUAL", "security_protocol": "SSL"},
         ("TLS", "certificate"),
     ),
-    "another host": ("ELSEWHERE", {}, ("certificate is not taken", HOST)),
-    "an old certificate": ("EXPIRED", {}, ("certificate is not taken", "expired")),
+    "another host": ("ELSEWHERE", {}, ("certificate is not trusted", HOST)),
+    "an old certificate": ("EXPIRED", {}, ("certificate is not trusted", "expired")),
     "a port without SASL": (
         "PLAIN",
         {"bootstrap_servers": "PLAINTEXT"},

@@ -220,7 +220,7 @@ def test_a_long_wait_of_a_node_is_reported_once(capsys: pytest.CaptureFixture[st
     reasons = ["the controller at kafka-1:9093"] * 12 + ["its logs"] * 2
     waiting = WaitReporter(node)
     for number, reason in enumerate(reasons, 1):
-        node.look = lambda call, reason=reason: reason  # type: ignore[method-assign,assignment,misc]
+        node.run_on_loop = lambda call, reason=reason: reason  # type: ignore[method-assign,assignment,misc]
         waiting.check()
         said = capsys.readouterr().err
         assert said == (f"kmirror: broker 2 waits for {reason}\n" if number in (10, 13) else ""), number

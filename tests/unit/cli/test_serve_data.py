@@ -131,15 +131,15 @@ def test_a_folder_that_the_system_refuses_is_named() -> None:
 
 def test_a_cluster_is_lost_when_all_brokers_or_the_controller_ended(tmp_path: Path) -> None:
     with TcpCluster(brokers=2, data=tmp_path) as cluster:
-        assert not cluster.is_lost
-        cluster.given_up["kafka-1"] = "its disk is full"
-        assert not cluster.is_lost, "another broker is left"
-        cluster.given_up["kafka-2"] = "its disk is full too"
-        assert cluster.is_lost
-        assert str(cluster.loss()) == "kafka-1 ended: its disk is full; kafka-2 ended: its disk is full too"
-        cluster.given_up.clear()
-        cluster.given_up["kafka-controller"] = GaveUp("away").why
-        assert cluster.is_lost
+        assert not cluster.has_failed
+        cluster.ended_nodes["kafka-1"] = "its disk is full"
+        assert not cluster.has_failed, "another broker is left"
+        cluster.ended_nodes["kafka-2"] = "its disk is full too"
+        assert cluster.has_failed
+        assert str(cluster.failure()) == "kafka-1 ended: its disk is full; kafka-2 ended: its disk is full too"
+        cluster.ended_nodes.clear()
+        cluster.ended_nodes["kafka-controller"] = GaveUp("away").why
+        assert cluster.has_failed
 
 
 class Terminal(io.StringIO):
@@ -156,7 +156,7 @@ def test_a_terminal_shows_how_many_logs_are_open(tmp_path: Path, monkeypatch: py
     with recovery_progress(cluster):
         cluster.start()
     assert "opening logs" in screen.getvalue()
-    assert cluster.look(lambda: logs_opened(cluster)) == (7, 7)
+    assert cluster.run_on_loop(lambda: logs_opened(cluster)) == (7, 7)
     cluster.close()
 
 

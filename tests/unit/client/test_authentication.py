@@ -309,8 +309,8 @@ def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None
 def test_an_answer_ends_the_trouble() -> None:
     talk = Talk(TLS)
     talk.ask()
-    talk.requester.on_link_closed(0, LINK, "the broker's certificate is not taken: it has expired")
-    assert talk.why() == "the broker's certificate is not taken: it has expired" and talk.authenticator.retry_at(ONE)
+    talk.requester.on_link_closed(0, LINK, "the broker's certificate is not trusted: it has expired")
+    assert talk.why() == "the broker's certificate is not trusted: it has expired" and talk.authenticator.retry_at(ONE)
     talk.pending_requests().clear()
     talk.ask(S)
     talk.answer(MetadataResponse(), S)

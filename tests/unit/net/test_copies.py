@@ -48,9 +48,9 @@ def mirror(stream: memoryview, reader: FrameReader, log: PartitionLog) -> int:
     copied = at = 0
     while at < len(stream):
         began = reader.is_between
-        into = reader.into()[0]
-        count = min(len(stream) - at, len(into))
-        into[:count] = stream[at : at + count]
+        next_buffers = reader.next_buffers()[0]
+        count = min(len(stream) - at, len(next_buffers))
+        next_buffers[:count] = stream[at : at + count]
         copied += count if began else 0
         at += count
         for frame in reader.received(count):

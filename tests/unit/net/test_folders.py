@@ -148,7 +148,7 @@ def test_brokers_that_are_killed_in_turn_under_load_lose_nothing_acknowledged(tm
         for turn in range(ROUNDS):
             reached = len(writer.acked) + 20
             cluster.until(lambda reached=reached: len(writer.acked) >= reached)  # type: ignore[misc]
-            leader = cluster.look(lambda: cluster.leader(ORDERS))
+            leader = cluster.run_on_loop(lambda: cluster.leader(ORDERS))
             assert leader is not None
             victim = leader.broker_id if turn % 2 else leader.broker_id % 3 + 1
             cluster.kill(victim)
@@ -160,8 +160,8 @@ def test_brokers_that_are_killed_in_turn_under_load_lose_nothing_acknowledged(tm
         writer.join()
         values = [record.value for record in cluster.read(ORDERS)]
         assert set(writer.acked) <= set(values)
-        order = {value: at for at, value in reversed(list(enumerate(values)))}
-        firsts = [order[value] for value in writer.acked]
+        submit = {value: at for at, value in reversed(list(enumerate(values)))}
+        firsts = [submit[value] for value in writer.acked]
         assert firsts == sorted(firsts)
         assert cluster.failures == []
     for folder in sorted(tmp_path.glob("broker-*")):

@@ -24,7 +24,7 @@ def feed(reader: FrameReader, stream: bytes, pieces: list[int]) -> list[bytes]:
         left = pieces[turn % len(pieces)]
         turn += 1
         count = 0
-        for buffer in reader.into():
+        for buffer in reader.next_buffers():
             part = stream[: min(left, len(buffer))]
             buffer[: len(part)] = part
             stream, left, count = stream[len(part) :], left - len(part), count + len(part)
@@ -66,7 +66,7 @@ def test_a_size_out_of_bounds_ends_the_stream_after_the_frames_before_it(size: i
     reader = FrameReader(100, Scratch(64))
     stream = wire(b"good") + size.to_bytes(4, "big", signed=True) + b"rest"
     assert feed(reader, stream, [64]) == [b"good"]
-    assert reader.fault == f"a frame of {size} bytes; 0 to 100 are taken"
+    assert reader.fault == f"invalid frame size {size}, expected 0 to 100"
 
 
 def test_the_largest_size_is_taken() -> None:
@@ -101,9 +101,9 @@ def receive(reader: FrameReader, size: int) -> list[Chunk]:
     left = 4 + size
     stream = size.to_bytes(4, "big")
     while left:
-        into = reader.into()
-        count = min(left, 64 << 10, len(into[0]))
-        into[0][: len(stream)] = stream
+        next_buffers = reader.next_buffers()
+        count = min(left, 64 << 10, len(next_buffers[0]))
+        next_buffers[0][: len(stream)] = stream
         stream, left = b"", left - count
         found += reader.received(count)
     return found

@@ -13,13 +13,13 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.frames import FrameReader, Scratch
-from kmirror.net.links import LARGE_PIECE_BYTES, PIECES_MAX, TcpLink
+from kmirror.net.links import LARGE_READ_BYTES, READS_MAX, TcpLink
 
 LINK = OutboundLink(Endpoint("there", 1), "c")
 SIZE = 1 << 20
 
 
-class Owner:
+class LinkCallbacks:
     """Counts the calls of a link to its host."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -31,23 +31,23 @@ class Owner:
     def now(self) -> Instant:
         return 0
 
-    def frame_came(self, link: TcpLink, frame: Chunk) -> None:
+    def on_frame(self, link: TcpLink, frame: Chunk) -> None:
         self.frames.append(bytes(frame))
 
-    def link_lost(self, link: TcpLink, why: str) -> None:
+    def on_link_lost(self, link: TcpLink, why: str) -> None:
         self.lost.append(why)
 
-    def turn_over(self) -> None:
+    def end_turn(self) -> None:
         self.turns += 1
 
     def soon(self, call: Callable[[Any], None], argument: Any) -> None:
         self._loop.call_soon(call, argument)
 
 
-async def in_pieces(stream: bytes, most: int, *, size: int) -> Owner:
+async def in_pieces(stream: bytes, most: int, *, size: int) -> LinkCallbacks:
     """Return the owner after a stream that came in pieces of `size` bytes."""
     loop = asyncio.get_running_loop()
-    owner, (ours, theirs) = Owner(loop), socket.socketpair()
+    owner, (ours, theirs) = LinkCallbacks(loop), socket.socketpair()
     ours.setblocking(False)
     link = TcpLink(loop, owner, "p", LINK, ours, FrameReader(most, Scratch(64 << 10)))
     for begin in range(0, len(stream), size):
@@ -90,7 +90,7 @@ class Pieces:
         self.on_readable = call
 
     def link(self) -> TcpLink:
-        owner: Any = Owner(cast(asyncio.AbstractEventLoop, self))
+        owner: Any = LinkCallbacks(cast(asyncio.AbstractEventLoop, self))
         reader = FrameReader(100 << 20, Scratch(64 << 10))
         return TcpLink(cast(asyncio.AbstractEventLoop, self), owner, "p", LINK, cast(socket.socket, self), reader)
 
@@ -98,10 +98,10 @@ class Pieces:
 @pytest.mark.parametrize(
     ("sizes", "taken"),
     [
-        ([LARGE_PIECE_BYTES] * 3, 3),
-        ([LARGE_PIECE_BYTES, 1_000, LARGE_PIECE_BYTES], 2),
-        ([1_000, LARGE_PIECE_BYTES], 1),
-        ([LARGE_PIECE_BYTES] * (PIECES_MAX + 5), PIECES_MAX),
+        ([LARGE_READ_BYTES] * 3, 3),
+        ([LARGE_READ_BYTES, 1_000, LARGE_READ_BYTES], 2),
+        ([1_000, LARGE_READ_BYTES], 1),
+        ([LARGE_READ_BYTES] * (READS_MAX + 5), READS_MAX),
     ],
 )
 def test_large_pieces_are_received_without_waiting_but_not_for_ever(sizes: list[int], taken: int) -> None:
@@ -114,5 +114,5 @@ def test_large_pieces_are_received_without_waiting_but_not_for_ever(sizes: list[
 
 def test_a_link_whose_stream_is_wrong_is_lost_though_no_frame_came() -> None:
     owner = asyncio.run(in_pieces((SIZE + 1).to_bytes(4, "big"), SIZE, size=4))
-    assert owner.lost == [f"a frame of {SIZE + 1} bytes; 0 to {SIZE} are taken"]
+    assert owner.lost == [f"invalid frame size {SIZE + 1}, expected 0 to {SIZE}"]
     assert owner.turns == 1

@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.targets.tcp import checked_address
-from kmirror.net.loopback import check_own, is_loopback
+from kmirror.net.loopback import check_loopback, is_loopback
 from kmirror.proxy.proxy import Proxy
 
 KNOWN = {
@@ -34,7 +34,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
 def test_loopback_is_known(host: str) -> None:
     assert is_loopback(host)
-    check_own(host)
+    check_loopback(host)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_name_is_loopback_under_each_of_its_addresses(names: None, host: str, 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "10.0.0.5", "kafka.invalid"])
 def test_proxy_and_fuzzer_mean_the_same(host: str) -> None:
-    told = rf"{host} is not loopback; .* --i-own-this-host"
+    told = rf"{host} is not loopback: .* --i-own-this-host"
     with pytest.raises(UsageError, match=told):
         Proxy(f"{host}:9092")
     with pytest.raises(UsageError, match=told):

@@ -107,8 +107,8 @@ async def _reason(host: Host, node: Recorder, to: Endpoint, settings: TlsSetting
 @pytest.mark.parametrize(
     ("identity", "settings", "words"),
     [
-        (BROKER, TlsSettings(Store("PEM", pem=Authority("nobody").pem), OWN), "certificate is not taken"),
-        (BROKER, TlsSettings(None, OWN), "certificate is not taken"),
+        (BROKER, TlsSettings(Store("PEM", pem=Authority("nobody").pem), OWN), "certificate is not trusted"),
+        (BROKER, TlsSettings(None, OWN), "certificate is not trusted"),
         (AUTHORITY.issue("b", "localhost"), TlsSettings(TRUSTED, OWN), "not valid for '127.0.0.1'"),
         (AUTHORITY.issue("b", "127.0.0.1", validity=LONG_AGO), TlsSettings(TRUSTED, OWN), "expired"),
         (BROKER, TlsSettings(TRUSTED), "TLS: .*certificate|closed it"),  # asyncio does not always send its alert.
@@ -215,7 +215,7 @@ FORMS: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
         lambda p: {"trusted": Store("PKCS12", write(p / "f", AUTHORITY.pkcs12("t")), password="hush")},
         "ssl.truststore.password is wrong",
     ),
-    "no pkcs12": (lambda p: {"own": Store("PKCS12", write(p / "f", b"x"), password="hush")}, "is no PKCS12 file"),
+    "no pkcs12": (lambda p: {"own": Store("PKCS12", write(p / "f", b"x"), password="hush")}, "is not a PKCS12 file"),
     "trust store for key store": (
         lambda p: {"own": Store("PKCS12", write(p / "f", AUTHORITY.pkcs12("t")), password="t")},
         "holds no private key",
@@ -228,7 +228,7 @@ FORMS: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
     "no key": (lambda p: {"own": Store("PEM", pem=CLIENT.chain_pem, key="words")}, "holds no private key"),
     "two keys": (
         lambda p: {"own": Store("PEM", pem=CLIENT.chain_pem, key=CLIENT.key_pem() * 2)},
-        "holds 2 private keys, and one is expected",
+        "holds 2 private keys, expected one",
     ),
     "no chain": (lambda p: {"own": Store("PEM", pem="words", key=CLIENT.key_pem())}, "holds no certificate"),
     "another key": (lambda p: {"own": Store("PEM", pem=BROKER.chain_pem, key=CLIENT.key_pem())}, "no key of its cert"),

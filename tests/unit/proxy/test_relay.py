@@ -52,9 +52,9 @@ from kmirror.protocol.gen.sasl_handshake_response import SaslHandshakeResponse
 from kmirror.protocol.headers import decode_response, encode_request, encode_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import all_apis, key_of
+from kmirror.proxy.broker_addresses import FIRST_VERSION_WITH_ADDRESSES, BrokerAddresses
+from kmirror.proxy.cluster_view import ClusterView
 from kmirror.proxy.relay import WAITING_BYTES_MAX, WAITING_MAX, Relay, is_request
-from kmirror.proxy.routes import NAMING_FROM, Routes
-from kmirror.proxy.seen import Seen
 
 BROKER = Endpoint("broker.example", 9092)
 CLIENT = InboundLink(("client", 1))
@@ -66,10 +66,10 @@ class Port:
 
     def __init__(self) -> None:
         self.opened: list[int] = []
-        self.seen = Seen()
-        self.routes = Routes(self.open)
+        self.view = ClusterView()
+        self.addresses = BrokerAddresses(self.open)
         self.unsent = 0
-        self.relay = Relay(1, lambda: BROKER, lambda link: self.unsent, self.routes, self.seen)
+        self.relay = Relay(1, lambda: BROKER, lambda link: self.unsent, self.addresses, self.view)
         self.handle(LinkOpened(CLIENT, "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 5)))
 
     def open(self, node_id: int) -> Endpoint:
@@ -118,7 +118,7 @@ def test_metadata_names_the_ports_of_the_proxy(version: int) -> None:
     body = decode_response(frame, key_of(MetadataRequest), version).body
     assert isinstance(body, MetadataResponse)
     assert [(row.node_id, row.host, row.port) for row in body.brokers] == [(n, "127.0.0.1", 7000 + n) for n in (1, 2)]
-    assert port.routes.broker(2) == Endpoint("b.example", 9002)
+    assert port.addresses.broker(2) == Endpoint("b.example", 9002)
 
 
 def test_a_broker_keeps_its_port_and_is_found_where_it_is_now() -> None:
@@ -127,7 +127,7 @@ def test_a_broker_keeps_its_port_and_is_found_where_it_is_now() -> None:
         rows = [MetadataResponseBroker(node_id=1, host="b", port=at)]
         port.exchange(MetadataRequest(topics=[]), MetadataResponse(brokers=rows), 12)
     assert port.opened == [1]
-    assert port.routes.broker(1) == Endpoint("b", 9501)
+    assert port.addresses.broker(1) == Endpoint("b", 9501)
 
 
 @pytest.mark.parametrize("version", range(7))
@@ -181,7 +181,7 @@ def test_every_answer_that_names_a_broker_by_host_and_port_is_known() -> None:
         return "host" in fields or any(names_hosts(each) for each in inside)
 
     found = {api.key for api in all_apis() if api.name not in others | quorum and names_hosts(api.response)}
-    assert found == set(NAMING_FROM)
+    assert found == set(FIRST_VERSION_WITH_ADDRESSES)
 
 
 def test_responses_without_brokers_are_forwarded_byte_for_byte() -> None:
@@ -266,7 +266,7 @@ def test_versions_that_are_not_known_here_are_not_offered_if_they_name_brokers()
     body = decode_response(frame, key_of(ApiVersionsRequest), 3).body
     assert isinstance(body, ApiVersionsResponse)
     last = {row.api_key: row.max_version for row in body.api_keys}
-    assert {key for key, version in last.items() if version < 99} == set(NAMING_FROM)
+    assert {key for key, version in last.items() if version < 99} == set(FIRST_VERSION_WITH_ADDRESSES)
 
 
 def test_a_link_that_has_enough_under_way_is_not_read() -> None:

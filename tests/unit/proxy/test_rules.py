@@ -12,7 +12,7 @@ from kmirror.hooks.actions import Action, Close, Delay, Drop, Hold, RespondWithE
 from kmirror.hooks.hooks import Hooks
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
-from kmirror.proxy.rules import order, parse_rules, read_rules
+from kmirror.proxy.rules import add_rules, parse_rules, read_rules
 from kmirror.spec.error_codes import ErrorCode
 
 MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -37,7 +37,7 @@ MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
 )
 def test_a_rule_is_translated_to_its_action(text: str, action: Action) -> None:
     _, rules = parse_rules(tomllib.loads(f'[[rule]]\napi = "Produce"\n{text}'))
-    (rule,) = order(Hooks(), rules)
+    (rule,) = add_rules(Hooks(), rules)
     assert rule.hook is not None and rule.hook.action == action
     assert rule.hook.criteria.request is ProduceRequest
 
@@ -59,7 +59,7 @@ def test_a_rule_is_translated_to_its_criteria() -> None:
         drop = true
     """
     seed, rules = parse_rules(tomllib.loads(text))
-    (rule,) = order(Hooks(seed), rules)
+    (rule,) = add_rules(Hooks(seed), rules)
     assert seed == 5 and rule.hook is not None
     found = rule.hook.criteria
     assert found.request is FetchRequest
@@ -70,14 +70,14 @@ def test_a_rule_is_translated_to_its_criteria() -> None:
 @pytest.mark.parametrize(("value", "versions"), [("3", (3, 3)), ('"3"', (3, 3)), ('"0-8"', (0, 8))])
 def test_versions(value: str, versions: tuple[int, int]) -> None:
     _, rules = parse_rules(tomllib.loads(f"[[rule]]\nversions = {value}\ndrop = true"))
-    (rule,) = order(Hooks(), rules)
+    (rule,) = add_rules(Hooks(), rules)
     assert rule.hook is not None and rule.hook.criteria.versions == versions
 
 
 def test_a_rule_reports_its_matches() -> None:
     _, rules = parse_rules(tomllib.loads('[[rule]]\napi = "Fetch"\ndrop = true\n[[rule]]\napi = "Produce"\ncap = 8'))
-    assert [str(rule) for rule in order(Hooks(), rules)] == [
-        "rule 1 (api = Fetch, drop = True): taken 0 times",
+    assert [str(rule) for rule in add_rules(Hooks(), rules)] == [
+        "rule 1 (api = Fetch, drop = True): applied 0 times",
         "rule 2 (api = Produce, cap = 8)",
     ]
 
@@ -85,29 +85,29 @@ def test_a_rule_reports_its_matches() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("rule = 3", "rules are tables: begin each with [[rule]]"),
-        ("sed = 3", "unknown key 'sed': there are seed and [[rule]]"),
+        ("rule = 3", "each rule must be a [[rule]] table"),
+        ("sed = 3", "unknown key 'sed': use seed and [[rule]]"),
         ("seed = -3", "seed must be an integer"),
-        ("[[rule]]\ntopics = 'a'\ndrop = true", "rule 1: unknown word 'topics'; did you mean"),
-        ("[[rule]]\ndrop = true\n[[rule]]\napi = 'Fetch'", "rule 2: a rule does one thing of error, delay_ms"),
-        ("[[rule]]\ndrop = true\nhold = true", "rule 1: a rule does one thing of .*; this one has hold and drop"),
-        ("[[rule]]\nhold = false", "rule 1: hold is true, or left out"),
-        ("[[rule]]\ndrop = 1", "rule 1: drop is true or false, not 1"),
-        ("[[rule]]\nerror = 'NOT_LEADER'", "rule 1: no error is named 'NOT_LEADER'; did you mean"),
-        ("[[rule]]\nerror = 6", "rule 1: no error is named 6"),
+        ("[[rule]]\ntopics = 'a'\ndrop = true", "rule 1: unknown key 'topics'; did you mean"),
+        ("[[rule]]\ndrop = true\n[[rule]]\napi = 'Fetch'", "rule 2: a rule needs exactly one of error, delay_ms"),
+        ("[[rule]]\ndrop = true\nhold = true", "rule 1: a rule needs exactly one of .*, this one has hold and drop"),
+        ("[[rule]]\nhold = false", "rule 1: hold must be true"),
+        ("[[rule]]\ndrop = 1", "rule 1: drop must be true or false, not 1"),
+        ("[[rule]]\nerror = 'NOT_LEADER'", "rule 1: unknown error 'NOT_LEADER'; did you mean"),
+        ("[[rule]]\nerror = 6", "rule 1: unknown error 6"),
         ("[[rule]]\nerror = 'NONE'", "rule 1: NONE is not an error"),
-        ("[[rule]]\napi = 3\ndrop = true", "rule 1: api is the name of one"),
+        ("[[rule]]\napi = 3\ndrop = true", "rule 1: api must be the name of an API"),
         ("[[rule]]\napi = 'Produced'\ndrop = true", "rule 1: no API is named 'Produced'"),
-        ("[[rule]]\ndisconnect = true", 'rule 1: disconnect is "before" or "after" the broker acts, not True'),
-        ("[[rule]]\ndisconnect = 'after'\napplied = true", "rule 1: applied does not go with disconnect"),
-        ("[[rule]]\nversions = '8-'\ndrop = true", "rule 1: versions are such as"),
-        ("[[rule]]\nversions = true\ndrop = true", "rule 1: versions are such as"),
+        ("[[rule]]\ndisconnect = true", 'rule 1: disconnect must be "before" or "after" (the broker acts), not True'),
+        ("[[rule]]\ndisconnect = 'after'\napplied = true", "rule 1: applied cannot be combined with disconnect"),
+        ("[[rule]]\nversions = '8-'\ndrop = true", "rule 1: versions must be a range such as"),
+        ("[[rule]]\nversions = true\ndrop = true", "rule 1: versions must be a range such as"),
         ("[[rule]]\npartition = 1\ndrop = true", "rule 1: partition needs topic"),
         ("[[rule]]\nnth = 0\ndrop = true", "rule 1: nth must be an integer from 1 on"),
         ("[[rule]]\ndelay_ms = 'a'", "rule 1: ms must be a number of milliseconds"),
-        ("[[rule]]\ncap = 3", "rule 1: cap is the last version of an API: name it"),
-        ("[[rule]]\napi = 'Fetch'\ncap = 3\ntimes = 1", "rule 1: cap is for all requests: leave out times"),
-        ("[[rule]]\napi = 'Fetch'\nrelease = '2.8'", "rule 1: release is for all requests: leave out api"),
+        ("[[rule]]\ncap = 3", "rule 1: cap needs the name of an API"),
+        ("[[rule]]\napi = 'Fetch'\ncap = 3\ntimes = 1", "rule 1: cap applies to all requests: remove times"),
+        ("[[rule]]\napi = 'Fetch'\nrelease = '2.8'", "rule 1: release applies to all requests: remove api"),
         ("[[rule]]\nrelease = '0.8'", "rule 1: release must be one of"),
     ],
 )

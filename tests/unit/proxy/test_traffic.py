@@ -14,8 +14,8 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataRes
 from kmirror.protocol.gen.sasl_authenticate_request import SaslAuthenticateRequest
 from kmirror.protocol.headers import encode_request, peek_request
 from kmirror.protocol.message import Message
-from kmirror.proxy.record import RecordFile, line_of, read_record
-from kmirror.proxy.traffic import Counts, Exchange, errors_in
+from kmirror.proxy.recording import TrafficRecorder, line_of, read_recording
+from kmirror.proxy.traffic import Exchange, RequestCounts, errors_in
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -27,21 +27,21 @@ def exchange(body: Message, version: int = 1, latency: int | None = 1000) -> Exc
 
 @pytest.mark.parametrize("span", [0, 1, 15, 16, 17, 31, 32, 100, 12_345, 999_999, 60_000_000])
 def test_a_latency_is_reported_to_within_a_twentieth(span: int) -> None:
-    counts = Counts()
+    counts = RequestCounts()
     counts.add(exchange(HeartbeatRequest(), latency=span))
     found = counts.latency_ms(0.5)
     assert found is not None and abs(found * 1000 - span) <= span / 20
 
 
 def test_percentiles() -> None:
-    counts = Counts()
+    counts = RequestCounts()
     for number in range(1, 101):
         counts.add(exchange(HeartbeatRequest(), latency=number * 1000))
     told = [counts.latency_ms(part) or 0 for part in (0.01, 0.5, 0.99, 1.0)]
     assert [abs(found - wanted) <= wanted / 20 for found, wanted in zip(told, (1, 50, 99, 100), strict=True)] == [
         True
     ] * 4
-    assert Counts().latency_ms(0.5) is None
+    assert RequestCounts().latency_ms(0.5) is None
 
 
 def test_errors_are_found_at_any_level() -> None:
@@ -61,7 +61,7 @@ def test_credentials_are_not_recorded() -> None:
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "record"
-    file = RecordFile(path)
+    file = TrafficRecorder(path)
     with_session_partitions, none = (
         exchange(HeartbeatRequest(group_id="g"), 4),
         exchange(HeartbeatRequest(), 4, latency=None),
@@ -71,7 +71,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     for each in (with_session_partitions, none):
         file.add(each)
     file.close()
-    first, second = read_record(path)
+    first, second = read_recording(path)
     assert first == (1, "broker 1", 1, "Heartbeat", 4, with_session_partitions.frame, True, False, ("A", "B"))
     assert (second.number, second.is_answered, second.is_cut) == (2, False, True)
     assert json.loads(path.read_text().splitlines()[0])["request"]["groupId"] == "g"
@@ -81,5 +81,5 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_line_that_is_none_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "record"
     path.write_text(f"{line}\n")
-    with pytest.raises(UsageError, match="line 1: is no line of a record"):
-        list(read_record(path))
+    with pytest.raises(UsageError, match="line 1: is not a line of a recording"):
+        list(read_recording(path))

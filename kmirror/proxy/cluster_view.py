@@ -18,14 +18,16 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 
-TELLING = frozenset(map(key_of, (MetadataResponse, CreateTopicsResponse, DescribeTopicPartitionsResponse)))
+RESPONSES_WITH_TOPICS = frozenset(
+    map(key_of, (MetadataResponse, CreateTopicsResponse, DescribeTopicPartitionsResponse))
+)
 """Keys of the APIs whose responses contain topics."""
 SESSIONS_MAX = 10_000
 """A broker keeps 1000 by default (`max.incremental.fetch.session.cache.slots`)."""
 NO_ID = Uuid(bytes(16))
 
 
-class Seen:
+class ClusterView:
     """Learned state, shared by all ports of a proxy."""
 
     def __init__(self) -> None:
@@ -33,19 +35,19 @@ class Seen:
         self.partitions: dict[str, range] = {}
         self._sessions: dict[int, dict[Fetched, None]] = {}
 
-    def learn(self, answer: Message) -> None:
+    def update(self, answer: Message) -> None:
         """Record the topics in a response."""
         if isinstance(answer, MetadataResponse | DescribeTopicPartitionsResponse):
             for row in answer.topics:
                 if row.name and row.error_code == ErrorCode.NONE:
                     count = 1 + max((each.partition_index for each in row.partitions), default=-1)
-                    self._know(row.name, row.topic_id, count)
+                    self._add_topic(row.name, row.topic_id, count)
         elif isinstance(answer, CreateTopicsResponse):
             for made in answer.topics:
                 if made.error_code == ErrorCode.NONE:
-                    self._know(made.name, made.topic_id, made.num_partitions)
+                    self._add_topic(made.name, made.topic_id, made.num_partitions)
 
-    def _know(self, name: str, topic_id: Uuid, count: int) -> None:
+    def _add_topic(self, name: str, topic_id: Uuid, count: int) -> None:
         if topic_id != NO_ID:
             self.topic_names[topic_id] = name
         self.partitions[name] = range(max(count, len(self.partitions.get(name, ()))))

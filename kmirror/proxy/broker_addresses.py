@@ -21,7 +21,7 @@ from kmirror.protocol.gen.share_fetch_response import ShareFetchResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
 
-NAMING_FROM = {
+FIRST_VERSION_WITH_ADDRESSES = {
     key_of(response): version
     for response, version in {
         MetadataResponse: 0,
@@ -38,7 +38,7 @@ OpenPort = Callable[[int], Endpoint]
 """Opens a port of the proxy for a broker id, and returns its address."""
 
 
-class Routes:
+class BrokerAddresses:
     """The known brokers; each has a port of the proxy, from the first response that names it."""
 
     def __init__(self, open_port: OpenPort) -> None:
@@ -63,7 +63,7 @@ class Routes:
             found = self._ports[node_id] = self._open_port(node_id)
         return found
 
-    def redirect(self, answer: Message) -> bool:
+    def rewrite_addresses(self, answer: Message) -> bool:
         """Replace the brokers' addresses in a response by the proxy's; return whether there were any."""
         named = False
         for row in _rows(answer):
@@ -86,14 +86,14 @@ def _rows(answer: Message) -> list[Any]:
     return []
 
 
-def offer_known(answer: ApiVersionsResponse) -> bool:
+def drop_unknown_versions(answer: ApiVersionsResponse) -> bool:
     """Remove versions that are unknown here from an ApiVersions response, for APIs that name brokers.
 
     With an address from such a version a client would bypass the proxy. Returns whether there was one.
     """
     changed = False
     for row in answer.api_keys:
-        if row.api_key in NAMING_FROM and row.max_version > by_key(row.api_key).max_version:
+        if row.api_key in FIRST_VERSION_WITH_ADDRESSES and row.max_version > by_key(row.api_key).max_version:
             row.max_version = by_key(row.api_key).max_version
             changed = True
     return changed

@@ -16,10 +16,10 @@ from kmirror.protocol.message import Message
 CLIENT_ID = "kmirror-proxy"
 VERSIONS = (12, 1)
 """A version with topic ids, and the oldest one, where null means all topics; unknown versions close the link."""
-WITHIN_MS = 3_000
+TIMEOUT_MS = 3_000
 
 
-async def ask_metadata(host: Host, servers: Sequence[Endpoint]) -> MetadataResponse | None:
+async def fetch_metadata(host: Host, servers: Sequence[Endpoint]) -> MetadataResponse | None:
     """Return the first server's Metadata response; None if no server responds, for example because it requires SASL."""
     node = ClientNode(CLIENT_ID)
     host.add(CLIENT_ID, lambda: node)
@@ -43,7 +43,7 @@ async def _asked(host: Host, node: ClientNode, server: Endpoint, version: int) -
             future.set_result(body)
 
     asked = MetadataRequest(topics=None)
-    node.requester.send(host.now(), server, f"v{version}", asked, version, on_reply, timeout_ms=WITHIN_MS)
+    node.requester.send(host.now(), server, f"v{version}", asked, version, on_reply, timeout_ms=TIMEOUT_MS)
     host.perform(CLIENT_ID, node.outbox.drain())
     answer = await future
     return answer if isinstance(answer, MetadataResponse) else None

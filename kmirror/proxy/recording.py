@@ -17,7 +17,7 @@ from kmirror.protocol.headers import decode_body
 from kmirror.protocol.json_form import Records, to_json
 from kmirror.proxy.traffic import TOKEN, Exchange
 
-SECRET = frozenset(
+SECRET_APIS = frozenset(
     (
         TOKEN,
         "SaslAuthenticate",
@@ -31,7 +31,7 @@ SECRET = frozenset(
 """APIs recorded without the content of their messages."""
 
 
-class Recorded(NamedTuple):
+class RecordedRequest(NamedTuple):
     """The fields of a line that a replay needs."""
 
     number: int
@@ -48,7 +48,7 @@ class Recorded(NamedTuple):
     errors: tuple[str, ...]
 
 
-class RecordFile:
+class TrafficRecorder:
     """Writes exchanges to a file as they end; call `close` at the end."""
 
     def __init__(self, path: Path) -> None:
@@ -83,7 +83,7 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
         "errors": list(exchange.errors),
         "is_cut": exchange.is_cut,
     }
-    if exchange.api in SECRET or head is None:
+    if exchange.api in SECRET_APIS or head is None:
         return said
     said["request_bytes"] = base64.b64encode(exchange.frame).decode("ascii")
     try:
@@ -97,7 +97,7 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
     return said
 
 
-def read_record(path: Path) -> Iterator[Recorded]:
+def read_recording(path: Path) -> Iterator[RecordedRequest]:
     """Yield the lines of a recording; raises UsageError with the line number and the error."""
     try:
         with path.open(encoding="utf-8") as file:
@@ -107,11 +107,11 @@ def read_record(path: Path) -> Iterator[Recorded]:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _parsed(path: Path, number: int, line: str) -> Recorded:
+def _parsed(path: Path, number: int, line: str) -> RecordedRequest:
     try:
         said = json.loads(line)
         frame = base64.b64decode(said.get("request_bytes", ""), validate=True)
-        return Recorded(
+        return RecordedRequest(
             number,
             str(said["port"]),
             int(said["link"]),
@@ -123,4 +123,4 @@ def _parsed(path: Path, number: int, line: str) -> Recorded:
             tuple(said["errors"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path}, line {number}: is no line of a record: {error!r}") from None
+        raise UsageError(f"{path}, line {number}: is not a line of a recording: {error!r}") from None
