@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.repo import layers, sets
+from tests.repo import layers, set_iteration
 from tests.repo.sources import Source, sources
 
-RULES = (*layers.RULES, sets.check_sets)
+RULES = (*layers.RULES, set_iteration.check_sets)
 
 
 def complaints(*files: Source) -> list[str]:

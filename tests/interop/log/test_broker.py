@@ -21,7 +21,7 @@ from kmirror.records import Compression
 from tests.folder_checks import assert_verified
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge
-from tests.interop.log.lives import (
+from tests.interop.log.restarts import (
     ISOLATIONS,
     Run,
     changed,

@@ -19,7 +19,16 @@ from kmirror.logdir.store import LogFolder
 from kmirror.records import RecordData, build_batch
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge
-from tests.interop.log.lives import ISOLATIONS, Run, different, files, live, offsets_by_us, producers_by_us, read_by_us
+from tests.interop.log.restarts import (
+    ISOLATIONS,
+    Run,
+    different,
+    files,
+    live,
+    offsets_by_us,
+    producers_by_us,
+    read_by_us,
+)
 from tests.interop.log.written import FAILED_OVER, Written
 
 KINDS = ("nothing", "torn batch", "wrong checksum", "zeros", "bit in an old segment")

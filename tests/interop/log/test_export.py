@@ -10,7 +10,7 @@ import kmirror
 from kmirror.kernel.ids import TopicPartition
 from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
-from tests.interop.log.lives import ISOLATIONS, LEVELS, read_by_us
+from tests.interop.log.restarts import ISOLATIONS, LEVELS, read_by_us
 
 CONFIGS = {"transaction.state.log.num.partitions": "1"}
 ORDERS = TopicPartition("orders", 0)

@@ -39,7 +39,7 @@ from kmirror.spec.features import FORMAT_LEVELS
 from kmirror.spec.wire_values import IsolationLevel
 from tests.folder_checks import assert_verified
 from tests.interop.log.judge import Judge
-from tests.interop.log.lives import ABOUT_LOGS, LEVELS
+from tests.interop.log.restarts import ABOUT_LOGS, LEVELS
 from tests.sim.runner.test_folders import Folders
 
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"

@@ -27,7 +27,7 @@ from kmirror.spec.wire_values import IsolationLevel
 from tests.interop.jvm import java
 from tests.interop.mirror.applications import Ledger, Reader, faults_of_reading, halves
 from tests.interop.mirror.brokers import RealCluster
-from tests.interop.mirror.door import Door
+from tests.interop.mirror.forwarding_port import Door
 from tests.interop.mirror.source import create_topic
 from tests.interop.mirror.waiting import WITHIN_S, wait_for
 from tests.producer_load import Load, faults_of

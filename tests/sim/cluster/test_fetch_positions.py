@@ -17,7 +17,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from kmirror.testing.histories import assert_history_clean
 from tests.sim.cluster.fetch_watch import watched
-from tests.sim.cluster.test_log_life import SEGMENT, cluster_of
+from tests.sim.cluster.test_log_lifecycle import SEGMENT, cluster_of
 from tests.sim.stage import TOPIC, TP, WrittenLogs, legacy, pair
 
 

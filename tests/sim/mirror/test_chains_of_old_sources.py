@@ -8,7 +8,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.cluster.test_log_life import BY_KEY
+from tests.sim.cluster.test_log_lifecycle import BY_KEY
 from tests.sim.mirror.test_old_sources import OldMirror, OldPair, old_pair, recreate
 from tests.sim.stage import (
     TOPIC,

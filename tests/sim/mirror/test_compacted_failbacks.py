@@ -15,7 +15,7 @@ from kmirror.protocol.gen.fetch_response import EpochEndOffset, PartitionData
 from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.cluster.test_log_life import BY_KEY, keys_of, write_keys
+from tests.sim.cluster.test_log_lifecycle import BY_KEY, keys_of, write_keys
 from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, assert_equal, mirrored, pair
 
 pytestmark = pytest.mark.decision("D63")

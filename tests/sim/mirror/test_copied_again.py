@@ -8,7 +8,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.cluster.test_log_life import BY_KEY, keys_of, write_keys
+from tests.sim.cluster.test_log_lifecycle import BY_KEY, keys_of, write_keys
 from tests.sim.mirror.test_compacted_failbacks import NO_CLEANER, STAY_MS, clean, logs_of
 from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, mirrored, pair
 

@@ -1,8 +1,8 @@
-"""Import circles among the files or folders of a package, which cannot be read or tested separately.
+"""Import cycles among the files or folders of a package, which cannot be read or tested separately.
 
-Every import counts, even within a function and for types alone, as these are the ways to hide a circle.
+Every import counts, even within a function and for types alone, as these are the ways to hide a cycle.
 
-Files may be free of circles while their folders are not: a file of `a` imports one of `b`, and another file of `b` one
+Files may be free of cycles while their folders are not: a file of `a` imports one of `b`, and another file of `b` one
 of `a`. So each folder is also checked separately. Its direct contents are the parts: a file, including its `__init__`,
 is one part, and a subfolder with all its contents is one part. A folder may thus import the files beside it, as long as
 none of these depends on that folder.
@@ -37,7 +37,7 @@ def _modules(name: str, modules: set[str]) -> Iterator[str]:
         yield name.rpartition(".")[0]
 
 
-def circles(graph: Graph) -> list[list[str]]:
+def cycles(graph: Graph) -> list[list[str]]:
     """Return the strongly connected parts of more than one module, the largest first (Tarjan, without recursion)."""
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
@@ -91,14 +91,14 @@ def _part(module: str, folder: str) -> str:
     return "" if inside == module else f"{folder}.{inside.partition('.')[0]}"
 
 
-def folder_circles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
-    """Return the circles among the parts of each folder of one package of kmirror."""
+def folder_cycles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
+    """Return the cycles among the parts of each folder of one package of kmirror."""
     inside = [source for source in files if source.package == package]
     graph = import_graph(inside)
     folders = sorted({str(folder) for source in inside for folder in PurePosixPath(source.path).parents[:-2]})
-    return [circle for folder in folders for circle in circles(folder_graph(folder.replace("/", "."), graph))]
+    return [cycle for folder in folders for cycle in cycles(folder_graph(folder.replace("/", "."), graph))]
 
 
-def circles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
-    """Return the circles within one package of kmirror."""
-    return circles(import_graph([source for source in files if source.package == package]))
+def cycles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
+    """Return the cycles within one package of kmirror."""
+    return cycles(import_graph([source for source in files if source.package == package]))

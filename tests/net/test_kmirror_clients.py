@@ -15,7 +15,7 @@ from kmirror.fuzz.clients.served import OwnCluster
 from kmirror.fuzz.clients.ways import Way
 from kmirror.protocol.registry import by_name, key_of
 
-PROGRAM = Path(__file__).with_name("our_client.py")
+PROGRAM = Path(__file__).with_name("kmirror_client.py")
 WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
 ANSWERS = 150
 PATIENCE_S = 60.0
