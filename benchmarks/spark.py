@@ -83,7 +83,7 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
             location = fresh()
             done = list(pool.imap_unordered(_one, [(location, item) for item in chosen.runs], chunksize=1))
             assert done == ["ok"] * len(chosen.runs)
-            Results(location).gather()
+            Results(location).compact()
 
         by_spark(small)
         by_pool(small)

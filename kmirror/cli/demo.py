@@ -79,7 +79,7 @@ class Screen(Observer):
         self._progress.update(self._partitions, description="partitions", completed=0, total=None)
         self._started += 1
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         self._flush()
         self._console.print(f"  {text}", highlight=False)
 
@@ -221,10 +221,10 @@ def command(
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:
-            screen.say(f"skipped {name}: {reason}")
+            screen.message(f"skipped {name}: {reason}")
         if data is not None:
             for line in gaps_in_words(gap for files in logs.partitions.values() for gap in files.gaps):
-                screen.say(line)
+                screen.message(line)
         demo = Demo(logs, seed=seed, faults=faults, observer=screen)
         report = demo.run()
     if html is not None:

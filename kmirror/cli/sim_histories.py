@@ -22,7 +22,7 @@ from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import make_console
 from kmirror.cli.sim_tally import HistoryTally
 from kmirror.errors import UsageError
-from kmirror.experiments.one_history import execute_history
+from kmirror.experiments.history_run import history_to_row
 from kmirror.histories.coverage.table import lines as coverage_lines
 from kmirror.histories.plan import Plan
 from kmirror.histories.run import run_history
@@ -157,7 +157,7 @@ def run_several(options: HistoryOptions) -> int:
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     run, began, is_interrupted = runner(), time.monotonic(), False
     try:
-        work = partial(execute_history, with_coverage(options, run), profile=options.profile)
+        work = partial(history_to_row, with_coverage(options, run), profile=options.profile)
         with progress("histories") as (bar, task), in_processes(work, options.seeds, options.jobs) as rows:
             bar.update(task, total=len(options.seeds))
             for row in rows:

@@ -15,12 +15,12 @@ def spark_session(
     app: str, *, master: str | None, remote: str | None, configs: Mapping[str, str], ui: bool = True
 ) -> Iterator[Any]:
     """Yield a SparkSession and stop it; Spark's errors are raised as SparkFailure, with one line of text."""
-    from kmirror.spark.failures import in_one_line
+    from kmirror.spark.failures import translate_spark_errors
     from kmirror.spark.sessions import session
 
     # Py4j logs a stack trace for Ctrl-C, and would set up logging for that.
     logging.getLogger().addHandler(logging.NullHandler())
-    with in_one_line():
+    with translate_spark_errors():
         spark = session(app, master=master, remote=remote, ui=ui, quick_start=True, configs=configs)
         try:
             yield spark

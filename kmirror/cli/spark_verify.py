@@ -20,7 +20,7 @@ from kmirror.cli.usage_errors import as_usage_error
 from kmirror.errors import KmirrorError
 
 if TYPE_CHECKING:
-    from kmirror.spark.verification import Replica, Verification
+    from kmirror.spark.verification import ReplicaResult, Verification
 
 SHOWN_MAX = 50
 
@@ -89,12 +89,12 @@ def json_lines(found: Verification) -> list[str]:
         "type": "summary", "partitions": found.partitions, "replicas": len(found.replicas),
         "only_source": len(found.only_source), "only_destination": len(found.only_destination),
         "batches": common.batches, "records": common.records, "bytes": found.bytes,
-        "differences": len(found.rows) + found.untold,
+        "differences": len(found.rows) + found.more_differences,
     }  # fmt: skip
     return [json.dumps(row) for row in (*rows, summary)]
 
 
-def replica_json(replica: Replica) -> dict[str, Any]:
+def replica_json(replica: ReplicaResult) -> dict[str, Any]:
     """Return the object of `-o json` for a replica whose partition the source has, too."""
     shares = replica.shares
     return {

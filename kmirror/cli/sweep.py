@@ -15,8 +15,8 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.cli.screen import fitting_tables, make_console
 from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import UsageError
-from kmirror.experiments.one_run import OK, execute
 from kmirror.experiments.sweep_file import Sweep, read_sweep
+from kmirror.experiments.sweep_run import OK, run_to_row
 from kmirror.kernel.names import counted
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def prepare(location: str, sweep: Sweep) -> None:
     require_pyspark()
     from kmirror.experiments.results import Results  # Arrow is installed with Spark.
 
-    Results(location).prepare_for([item.run_id for item in sweep.runs])
+    Results(location).prepare_if_missing([item.run_id for item in sweep.runs])
 
 
 def _without_spark(sweep: Sweep, only: str | None) -> int:
@@ -101,7 +101,7 @@ def _without_spark(sweep: Sweep, only: str | None) -> int:
     found = [item for item in sweep.runs if item.run_id == only]
     if not found:
         raise UsageError(f"the sweep has no run {only!r}; --list shows its runs")
-    row = execute(sweep.name, found[0])
+    row = run_to_row(sweep.name, found[0])
     click.echo(json.dumps({name: value for name, value in row.items() if name != "options_json"}, default=str))
     return 0 if row["status"] == OK else 1
 
@@ -130,7 +130,7 @@ def _ui(spark: Any) -> str | None:
 
 
 def _aggregates(spark: Any, sweep: Sweep, location: str, width: int) -> list[Table]:
-    from kmirror.spark.aggregates import SHOWN, aggregate
+    from kmirror.spark.aggregates import DEFAULT_FIGURES, aggregate
 
     axes = sweep.axes if len(sweep.runs) > 1 else ()
     rows = aggregate(spark, location, axes).collect()
@@ -139,11 +139,11 @@ def _aggregates(spark: Any, sweep: Sweep, location: str, width: int) -> list[Tab
     cells_of_rows = []
     for row in rows:
         cells = [str(row[axis]) for axis in axes] + [str(row["runs"])]
-        for name in SHOWN:
+        for name in DEFAULT_FIGURES:
             half = row[f"{name}_ci95"]
             cells.append(f"{row[name]:.1f}" + ("" if half is None else f" ± {half:.1f}"))
         cells_of_rows.append(cells)
-    return list(fitting_tables((*axes, "runs"), SHOWN, cells_of_rows, width, "mean ± 95 % confidence"))
+    return list(fitting_tables((*axes, "runs"), DEFAULT_FIGURES, cells_of_rows, width, "mean ± 95 % confidence"))
 
 
 def _summary(report: SweepReport, location: str) -> str:

@@ -34,7 +34,7 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 
 MIRROR_NAME = "demo"
-PATIENCE_SECONDS = 600
+TIMEOUT_SECONDS = 600
 CONFIGS: Mapping[str, str] = {
     "transaction.state.log.num.partitions": "3",
     "min.insync.replicas": "2",
@@ -43,7 +43,7 @@ CONFIGS: Mapping[str, str] = {
 CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
 
 
-class NotEqual(SimulationFailure):
+class LogsDiffer(SimulationFailure):
     """The verification failed; `difference` is the first difference of the logs."""
 
     def __init__(self, what: str, difference: Difference, simulation: Simulation) -> None:
@@ -142,7 +142,7 @@ class Observer:
     def stage(self, title: str) -> None:
         """Called at the start of a stage."""
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Called with a message for people."""
 
     def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
@@ -170,7 +170,7 @@ class Demo:
         self._began = self.simulation.world.now
         self.a = Cluster(self.simulation, "a", logs=logs, configs=CONFIGS)
         self.b = Cluster(self.simulation, "b", configs=CONFIGS)
-        self._line = self.simulation.line(self.a, self.b)
+        self._network_line = self.simulation.line(self.a, self.b)
         self._killers = {
             cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)
         }
@@ -180,17 +180,17 @@ class Demo:
         self.partitions: list[TopicPartition] = []
 
     def run(self) -> DemoReport:
-        """Run the demo and return the report; raises `NotEqual` if a verification fails."""
+        """Run the demo and return the report; raises `LogsDiffer` if a verification fails."""
         self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
-        self._tell_of_nodes()
+        self._report_nodes()
         self.topics = self.a.topics()
-        everything = self.a.partitions(self.topics)
-        self.partitions = [tp for tp in everything if tp in self._logs.partitions]
-        elsewhere = [str(tp) for tp in everything if tp not in self._logs.partitions]
-        if elsewhere:
-            self.observer.say(f"not in these logs, so empty here and not counted: {', '.join(elsewhere)}")
+        all_partitions = self.a.partitions(self.topics)
+        self.partitions = [tp for tp in all_partitions if tp in self._logs.partitions]
+        other_partitions = [str(tp) for tp in all_partitions if tp not in self._logs.partitions]
+        if other_partitions:
+            self.observer.message(f"not in these logs: empty here, not counted: {', '.join(other_partitions)}")
         self.report.topics = len(self.topics)
         self._mirror()
         self._fail_over()
@@ -201,17 +201,17 @@ class Demo:
         self.report.events = world.events
         return self.report
 
-    def _tell_of_nodes(self) -> None:
+    def _report_nodes(self) -> None:
         """Report when nodes are killed, fenced and started: until a node is fenced, others wait for it."""
 
-        def say(seen: Seen[object], text: str) -> None:
-            self.observer.say(f"{seen.at_ms / 1000:.3f} s: {text}")
+        def message(seen: Seen[object], text: str) -> None:
+            self.observer.message(f"{seen.at_ms / 1000:.3f} s: {text}")
 
         simulation = self.simulation
-        simulation.on(NodeKilled, lambda seen: say(seen, f"{seen.node} is killed"))
-        simulation.on(NodeStarted, lambda seen: say(seen, f"{seen.node} is started"))
+        simulation.on(NodeKilled, lambda seen: message(seen, f"{seen.node} is killed"))
+        simulation.on(NodeStarted, lambda seen: message(seen, f"{seen.node} is started"))
         simulation.on(
-            BrokerFenced, lambda seen: say(seen, f"{seen.cluster}-{seen.fact.broker_id} is fenced: {seen.fact.why}")
+            BrokerFenced, lambda seen: message(seen, f"{seen.cluster}-{seen.fact.broker_id} is fenced: {seen.fact.why}")
         )
 
     def _begin(self, title: str) -> None:
@@ -227,24 +227,24 @@ class Demo:
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
         self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
-        self.report.mirrored = self._prove("after mirroring", mirror)
+        self.report.mirrored = self._verify("after mirroring", mirror)
         self._expect_read_only()
-        self.observer.say("produce to b: refused with READ_ONLY_TOPIC for every partition")
+        self.observer.message("produce to b: refused with READ_ONLY_TOPIC for every partition")
 
     def _fail_over(self) -> None:
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
-        self._begin("Writing to a while b mirrors: records, and a transaction that b will hold undecided")
+        self._begin("Writing to a while b mirrors: records, and a transaction that stays open on b")
         self._write_while_mirroring()
-        mirror.catch_up(within_s=PATIENCE_SECONDS)
+        mirror.catch_up(within_s=TIMEOUT_SECONDS)
         self._begin("Failing over: the line is down, and a has records that b does not have")
-        self._line.take_down()
+        self._network_line.take_down()
         self._write_beyond_the_mirror()
         ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
         mirror.remove_topics(self.topics)
         self._maybe_kill(self.b)
         rows = {row.tp: row for row in self._wait(mirror, MirrorState.STOPPED)}
-        self._settle(self.b)
+        self._wait_for_full_isrs(self.b)
         for tp in self.partitions:
             log = self._leader(self.b, tp)
             reset = self._reset(tp, log)
@@ -267,13 +267,13 @@ class Demo:
         before = {tp: list(self._leader(self.a, tp).any_batches()) for tp in self.partitions}
         ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
-        self._line.bring_up()
+        self._network_line.bring_up()
         mirror = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
         self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
-        self.report.final = self._prove("after failback", mirror)
+        self.report.final = self._verify("after failback", mirror)
         for tp in self.partitions:
             first = first_lost(before[tp], self._leader(self.a, tp), ends[tp])
             cuts = tuple(cut for process, cut in self._cuts if cut.tp == tp and process.startswith("a-"))
@@ -288,29 +288,29 @@ class Demo:
         return mirror.wait_for_state(
             state,
             self.partitions,
-            within_s=PATIENCE_SECONDS,
+            within_s=TIMEOUT_SECONDS,
             caught_up=caught_up,
             watch=lambda rows: self.observer.rows(rows, total),
         )
 
-    def _settle(self, *clusters: Cluster) -> None:
+    def _wait_for_full_isrs(self, *clusters: Cluster) -> None:
         """Run until every ISR of all clusters is full at the same instant, and no kill is planned."""
         self.simulation.run_until(
             lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
-            within_s=PATIENCE_SECONDS,
+            within_s=TIMEOUT_SECONDS,
             what="full ISRs",
         )
 
-    def _prove(self, when: str, mirror: Mirror) -> Compared:
+    def _verify(self, when: str, mirror: Mirror) -> Compared:
         source, destination = mirror.source, mirror.destination
-        self._settle(source, destination)
+        self._wait_for_full_isrs(source, destination)
         # A source leader that restarted may have reported a low LEO for a while; wait until it is right.
-        mirror.catch_up(within_s=PATIENCE_SECONDS)
-        self._settle(source, destination)
+        mirror.catch_up(within_s=TIMEOUT_SECONDS)
+        self._wait_for_full_isrs(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)
         if difference is not None:
-            raise NotEqual(when, difference, self.simulation)
-        self.observer.say(
+            raise LogsDiffer(when, difference, self.simulation)
+        self.observer.message(
             f"{counted(compared.batches, 'batch')}, {counted(compared.bytes, 'byte')} "
             f"in {counted(compared.partitions, 'partition')}: "
             f"equal byte for byte on every replica of {destination.name}"
@@ -326,7 +326,7 @@ class Demo:
                 if code == ErrorCode.READ_ONLY_TOPIC:
                     del left[tp]
                 elif not ErrorCode(code).retriable:
-                    raise NotEqual(
+                    raise LogsDiffer(
                         "write to a mirror",
                         Difference(tp, offset, "error code", "READ_ONLY_TOPIC", ErrorCode(code).name),
                         self.simulation,
@@ -350,7 +350,7 @@ class Demo:
         decided.commit_transaction()
         self.simulation.run_until(
             lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
-            within_s=PATIENCE_SECONDS,
+            within_s=TIMEOUT_SECONDS,
             what="the commit markers on a",
         )
 
@@ -371,7 +371,7 @@ class Demo:
         )  # Longer than broker.session.timeout.ms: other brokers lead its partitions now.
         producer.send(self._records("only on a, after an election", 2))
         self.a.restart(victim)
-        self._settle(self.a)
+        self._wait_for_full_isrs(self.a)
 
     def _write_after_failover(self) -> None:
         self._maybe_kill(self.b)
@@ -386,14 +386,14 @@ class Demo:
         transactional.begin_transaction()
         transactional.send(self._records("b, aborted", 1))
         transactional.abort_transaction()
-        self._settle(self.b)
+        self._wait_for_full_isrs(self.b)
         self.simulation.run_until(
             lambda: all(self._leader_is_stable(tp) for tp in self.partitions),
-            within_s=PATIENCE_SECONDS,
+            within_s=TIMEOUT_SECONDS,
             what="the transactions on b to be marked",
         )
-        self.observer.say(
-            f"b takes writes: plain, idempotent (producer id {idempotent.producer_id}), "
+        self.observer.message(
+            f"b accepts writes: plain, idempotent (producer id {idempotent.producer_id}), "
             f"transactional (producer id {transactional.producer_id}; one commit, one abort)"
         )
 
@@ -406,7 +406,7 @@ class Demo:
     def _leader(self, cluster: Cluster, tp: TopicPartition) -> PartitionLog:
         self.simulation.run_until(
             lambda: cluster.leader(tp) is not None,
-            within_s=PATIENCE_SECONDS,
+            within_s=TIMEOUT_SECONDS,
             what=f"a leader of {tp} in {cluster.name}",
         )
         leader = cluster.leader(tp)
@@ -424,7 +424,7 @@ class Demo:
             if record is not None and record.type is ControlType.MIRROR_PID_RESET:
                 return batch
         missing = Difference(tp, log.log_end_offset - 1, "control type", "MIRROR_PID_RESET", "none")
-        raise NotEqual("failover", missing, self.simulation)
+        raise LogsDiffer("failover", missing, self.simulation)
 
     def _maybe_kill(self, *clusters: Cluster) -> None:
         if not self._faults:

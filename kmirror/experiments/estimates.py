@@ -22,7 +22,7 @@ class Estimate:
     mean: float
     half: float | None
     p95: float
-    greatest: float
+    maximum: float
 
     def __str__(self) -> str:
         return f"{self.mean:.1f}" if self.half is None else f"{self.mean:.1f} ± {self.half:.1f}"

@@ -22,13 +22,13 @@ from kmirror.experiments.failover_figures import Figures, Outcome
 from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.experiments.failover_rules import (
     Contents,
+    check_atomic_per_partition,
+    check_kept,
+    check_no_open_transaction,
+    check_only_committed,
+    check_prefix,
     content,
-    is_committed,
-    is_decided,
-    is_whole_in_a_partition,
-    keeps_a_prefix,
     missing,
-    stays,
     transactions,
 )
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -45,7 +45,7 @@ from kmirror.sim.workload import Load, LoadOptions
 
 TOPIC = "orders"
 MIRROR_NAME = "sweep"
-PATIENCE_SECONDS = 900
+TIMEOUT_SECONDS = 900
 DOWN_MS = 15_000
 IDLE_MS_MAX = 30_000
 BROKEN_MAX = 20
@@ -70,8 +70,8 @@ class Experiment:
         self.a, self.b = (
             Cluster(self.simulation, name, brokers=options.brokers, configs=configs) for name in ("a", "b")
         )
-        self._line = self.simulation.line(self.a, self.b)
-        self._line.set(
+        self._network_line = self.simulation.line(self.a, self.b)
+        self._network_line.set(
             latency_ms=options.latency_ms,
             jitter_ms=options.jitter_ms,
             bandwidth_kbps=options.bandwidth_kbps,
@@ -87,19 +87,19 @@ class Experiment:
         self.partitions = [TopicPartition(TOPIC, number) for number in range(options.partitions)]
         self._is_site_down = False
         self.simulation.on(LogCut, lambda seen: self._cuts.append((seen.node, seen.fact)))
-        self.simulation.on(StateEntered, lambda seen: self._follow(seen.cluster, seen.fact))
+        self.simulation.on(StateEntered, lambda seen: self._on_state(seen.cluster, seen.fact))
 
     def run(self) -> Outcome:
         """Return figures, broken rules and digest; raises `SimulationFailure` if the run does not converge."""
         self.a.start()
         self.b.start()
         self.a.create_topic(TOPIC, self.options.partitions)
-        self._there = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
-        self._there.create()
-        self._there.add_topics([TOPIC])
-        self._there.wait_for_state(MirrorState.MIRRORING, self.partitions, within_s=PATIENCE_SECONDS)
+        self._mirror_to_b = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
+        self._mirror_to_b.create()
+        self._mirror_to_b.add_topics([TOPIC])
+        self._mirror_to_b.wait_for_state(MirrorState.MIRRORING, self.partitions, within_s=TIMEOUT_SECONDS)
         self._watch_marks()
-        self._before, self._after = self._load(self.a), self._load(self.b)
+        self._load_a, self._load_b = self._load(self.a), self._load(self.b)
         failed_at = self._until_failure()
         self._fail_over(failed_at)
         self._fail_back()
@@ -107,7 +107,7 @@ class Experiment:
         self.figures.events = world.events
         self.figures.wire_bytes = sum(world.network.crossed.values())
         for state, since in self._states.values():
-            self._spent(state, since, world.now)
+            self._add_state_time(state, since, world.now)
         return Outcome(self.options, self.figures, self.broken, self.simulation.digest)
 
     # -- stages -------------------------------------------------------------------------------
@@ -116,61 +116,63 @@ class Experiment:
         """Write to a, make it fail, run until the failover is ordered, and return the time of the failure."""
         options, world, figures = self.options, self.simulation.world, self.figures
         # Nothing in a cluster has a longer cycle than the metadata refresh.
-        world.run_for(span_us=self._drawn(min(options.refresh_ms, IDLE_MS_MAX), "idle"))
+        world.run_for(span_us=self._random_span(min(options.refresh_ms, IDLE_MS_MAX), "idle"))
         began = world.now
-        fails_at = began + options.failure_ms * MILLISECOND + self._drawn(options.failure_spread_ms, "failure")
-        self._before.start()
+        fails_at = began + options.failure_ms * MILLISECOND + self._random_span(options.failure_spread_ms, "failure")
+        self._load_a.start()
         self._sample_lag(began)
         self._plan_faults(fails_at)
         world.run_to(fails_at)
         figures.lag_at_failure = self._lag()
         figures.lag_max = max(figures.lag_max, figures.lag_at_failure)
-        since = self._before.open_since()
+        since = self._load_a.open_since()
         figures.open_transaction_ms = 0 if since is None else (fails_at - since) // MILLISECOND
         leaders = [leader for tp in self.partitions if (leader := self.a.leader(tp)) is not None]
         figures.undecided_at_failure = sum(p.log.high_watermark - p.log.last_stable_offset for p in leaders)
-        self._line.take_down()
+        self._network_line.take_down()
         if options.failure == "site":
             self._is_site_down = True
-            self._before.crash()
+            self._load_a.crash()
             for broker_id in self.a.living():
                 self.a.kill(broker_id)
         world.run_for(span_us=options.detect_ms * MILLISECOND)
         if options.failure != "site":
-            self._before.stop()
+            self._load_a.stop()
         return fails_at
 
     def _fail_over(self, failed_at: Instant) -> None:
-        world, figures, after = self.simulation.world, self.figures, self._after
+        world, figures, after = self.simulation.world, self.figures, self._load_b
         ordered_at = world.now
         ends = {tp: self._log(self.b, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
-        self._there.remove_topics([TOPIC])
+        self._mirror_to_b.remove_topics([TOPIC])
         after.start()
-        rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within_s=PATIENCE_SECONDS)
+        rows = self._mirror_to_b.wait_for_state(MirrorState.STOPPED, self.partitions, within_s=TIMEOUT_SECONDS)
         # b mirrored nothing of the others, so a has the only copy, and a failback rightly waits (D25).
         self._mirrored = [row.tp for row in rows if row.last_mirrored_epoch >= 0]
-        self._wait(lambda: len(after.first_ack) == len(self.partitions), "b to take writes in every partition")
+        self._wait(lambda: len(after.first_ack) == len(self.partitions), "b to accept writes in every partition")
         figures.rto_ms = (max(after.first_ack.values()) - failed_at) // MILLISECOND
         stopped_at = max(since for (cluster, _), (_, since) in self._states.items() if cluster == self.b.name)
         figures.stop_ms = (stopped_at - ordered_at) // MILLISECOND
         self._count_failover(failed_at, ends)
         world.run_for(span_us=self.options.after_ms * MILLISECOND)
         after.stop()
-        after.settle(within_s=PATIENCE_SECONDS)
-        self._wait(lambda: not any(is_decided(self._logs(self.b), "b")), "the markers of b's transactions")
+        after.settle(within_s=TIMEOUT_SECONDS)
+        self._wait(
+            lambda: not any(check_no_open_transaction(self._logs(self.b), "b")), "the markers of b's transactions"
+        )
         figures.refused_produces = after.refused
 
     def _fail_back(self) -> None:
-        world, figures, load, after = self.simulation.world, self.figures, self._before, self._after
+        world, figures, load, after = self.simulation.world, self.figures, self._load_a, self._load_b
         self._is_site_down = False
         for broker_id in self.a.broker_ids:
             if not self.a.runs(broker_id):
                 self.a.restart(broker_id)
-        self._settle(self.a)
-        load.settle(within_s=PATIENCE_SECONDS)
+        self._wait_for_full_isrs(self.a)
+        load.settle(within_s=TIMEOUT_SECONDS)
         ends = {tp: self._log(self.a, tp).log_end_offset for tp in self.partitions}
-        self._line.bring_up()
+        self._network_line.bring_up()
         self._cuts.clear()
         began = world.now
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
@@ -179,18 +181,18 @@ class Experiment:
         self._wait(lambda: all(self._is_back(tp) for tp in self._mirrored), "a to have all that b has")
         figures.failback_ms = (world.now - began) // MILLISECOND
         if self._mirrored:
-            back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=PATIENCE_SECONDS, caught_up=True)
-        self._settle(self.a, self.b)
+            back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=TIMEOUT_SECONDS, caught_up=True)
+        self._wait_for_full_isrs(self.a, self.b)
         figures.virtual_ms = world.now // MILLISECOND - self._began_ms
         figures.acked_records = sum(batch.count for part in (load, after) for batch in part.acked)
         figures.failback_cut_records = self._cut_records(self.a, ends)
         figures.failback_lost_records = sum(batch.count for batch in missing(load.acked, self._contents(self.a)))
-        self._judge_end()
+        self._check_end()
 
     # -- judging ------------------------------------------------------------------------------
 
     def _count_failover(self, failed_at: Instant, ends: dict[TopicPartition, int]) -> None:
-        figures, load = self.figures, self._before
+        figures, load = self.figures, self._load_a
         for tp in self.partitions:
             end = self._cut_at(self.b, tp, ends[tp])
             for batch in self._log(self.b, tp).batches(end=end):
@@ -210,20 +212,20 @@ class Experiment:
             0 < sum(batch.key in gone for batch in batches) < len(batches)
             for batches in transactions(promised).values()
         )
-        self._judge(keeps_a_prefix(load.acked, contents))
-        self._judge(is_whole_in_a_partition(load.acked, contents))
-        self._judge(is_committed(load.uncommitted, contents))
+        self._report(check_prefix(load.acked, contents))
+        self._report(check_atomic_per_partition(load.acked, contents))
+        self._report(check_only_committed(load.uncommitted, contents))
 
-    def _judge_end(self) -> None:
+    def _check_end(self) -> None:
         difference = mirror_agrees(self.b, self.a, self._mirrored)[0] if self._mirrored else None
         if difference is not None:
-            self._judge([f"equal after failback: {difference}"])
+            self._report([f"equal after failback: {difference}"])
         for cluster in (self.a, self.b):
             partitions = self.partitions if cluster is self.b else self._mirrored
             contents = self._contents(cluster, partitions)
-            self._judge(stays(self._after.acked, contents, cluster.name))
-            self._judge(is_committed([*self._before.uncommitted, *self._after.uncommitted], contents))
-            self._judge(is_decided([self._log(cluster, tp) for tp in partitions], cluster.name))
+            self._report(check_kept(self._load_b.acked, contents, cluster.name))
+            self._report(check_only_committed([*self._load_a.uncommitted, *self._load_b.uncommitted], contents))
+            self._report(check_no_open_transaction([self._log(cluster, tp) for tp in partitions], cluster.name))
 
     def _contents(self, cluster: Cluster, partitions: Iterable[TopicPartition] | None = None) -> Contents:
         wanted = self.partitions if partitions is None else partitions
@@ -248,14 +250,14 @@ class Experiment:
                     for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                         log = partition.log
                         if not log.log_start_offset <= log.high_watermark <= log.log_end_offset:
-                            self._judge([f"marks in order: {cluster.name}-{broker_id} {tp}: {log}"])
+                            self._report([f"marks in order: {cluster.name}-{broker_id} {tp}: {log}"])
                         if partition.is_leader and log.latest_epoch > partition.leader_epoch:
-                            self._judge([f"no epoch above the leader's: {cluster.name}-{broker_id} {tp}"])
+                            self._report([f"no epoch above the leader's: {cluster.name}-{broker_id} {tp}"])
             world.at(world.now + 100 * MILLISECOND, look)
 
         look()
 
-    def _judge(self, faults: Iterable[str]) -> None:
+    def _report(self, faults: Iterable[str]) -> None:
         self.broken += list(faults)[: BROKEN_MAX - len(self.broken)]
 
     # -- figures ------------------------------------------------------------------------------
@@ -284,7 +286,7 @@ class Experiment:
 
         sample()
 
-    def _follow(self, cluster: str, fact: StateEntered) -> None:
+    def _on_state(self, cluster: str, fact: StateEntered) -> None:
         """Add the time that a partition spent in the state that it leaves."""
         if fact.tp.topic != TOPIC:
             return
@@ -293,16 +295,16 @@ class Experiment:
         if before is not None:
             if before[0] is fact.state:
                 return  # A new leader has read the state written by the former one.
-            self._spent(*before, now)
+            self._add_state_time(*before, now)
         self._states[cluster, fact.tp] = (fact.state, now)
 
-    def _spent(self, state: MirrorState, since: Instant, until: Instant) -> None:
+    def _add_state_time(self, state: MirrorState, since: Instant, until: Instant) -> None:
         spent = self.figures.state_ms
         spent[state.name] = spent.get(state.name, 0) + (until - since) // MILLISECOND
 
     # -- steps --------------------------------------------------------------------------------
 
-    def _drawn(self, span_ms: int, what: str) -> Duration:
+    def _random_span(self, span_ms: int, what: str) -> Duration:
         """Return a random part of a span, in microseconds, from a random stream of its own."""
         return self._rng.split(what).below(max(span_ms * MILLISECOND, 1))
 
@@ -316,7 +318,7 @@ class Experiment:
             compression=Compression[options.codec.upper()],
         )  # fmt: skip
         load = Load(cluster, cluster.name, self.partitions, self._rng.split(f"load {cluster.name}"), what)
-        load.prepare(within_s=PATIENCE_SECONDS)
+        load.prepare(within_s=TIMEOUT_SECONDS)
         return load
 
     def _plan_faults(self, fails_at: Instant) -> None:
@@ -332,9 +334,9 @@ class Experiment:
             down = self._rng.between(world.now, fails_at)
             world.at(down, lambda c=cluster, v=victim: c.kill(v) if c.runs(v) else None)  # type: ignore[misc]
             up = down + DOWN_MS * MILLISECOND
-            world.at(up, lambda c=cluster, v=victim: self._start_again(c, v))  # type: ignore[misc]
+            world.at(up, lambda c=cluster, v=victim: self._restart(c, v))  # type: ignore[misc]
 
-    def _start_again(self, cluster: Cluster, broker_id: int) -> None:
+    def _restart(self, cluster: Cluster, broker_id: int) -> None:
         # Brokers of a site that is down stay down; the failback starts all of them.
         if not cluster.runs(broker_id) and not (cluster is self.a and self._is_site_down):
             cluster.restart(broker_id)
@@ -359,11 +361,11 @@ class Experiment:
             and ours.log.latest_epoch == theirs.log.latest_epoch
         )
 
-    def _settle(self, *clusters: Cluster) -> None:
+    def _wait_for_full_isrs(self, *clusters: Cluster) -> None:
         self._wait(lambda: all(cluster.is_settled() for cluster in clusters), "full ISRs")
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        self.simulation.run_until(condition, within_s=PATIENCE_SECONDS, what=what)
+        self.simulation.run_until(condition, within_s=TIMEOUT_SECONDS, what=what)
 
 
 def run(options: ExperimentOptions) -> Outcome:

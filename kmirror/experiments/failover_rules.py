@@ -56,7 +56,7 @@ def transactions(acked: Iterable[AckedBatch]) -> dict[str, list[AckedBatch]]:
     return found
 
 
-def keeps_a_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[str]:
+def check_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[str]:
     """Check that the failover keeps a prefix of each mirrored log: nothing is missing below existing records."""
     for tp, held in contents.items():
         mine = [batch for batch in acked if batch.tp == tp and batch.base_offset >= 0]
@@ -66,33 +66,33 @@ def keeps_a_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[
             yield f"failover keeps a prefix: {tp} lacks {min(gone)} and has {max(kept)}"
 
 
-def is_whole_in_a_partition(acked: Iterable[AckedBatch], contents: Contents) -> Iterator[str]:
+def check_atomic_per_partition(acked: Iterable[AckedBatch], contents: Contents) -> Iterator[str]:
     """Check that a partition shows all records of a committed transaction or none (D29)."""
     for name, batches in transactions(acked).items():
         for tp in dict.fromkeys(batch.tp for batch in batches):
             here = [batch for batch in batches if batch.tp == tp]
             gone = missing(here, contents)
             if gone and len(gone) < len(here):
-                yield f"a transaction is whole in a partition: {tp} shows {name} without {gone[0].base_offset}"
+                yield f"transactions are atomic per partition: {tp} shows {name} without {gone[0].base_offset}"
 
 
-def is_committed(uncommitted: Iterable[bytes], contents: Contents) -> Iterator[str]:
+def check_only_committed(uncommitted: Iterable[bytes], contents: Contents) -> Iterator[str]:
     """Check that no record of a transaction is read whose commit was not requested."""
     hidden = frozenset(uncommitted)
     for tp, held in contents.items():
         for key in sorted(held.read & hidden):
-            yield f"what is read was committed: {tp} offset {held.offsets[key]} was not"
+            yield f"reads are committed: {tp} offset {held.offsets[key]} is not"
 
 
-def stays(acked: Iterable[AckedBatch], contents: Contents, where: str) -> Iterator[str]:
+def check_kept(acked: Iterable[AckedBatch], contents: Contents, where: str) -> Iterator[str]:
     """Check that all records acknowledged in these partitions exist at the end."""
     gone = missing((batch for batch in acked if batch.tp in contents), contents)
     if gone:
-        yield f"what b acknowledged stays: {gone[0].tp} offset {gone[0].base_offset} is not on {where}"
+        yield f"acknowledged records of b are kept: {gone[0].tp} offset {gone[0].base_offset} is not on {where}"
 
 
-def is_decided(logs: Iterable[PartitionLog], where: str) -> Iterator[str]:
+def check_no_open_transaction(logs: Iterable[PartitionLog], where: str) -> Iterator[str]:
     """Check that no transaction is left open in logs without writers."""
     for log in logs:
         if log.last_stable_offset != log.log_end_offset:
-            yield f"nothing stays undecided: {where} {log}"
+            yield f"no open transaction: {where} {log}"

@@ -30,8 +30,8 @@ from kmirror import __version__
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.experiments.failover_figures import Figures
 from kmirror.experiments.failover_options import ExperimentOptions
-from kmirror.experiments.one_run import execute
 from kmirror.experiments.sweep_file import Run
+from kmirror.experiments.sweep_run import run_to_row
 from kmirror.logdir.faults import Unreadable
 
 T = TypeVar("T")
@@ -79,12 +79,12 @@ def _reading(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno is not None:
             raise Unreadable(Path(path), f"cannot be read: {_reason(error)}") from None
-        raise _damaged(path, error) from None
+        raise _damaged_error(path, error) from None
     except pa.ArrowException as error:
-        raise _damaged(path, error) from None
+        raise _damaged_error(path, error) from None
 
 
-def _damaged(path: str, error: Exception) -> ProtocolError:
+def _damaged_error(path: str, error: Exception) -> ProtocolError:
     return ProtocolError(f"{path}: is damaged: {_reason(error)}; delete it, and its runs are run again")
 
 
@@ -119,7 +119,7 @@ class Results:
         self._staging = f"{self._runs}/.writing"
 
     def prepare(self) -> None:
-        """Create the folder, or check that rows can be added; runs can be written from here until `gather`.
+        """Create the folder, or check that rows can be added; runs can be written from here until `compact`.
 
         Raises `Unreadable` if the folder or a file in it cannot be written, and `UsageError` like `check`.
         """
@@ -130,7 +130,7 @@ class Results:
             self._fs.delete_file(probe)
         self.check()
 
-    def prepare_for(self, run_ids: Collection[str]) -> None:
+    def prepare_if_missing(self, run_ids: Collection[str]) -> None:
         """Create the folder if one of these runs is missing; raises like `prepare`, or `ProtocolError` for damage.
 
         Checking this first avoids starting Spark for nothing.
@@ -187,7 +187,7 @@ class Results:
         names = (info.path for info in found if info.is_file and info.path.endswith(".parquet"))
         return sorted(path for path in names if not PurePosixPath(path).name.startswith("."))
 
-    def kept(self, run_id: str) -> tuple[str, int] | None:
+    def status_of(self, run_id: str) -> tuple[str, int] | None:
         """Return status and milliseconds of a run that finished since the sweep started, or None."""
         path = f"{self._runs}/{run_id}.parquet"
         if not self._fs.get_file_info(path).is_file:
@@ -225,7 +225,7 @@ class Results:
             seen.setdefault(name, index)
         return table if len(seen) == len(table) else table.take(list(seen.values()))
 
-    def gather(self) -> int:
+    def compact(self) -> int:
         """Merge the files of single runs into one and return its number of runs. A kill in between loses nothing.
 
         Nothing can be written after it until `prepare` is called.
@@ -266,24 +266,26 @@ def read_rows(location: str) -> list[Row]:
     return rows
 
 
-def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], Row]) -> Iterator[tuple[str, str, int]]:
+def run_and_store(
+    results: Results, items: Mapping[str, T], run_to_row: Callable[[T], Row]
+) -> Iterator[tuple[str, str, int]]:
     """Execute `items`, store the row of each at once, and yield its (run id, status, milliseconds).
 
     Items finished by an earlier attempt of the task are not run again.
     """
     for run_id, item in items.items():
-        known = results.kept(run_id)
+        known = results.status_of(run_id)
         if known is not None:
             yield run_id, *known
             continue
-        row = execute(item)
+        row = run_to_row(item)
         results.write([row], run_id)
         yield run_id, row["status"], row["wall_ms"]
 
 
 def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterator[tuple[str, str, int]]:
-    """Run simulations of a sweep, like `keep_each`."""
-    return keep_each(Results(location), {item.run_id: item for item in items}, partial(execute, sweep))
+    """Run simulations of a sweep, like `run_and_store`."""
+    return run_and_store(Results(location), {item.run_id: item for item in items}, partial(run_to_row, sweep))
 
 
 def run_sweep_part(location: str, sweep: str, part: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:

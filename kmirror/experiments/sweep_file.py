@@ -72,27 +72,27 @@ def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
     for key in table:
         if key not in KEYS:
             raise UsageError(f"unknown key {key!r}{_hint(key, KEYS)}")
-    fixed, grid, drawn = (_options(table, part) for part in ("fixed", "grid", "random"))
-    for one, other in ((fixed, grid), (fixed, drawn), (grid, drawn)):
+    fixed, grid, random_options = (_options(table, part) for part in ("fixed", "grid", "random"))
+    for one, other in ((fixed, grid), (fixed, random_options), (grid, random_options)):
         if both := sorted(one.keys() & other.keys()):
             raise UsageError(f"{both[0]} is given twice")
     for option, values in grid.items():
         if not isinstance(values, list) or not values:
             raise UsageError(f"[grid] {option} must be a list of values, not {values!r}")
-    seeds = _seeds(table.get("seeds", 1), fixed, grid, drawn)
-    draws = table.get("draws", 1)
-    if type(draws) is not int or draws < 1:
-        raise UsageError(f"draws must be an integer, at least 1, not {draws!r}")
-    total = math.prod(len(values) for values in grid.values()) * (draws if drawn else 1) * len(seeds)
+    seeds = _seeds(table.get("seeds", 1), fixed, grid, random_options)
+    random_points = table.get("draws", 1)
+    if type(random_points) is not int or random_points < 1:
+        raise UsageError(f"draws must be an integer, at least 1, not {random_points!r}")
+    total = math.prod(len(values) for values in grid.values()) * (random_points if random_options else 1) * len(seeds)
     if total > RUNS_MAX:
         raise UsageError(f"that is {total} runs, and {RUNS_MAX} are the most")
     runs: dict[str, Run] = {}
-    for point in _points(grid, drawn, draws):
+    for point in _points(grid, random_options, random_points):
         for seed in seeds:
             options = _build({**fixed, **point, "seed": seed})
             run = Run(run_id(options), options)
             runs[run.run_id] = run
-    return Sweep(str(table.get("name", name)), (*grid, *drawn), tuple(runs.values()))
+    return Sweep(str(table.get("name", name)), (*grid, *random_options), tuple(runs.values()))
 
 
 def run_id(options: ExperimentOptions) -> str:
@@ -126,17 +126,17 @@ def _seeds(given: Any, *tables: Mapping[str, Any]) -> list[int]:
     raise UsageError(f"seeds is a number of seeds or a list of them, not {given!r}")
 
 
-def _points(grid: Mapping[str, Any], drawn: Mapping[str, Any], draws: int) -> Iterator[dict[str, Any]]:
+def _points(grid: Mapping[str, Any], random_options: Mapping[str, Any], random_points: int) -> Iterator[dict[str, Any]]:
     number = 0
     for values in product(*grid.values()):
         point = dict(zip(grid, values, strict=True))
-        if not drawn:
+        if not random_options:
             yield point
             continue
-        for _ in range(draws):
+        for _ in range(random_points):
             rng = Rng(DRAW_SEED).split(f"point {number}")
             number += 1
-            yield point | {name: _draw(name, spec, rng.split(name)) for name, spec in drawn.items()}
+            yield point | {name: _draw(name, spec, rng.split(name)) for name, spec in random_options.items()}
 
 
 def _draw(name: str, spec: Any, rng: Rng) -> Any:

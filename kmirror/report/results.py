@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from kmirror.experiments.estimates import Estimate, estimate
 from kmirror.experiments.failover_options import OPTION_NAMES
-from kmirror.experiments.one_run import FAILED, OK
 from kmirror.experiments.results import NUMBERS
+from kmirror.experiments.sweep_run import FAILED, OK
 
 
 class FigureLabel(NamedTuple):
@@ -132,7 +132,7 @@ class SweepResults:
             for figure in FIGURES:
                 found = group.estimate(figure)
                 row |= {figure: found.mean, f"{figure}_ci95": found.half, f"{figure}_p95": found.p95}
-                row[f"{figure}_max"] = found.greatest
+                row[f"{figure}_max"] = found.maximum
             table.append(row)
         return table
 

@@ -59,7 +59,7 @@ def _overview(results: SweepResults) -> str:
         found = group.estimate(name)
         median = percentile([row[name] for row in group.rows], 50)
         rows.append(
-            (label.short, label.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", label.long)
+            (label.short, label.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.maximum:.0f}", label.long)
         )
     head = ("figure", "unit", "mean", "median", "95 % of runs", "largest", "meaning")
     return f"<h2>Summary</h2>{table(head, rows, text=(0, 1), prose=(6,))}"

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from kmirror.errors import UsageError
 from kmirror.experiments.estimates import T_95
 from kmirror.experiments.failover_options import OPTION_NAMES
-from kmirror.experiments.one_run import BROKEN, FAILED
 from kmirror.experiments.results import NUMBERS, Results
+from kmirror.experiments.sweep_run import BROKEN, FAILED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SHOWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms")
+DEFAULT_FIGURES = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms")
 
 
 def half_width_sql(figure: str) -> str:
@@ -27,7 +27,9 @@ def half_width_sql(figure: str) -> str:
     return f"CASE count({figure}) - 1 {steps} ELSE 1.96 END * stddev_samp({figure}) / sqrt(count({figure}))"
 
 
-def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN) -> DataFrame:
+def aggregate(
+    spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = DEFAULT_FIGURES
+) -> DataFrame:
     """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out.
 
     Intervals assume that the runs of a group are independent. Runs with the same seed are not: group by all options

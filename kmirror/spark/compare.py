@@ -58,7 +58,7 @@ class Difference:
     expected_bytes: str = ""
     found_bytes: str = ""
 
-    def at(self, place: Place | None) -> Difference:
+    def with_place(self, place: Place | None) -> Difference:
         """Set the place where the bytes differ; return the difference."""
         if place is not None:
             self.within, self.byte, self.expected_bytes, self.found_bytes = place
@@ -84,7 +84,7 @@ class Range:
     first: int
     end: int | None
     """Offsets [first, end) are compared; None: to the last of either log."""
-    until: int | None
+    last_stable_offset: int | None
     """The source's last stable offset, if it is below its end."""
     destination: tuple[FolderSegment, ...]
     replica: int = 0
@@ -151,7 +151,7 @@ class RangeComparison:
         """Compare the range and return counts and differences."""
         try:
             for step in steps(self._source(), self._cursor):
-                self._tell(step)
+                self._handle_step(step)
         except CorruptBatch as error:
             if self._batch is not None:
                 self._differ("unreadable", "destination", self._batch, error.reason)
@@ -174,12 +174,12 @@ class RangeComparison:
                 break
             if item.last_offset >= task.first:
                 self._after = max(self._next, task.first)
-                self._look_at(item)
+                self._on_batch(item)
                 self._batch = item
                 yield item
         self._batch = None
 
-    def _look_at(self, batch: AnyBatch) -> None:
+    def _on_batch(self, batch: AnyBatch) -> None:
         """Report errors of a batch of the source among its neighbours."""
         if batch.partition_leader_epoch < self._epoch:
             self._differ("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
@@ -187,7 +187,7 @@ class RangeComparison:
             self._differ("duplicate", "source", batch, f"from {self._next} on", str(header_offset(batch)))
         self._epoch, self._next = batch.partition_leader_epoch, batch.next_offset
 
-    def _tell(self, step: Step) -> None:
+    def _handle_step(self, step: Step) -> None:
         match, batch, other = step
         if match is not Match.MISSING or batch is None or not self._is_undecided(batch):
             after = self._cursor.next_offset if match is Match.EXTRA else self._after
@@ -196,13 +196,13 @@ class RangeComparison:
             assert other is not None, "it is there"
             self._surplus(other)
             return
-        assert batch is not None, "only what is too much stands beside nothing"
+        assert batch is not None, "only an extra batch has no expected one"
         if match is Match.EQUAL:
             self._equal(batch)
         elif match is Match.FLIPPED:
             self._flipped(batch)
         elif match is Match.UNLIKE:
-            self._unlike(batch, parting(step))
+            self._differing_fields(batch, parting(step))
         else:
             self._missing(batch)
 
@@ -220,7 +220,7 @@ class RangeComparison:
 
     def _is_undecided(self, batch: AnyBatch) -> bool:
         """Return whether a batch lies above the last stable offset: a mirror only copies batches below it."""
-        return self._task.until is not None and batch.last_offset >= self._task.until
+        return self._task.last_stable_offset is not None and batch.last_offset >= self._task.last_stable_offset
 
     def _surplus(self, other: AnyBatch) -> None:
         kind = "duplicate" if header_offset(other) < self._cursor.next_offset else "extra"
@@ -239,12 +239,12 @@ class RangeComparison:
             f"{there[at]:#04x}: bit {flips.bit}{more} flipped, {_field_at(at)}",
         )  # fmt: skip
 
-    def _unlike(self, batch: AnyBatch, where: Parting) -> None:
+    def _differing_fields(self, batch: AnyBatch, where: Parting) -> None:
         kind = "bytes" if where.field.startswith("byte ") else "field"
         values = (f"{where.field} {value}" for value in (where.expected, where.found))
-        made = self._differ(kind, "destination", batch, *values)
-        if made is not None:
-            made.at(where.place)
+        difference = self._differ(kind, "destination", batch, *values)
+        if difference is not None:
+            difference.with_place(where.place)
 
     # -- results ------------------------------------------------------------------------------
 
@@ -270,14 +270,14 @@ class RangeComparison:
             return None
         cursor = self._cursor
         is_here, is_there = side != "destination" or kind == "bit", side != "source" or kind == "bit"
-        made = Difference(
+        difference = Difference(
             self._tp.topic, self._tp.partition, kind, side, first, last, expected, found,
             source_file=self._task.split.segment.path, source_position=position if is_here else -1,
             destination_file=str(cursor.path) if is_there and cursor.path is not None else "",
             destination_position=cursor.position if is_there else -1,
         )  # fmt: skip
-        self._found.differences.append(made)
-        return made
+        self._found.differences.append(difference)
+        return difference
 
 
 def _is_sound(batch: AnyBatch) -> bool:
@@ -323,7 +323,7 @@ def _compare_records(task: Records) -> RangeResult:
             text += f" at offset {row.right_offset}"
         kind = "unreadable" if row.field == "file" else "record"
         side = "source" if f"{here.path}/" in row.text and row.field == "file" else "destination"
-        made = Difference(row.tp.topic, row.tp.partition, kind, side, offset, offset, expected, text)
-        made.source_file, made.destination_file = str(here.path), str(there.path)
-        result.differences.append(made.at(row.place))
+        difference = Difference(row.tp.topic, row.tp.partition, kind, side, offset, offset, expected, text)
+        difference.source_file, difference.destination_file = str(here.path), str(there.path)
+        result.differences.append(difference.with_place(row.place))
     return result

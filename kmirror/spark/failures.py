@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from typing import Final
 
 from kmirror.errors import KmirrorError
-from kmirror.spark.jvm import reason_told
+from kmirror.spark.jvm import last_jvm_error
 
 # The last line of a Python traceback, as executors send it: a class with its module, and a text.
 _RAISED: Final = re.compile(r"^((?:\w+\.)*\w+): (.+)$", re.MULTILINE)
 _REFUSALS: Final = frozenset({"OSError", "PermissionError", "FileNotFoundError", "NotADirectoryError", "ArrowInvalid"})
 _ERROR_CLASS: Final = re.compile(r"^\[[A-Z_.]+\]\s*")
 # Messages of pyspark and Spark that lack the cause, which the JVM knows.
-_KNOW_NOTHING: Final = ("Cannot call methods on a stopped SparkContext", "Java gateway process exited")
+_WITHOUT_CAUSE: Final = ("Cannot call methods on a stopped SparkContext", "Java gateway process exited")
 
 
 class SparkFailure(KmirrorError):
@@ -28,7 +28,7 @@ class SparkFailure(KmirrorError):
 
 
 @contextmanager
-def in_one_line() -> Iterator[None]:
+def translate_spark_errors() -> Iterator[None]:
     """Turn errors of Spark into `SparkFailure`; bugs of our own are left alone."""
     try:
         yield
@@ -49,7 +49,7 @@ def reason_of(error: Exception) -> str | None:
     if isinstance(error, Py4JJavaError):
         return _plain(str(error.java_exception.getMessage() or error.java_exception.toString()))
     if isinstance(error, (Py4JError, ConnectionError)):
-        return f"its JVM ended: {reason_told() or error}"
+        return f"its JVM ended: {last_jvm_error() or error}"
     if not isinstance(error, PySparkException):
         return None
     text = str(error)
@@ -64,6 +64,6 @@ def reason_of(error: Exception) -> str | None:
 
 def _plain(text: str) -> str:
     first = _ERROR_CLASS.sub("", text.strip().partition("\n")[0])
-    if first.startswith(_KNOW_NOTHING):
-        return reason_told() or first
+    if first.startswith(_WITHOUT_CAUSE):
+        return last_jvm_error() or first
     return first

@@ -77,8 +77,8 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
         if len(found) == before and not path.exists():
             refused.append(f"{path} does not exist")
         elif len(found) == before and topics is None:
-            meant = suggestion(path).removeprefix("; ")
-            refused += [meant] if meant else []
+            hint = suggestion(path).removeprefix("; ")
+            refused += [hint] if hint else []
     if not found and topics is None:
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
         raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
@@ -128,10 +128,10 @@ def _partition_folders(path: Path) -> Iterator[Path]:
     yield from sorted(partition_paths(path))
 
 
-def _segments(partition: PartitionFolder, start: int, only: Path | None) -> Iterator[FolderSegment]:
+def _segments(partition: PartitionFolder, start: int, segment_file: Path | None) -> Iterator[FolderSegment]:
     files = partition.segments
     for file, after in zip_longest(files, files[1:]):
-        if only is None or file.path.name == only.name:
+        if segment_file is None or file.path.name == segment_file.name:
             end = None if after is None else after.base_offset
             yield FolderSegment(partition.tp, str(file.path), file.base_offset, file.size, start, end)
 
@@ -145,7 +145,7 @@ def split(segment: FolderSegment, split_bytes: int = SPLIT_BYTES) -> list[Split]
         if position - cuts[-1] >= split_bytes:
             cuts.append(position)
     if len(cuts) == 1:
-        cuts = _walk(segment, split_bytes)
+        cuts = _split_by_headers(segment, split_bytes)
     return [Split(segment, a, b) for a, b in zip(cuts, [*cuts[1:], segment.size], strict=True)]
 
 
@@ -195,7 +195,7 @@ def _index_positions(segment: FolderSegment) -> Iterator[int]:
             yield position
 
 
-def _walk(segment: FolderSegment, split_bytes: int) -> list[int]:
+def _split_by_headers(segment: FolderSegment, split_bytes: int) -> list[int]:
     """Return the positions at which to split a segment without an index, by reading all headers."""
     cuts, position = [0], 0
     with open(segment.path, "rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -45,7 +45,7 @@ def explore_on_spark(
         reached = _reached(levels[-1], model.scope, model.rules).localCheckpoint()
         level = reached.join(seen.select("state"), "state", "left_anti").localCheckpoint()
         count = level.count()
-        transitions += _ways(reached)
+        transitions += _transitions(reached)
         if not count:
             return Outcome(Ending.EXHAUSTED, states, transitions, len(levels) - 1)
         states += count
@@ -85,7 +85,7 @@ def _model(scope: Scope, rules: Rules) -> Model:
     return Model(scope, rules)  # A worker keeps its tables from level to level.
 
 
-def _ways(reached: DataFrame) -> int:
+def _transitions(reached: DataFrame) -> int:
     row = reached.agg({"ways": "sum"}).first()
     assert row is not None, "an aggregate has a row"
     return int(row[0] or 0)

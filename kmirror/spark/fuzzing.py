@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def fuzz(spark: SparkSession, pieces: Sequence[Piece], *, tasks: int | None = None) -> Iterator[Tally]:
     """Yield the tally as pieces come back, in their order; `tasks` is the number of tasks that share the pieces."""
     rows = [(json.dumps({**piece._asdict(), "wanted": asdict(piece.wanted)}),) for piece in pieces]
-    dealt = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
-    done = dealt.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
+    assigned = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
+    done = assigned.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
     yield from joined(json.loads(row["row"]) for row in done)
 
 

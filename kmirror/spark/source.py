@@ -36,7 +36,7 @@ from kmirror.spark.folders import FolderSegment, Split, check_topics, find_segme
 from kmirror.spark.options import LogOptions, parse_options
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.planner import install_in_active_session
-from kmirror.spark.pushdown import Partitions, narrow
+from kmirror.spark.pushdown import Partitions, push_down
 from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery, type_of
 from kmirror.spark.stream import KafkaLogStreamReader
 from kmirror.spark.transactions import find_transactions
@@ -108,7 +108,7 @@ class KafkaLogReader(DataSourceReader):
         topics = self._partitions.topics
         found = find_segments(options.path, topics=topics, internal=options.include_internal)
         check_topics(options.path, [name for name in options.topics or () if topics and name in topics], found)
-        segments = [segment for segment in found if self._partitions.holds(segment.tp)]
+        segments = [segment for segment in found if self._partitions.contains(segment.tp)]
         splits: list[tuple[Split, Committed]] = []
         for _, group in groupby(segments, key=lambda s: s.path.rpartition("/")[0]):
             splits += plan(list(group), self._wanted, options)
@@ -124,7 +124,7 @@ class PushingReader(KafkaLogReader):
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         """Narrow the query by these filters, and return all of them: Spark applies each once more."""
         known = [f for f in filters if hasattr(f, "attribute")]
-        self._partitions, self._wanted = narrow(known, self._partitions, self._wanted)
+        self._partitions, self._wanted = push_down(known, self._partitions, self._wanted)
         return filters
 
 

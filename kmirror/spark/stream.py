@@ -42,11 +42,13 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: LogOptions) -> None:
         if options.is_committed:
-            raise UsageError("a stream of kafka-log reads uncommitted: what is aborted later cannot be taken back")
-        self._options = replace(options, wanted=replace(options.wanted, follow=True))
+            raise UsageError(
+                "a stream of kafka-log reads uncommitted: records that are aborted later cannot be removed"
+            )
+        self._options = replace(options, wanted=replace(options.wanted, tolerates_torn_tail=True))
         self._last: dict[str, tuple[int, int]] | None = None
         """Folder to the last segment that a trigger `availableNow` found, with its size: the limit of that trigger."""
-        self._turn = 0
+        self._first_folder = 0
 
     def initialOffset(self) -> dict[str, Position]:
         # No partition yet: everything that exists is new, and so are partitions that come later.
@@ -66,8 +68,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         folders = self._folders()
         if left is not None and folders:
             # Each time another partition is first: one that grows fast would leave nothing for those after it.
-            self._turn = (self._turn + 1) % len(folders)
-            folders = folders[self._turn :] + folders[: self._turn]
+            self._first_folder = (self._first_folder + 1) % len(folders)
+            folders = folders[self._first_folder :] + folders[: self._first_folder]
         for folder, segments in folders:
             position, taken = self._advance(folder, segments, start.get(folder), left)
             if position is not None:
@@ -84,7 +86,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if folder not in end:
                 continue
             first, last = start.get(folder), end[folder]
-            self._refuse_gap(folder, segments, first)
+            self._check_gap(folder, segments, first)
             for segment in segments:
                 if segment.base_offset > last["base"] or (first is not None and segment.base_offset < first["base"]):
                     continue
@@ -92,7 +94,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 until = last["byte"] if segment.base_offset == last["base"] else segment.size
                 if until > segment.size:
                     raise UsageError(
-                        f"{segment.path}: {until} bytes had been read of it and {segment.size} are there: it was cut"
+                        f"{segment.path}: {until} bytes were read, but it has {segment.size}: it was truncated"
                     )
                 if begin < until:
                     splits.append((Split(segment, begin, until), Committed()))
@@ -134,7 +136,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, folder: str, segments: list[FolderSegment], start: Position | None, limit: int | None
     ) -> tuple[Position | None, int]:
         """Return the position up to which a partition can be read now, and the number of bytes."""
-        self._refuse_gap(folder, segments, start)
+        self._check_gap(folder, segments, start)
         position, taken = start, 0
         for segment in segments:
             if start is not None and segment.base_offset < start["base"]:
@@ -164,7 +166,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             end, offset = item.position + item.size_in_bytes, item.next_offset
         return end, offset
 
-    def _refuse_gap(self, folder: str, segments: list[FolderSegment], start: Position | None) -> None:
+    def _check_gap(self, folder: str, segments: list[FolderSegment], start: Position | None) -> None:
         """Raise if the next segment has been deleted, unless records may be skipped."""
         if start is None or self._options.wanted.on_corrupt != "fail":
             return
@@ -176,5 +178,5 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise UsageError(
                 f"{folder}: segment {start['base']:020}.log was deleted before it was read to its end: offsets from "
                 f"{start['offset']} {'on' if until is None else f'to {until - 1}'} cannot be delivered; "
-                "onCorrupt=skip goes on without them"
+                "onCorrupt=skip continues without them"
             )

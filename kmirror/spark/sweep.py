@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kmirror.experiments.one_run import OK
 from kmirror.experiments.results import Results, run_sweep_part
 from kmirror.experiments.sweep_file import Sweep
+from kmirror.experiments.sweep_run import OK
 from kmirror.kernel.names import counted
 from kmirror.kernel.rng import Rng
 
@@ -64,15 +64,15 @@ def run_sweep(
     missing = [item for item in sweep.runs if item.run_id not in finished]
     report = SweepReport(len(sweep.runs), len(sweep.runs) - len(missing))
     work = partial(run_sweep_part, location, sweep.name)
-    dealt = {item.run_id: asdict(item.options) for item in missing}
+    assigned = {item.run_id: asdict(item.options) for item in missing}
     named = f"kmirror sweep {sweep.name}: {counted(len(missing), 'run')}"
-    with watched(results, [item.run_id for item in sweep.runs] if missing else [], progress):
-        for row in run_missing(spark, named, dealt, work, tasks):
+    with report_progress(results, [item.run_id for item in sweep.runs] if missing else [], progress):
+        for row in run_missing(spark, named, assigned, work, tasks):
             report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
             report.wall_ms += row["wall_ms"]
             if row["status"] != OK:
                 report.failed_or_broken.append(row["run_id"])
-    results.gather()
+    results.compact()
     return report
 
 
@@ -110,12 +110,12 @@ def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: i
     # Slow runs are neighbours in a grid: shuffled, tasks of the same size take about as long.
     ids = list(missing)
     Rng(len(ids)).shuffle(ids)
-    dealt: list[tuple[int, str]] = []
+    assigned: list[tuple[int, str]] = []
     start = 0
-    for task, size in enumerate(deal(len(ids), tasks)):
-        dealt.append((task, json.dumps({run_id: missing[run_id] for run_id in ids[start : start + size]})))
+    for task, size in enumerate(assign(len(ids), tasks)):
+        assigned.append((task, json.dumps({run_id: missing[run_id] for run_id in ids[start : start + size]})))
         start += size
-    frame = spark.createDataFrame(dealt, "task int, runs string")
+    frame = spark.createDataFrame(assigned, "task int, runs string")
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -125,11 +125,11 @@ def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: i
 
     from pyspark.sql.functions import col
 
-    spread = frame.repartitionByRange(len(dealt), col("task"))
+    spread = frame.repartitionByRange(len(assigned), col("task"))
     return list(spread.mapInArrow(run, RETURNS).collect())
 
 
-def deal(runs: int, tasks: int) -> list[int]:
+def assign(runs: int, tasks: int) -> list[int]:
     """Return the number of runs of each task: ever fewer, so that at the end no core waits long for another."""
     tasks = min(tasks, runs)
     sizes, given = [], 0
@@ -158,7 +158,7 @@ def _named(spark: SparkSession, text: str) -> Iterator[None]:
 
 
 @contextmanager
-def watched(results: Results, ids: Collection[str], progress: Progress | None) -> Iterator[None]:
+def report_progress(results: Results, ids: Collection[str], progress: Progress | None) -> Iterator[None]:
     """Call `progress` periodically during the job; never if there is nothing to run."""
     if progress is None or not ids:
         yield

@@ -39,7 +39,7 @@ TASK_BYTES = SPLIT_BYTES // 4
 
 
 @dataclass(slots=True)
-class Replica:
+class ReplicaResult:
     """The equal and the differing parts of a replica at the destination and the source."""
 
     tp: TopicPartition
@@ -65,11 +65,11 @@ class Verification:
 
     _spark: SparkSession
     rows: list[Difference] = field(default_factory=list)
-    replicas: list[Replica] = field(default_factory=list)
+    replicas: list[ReplicaResult] = field(default_factory=list)
     """The replicas of partitions that both sides have, in the order of the partitions."""
     only_source: list[TopicPartition] = field(default_factory=list)
     only_destination: list[TopicPartition] = field(default_factory=list)
-    untold: int = 0
+    more_differences: int = 0
     """Number of differences beyond the first thousand of each task."""
 
     @property
@@ -98,7 +98,7 @@ class Verification:
     @property
     def is_equal(self) -> bool:
         """Whether something was compared, and nothing differs."""
-        return not (self.rows or self.untold or self.is_empty)
+        return not (self.rows or self.more_differences or self.is_empty)
 
     @property
     def differences(self) -> DataFrame:
@@ -117,9 +117,9 @@ class Verification:
         if self.is_equal:
             return head
         kinds = Counter(row.kind for row in self.rows)
-        told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        more = f", and {self.untold} more" if self.untold else ""
-        return f"{head}\n{counted(len(self.rows) + self.untold, 'difference')}: {told}{more}"
+        texts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        more = f", and {self.more_differences} more" if self.more_differences else ""
+        return f"{head}\n{counted(len(self.rows) + self.more_differences, 'difference')}: {texts}{more}"
 
 
 def verify(
@@ -152,7 +152,7 @@ def verify(
             result.rows += [] if common else [_whole(tp, "missing", "destination", replicas[0], text)]
         for other in others:
             number = len(result.replicas)
-            result.replicas.append(Replica(tp, str(Path(other[0].path).parent)))
+            result.replicas.append(ReplicaResult(tp, str(Path(other[0].path).parent)))
             if logical:
                 tasks.append(Records(_folder(replicas[0]), _folder(other), number))
                 continue
@@ -168,9 +168,9 @@ def verify(
         replica = result.replicas[found.replica]
         replica.shares.add(found.shares)
         replica.bytes += found.bytes
-        result.untold += found.more
+        result.more_differences += found.more
         result.rows += found.differences
-    if result.is_empty and not (result.rows or result.untold):
+    if result.is_empty and not (result.rows or result.more_differences):
         what = "the partitions have no batch below the source's last stable offset" if result.replicas else ""
         raise UsageError(f"nothing was compared: {what or 'no partition exists on both sides'}")
     result.rows.sort(key=lambda row: (row.topic, row.partition, row.destination_file, row.offset))
@@ -217,7 +217,7 @@ def _starts(tp: TopicPartition, here: FolderSegment, there: FolderSegment) -> Di
 
 def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], replica: int) -> list[Range]:
     """Return the tasks of one replica: the source's pieces, each with the start of the next one."""
-    until = find_transactions(here, tolerant=True).first_undecided_offset
+    last_stable_offset = find_transactions(here, tolerant=True).first_undecided_offset
     start = max(here[0].log_start_offset, there[0].log_start_offset)
     pieces = [piece for segment in here for piece in split(segment)]
     filled = [piece for piece in pieces if piece.end > piece.start] or pieces[:1]
@@ -227,7 +227,7 @@ def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], repli
         end = firsts[number + 1] if number + 1 < len(filled) else None
         begin = start if number == 0 else max(first, start)
         if end is None or end > start:
-            tasks.append(Range(piece, begin, end, until, tuple(there), replica))
+            tasks.append(Range(piece, begin, end, last_stable_offset, tuple(there), replica))
     return tasks
 
 
@@ -256,7 +256,7 @@ def _run(spark: SparkSession, tasks: Sequence[Range | Records]) -> Iterator[Rang
 
     from pyspark.sql.functions import col
 
-    dealt = frame.repartitionByRange(len(groups), col("task"))
-    for row in dealt.mapInArrow(work, "found binary").collect():
+    assigned = frame.repartitionByRange(len(groups), col("task"))
+    for row in assigned.mapInArrow(work, "found binary").collect():
         found: RangeResult = pickle.loads(bytes(row["found"]))
         yield found

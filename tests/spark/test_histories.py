@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.experiments.one_history import execute_history
+from kmirror.experiments.history_run import history_to_row
 from kmirror.experiments.results import Results
 from kmirror.histories.plan import Plan
 from kmirror.report.notebook import load
@@ -42,7 +42,7 @@ def test_every_seed_is_run_only_once(spark: Any, tmp_path: Path) -> None:
 def test_rows_equal_those_of_one_process_in_the_order_of_seeds(spark: Any, tmp_path: Path) -> None:
     run_histories(spark, range(4), "mixed", str(tmp_path), runner=FAKE)
     rows = read_histories(str(tmp_path), range(4), "mixed")
-    alone = [execute_history(run_history, seed, "mixed") for seed in range(4)]
+    alone = [history_to_row(run_history, seed, "mixed") for seed in range(4)]
     assert [{**row, "cpu_seconds": 0} for row in rows] == [{**row, "cpu_seconds": 0} for row in alone]
     assert Plan.from_json(json.dumps(rows[0]["plan"])) == draw(0, "mixed") and rows[1]["plan"] is None
     kept = {row["seed"]: row for row in Results(str(tmp_path), SCHEMA).read().to_pylist()}

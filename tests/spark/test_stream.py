@@ -14,7 +14,7 @@ def numbered(first: int, count: int) -> bytes:
     return batch_of(*(b"%d" % (first + n) for n in range(count)), offset=first, timestamp=NOW_MS + first)
 
 
-def follow(spark: Any, folder: Path, work: Path, **options: object) -> list[int]:
+def tolerates_torn_tail(spark: Any, folder: Path, work: Path, **options: object) -> list[int]:
     """Process the new records, and return all offsets that the stream has delivered since its start."""
     query = (
         spark.readStream.format("kafka-log").options(**options).load(str(folder))
@@ -32,16 +32,16 @@ def test_each_record_once_over_restarts_rolls_and_new_partitions(spark: Any, tmp
     first = partition / f"{0:020}.log"
     torn = numbered(20, 10)
     first.write_bytes(numbered(0, 10) + numbered(10, 10) + torn[:50])
-    assert follow(spark, logs, work) == list(range(20))  # The torn end is not included yet.
+    assert tolerates_torn_tail(spark, logs, work) == list(range(20))  # The torn end is not included yet.
     first.write_bytes(numbered(0, 10) + numbered(10, 10) + torn)
     (partition / f"{30:020}.log").write_bytes(numbered(30, 5))  # Rolled.
-    assert follow(spark, logs, work) == list(range(35))
-    assert follow(spark, logs, work) == list(range(35))
+    assert tolerates_torn_tail(spark, logs, work) == list(range(35))
+    assert tolerates_torn_tail(spark, logs, work) == list(range(35))
     first.unlink()  # Deleted after it was read: nothing is lost.
     other = logs / "t-1"
     other.mkdir()
     (other / f"{100:020}.log").write_bytes(numbered(100, 3))
-    assert follow(spark, logs, work) == [*range(35), 100, 101, 102]
+    assert tolerates_torn_tail(spark, logs, work) == [*range(35), 100, 101, 102]
 
 
 def test_new_records_are_read_in_pieces_of_the_requested_size(spark: Any, tmp_path: Path) -> None:
@@ -51,9 +51,9 @@ def test_new_records_are_read_in_pieces_of_the_requested_size(spark: Any, tmp_pa
         for base in (0, 40):
             (logs / name / f"{base:020}.log").write_bytes(b"".join(numbered(base + n, 10) for n in range(0, 40, 10)))
     wanted = sorted([*range(80), *range(80)])
-    assert follow(spark, logs, work, bytesPerTrigger=4 * len(numbered(0, 10))) == wanted
+    assert tolerates_torn_tail(spark, logs, work, bytesPerTrigger=4 * len(numbered(0, 10))) == wanted
     assert len(list((work / "checkpoint" / "commits").glob("[0-9]*"))) >= 4
-    assert follow(spark, logs, work, bytesPerTrigger=1) == wanted
+    assert tolerates_torn_tail(spark, logs, work, bytesPerTrigger=1) == wanted
 
 
 def test_a_segment_deleted_before_it_was_read_is_named(spark: Any, tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_a_segment_deleted_before_it_was_read_is_named(spark: Any, tmp_path: Pat
     partition = logs / "t-0"
     partition.mkdir(parents=True)
     (partition / f"{0:020}.log").write_bytes(numbered(0, 10))
-    assert follow(spark, logs, work) == list(range(10))
+    assert tolerates_torn_tail(spark, logs, work) == list(range(10))
     (partition / f"{0:020}.log").unlink()
     (partition / f"{40:020}.log").write_bytes(numbered(40, 2))
     with pytest.raises(Exception, match="was deleted before it was read to its end: offsets from 10 to 39"):
-        follow(spark, logs, work)
-    assert follow(spark, logs, work, onCorrupt="skip") == [*range(10), 40, 41]
+        tolerates_torn_tail(spark, logs, work)
+    assert tolerates_torn_tail(spark, logs, work, onCorrupt="skip") == [*range(10), 40, 41]

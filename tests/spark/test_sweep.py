@@ -16,9 +16,9 @@ import pytest
 from pyarrow import parquet
 
 from kmirror.experiments.failover_options import ExperimentOptions
-from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, Sweep, parse_sweep, run_id
+from kmirror.experiments.sweep_run import run_to_row
 from kmirror.spark.aggregates import aggregate
 from kmirror.spark.archive import build_archive
 from kmirror.spark.sweep import run_sweep
@@ -48,7 +48,7 @@ def test_every_run_once_with_seed_digest_and_version(spark: Any, tmp_path: Path)
         options = ExperimentOptions(**{name: row[name] for name in ExperimentOptions.__slots__})
         assert run_id(options) == row["run_id"]
         assert row["kmirror_version"] and len(row["digest"]) == 64
-    again = execute("s", next(run for run in sweep.runs if run.run_id == rows[0]["run_id"]))
+    again = run_to_row("s", next(run for run in sweep.runs if run.run_id == rows[0]["run_id"]))
     assert again["digest"] == rows[0]["digest"], "an executor runs what this process runs"
     # A longer file runs only the new runs.
     longer = parse_sweep({"seeds": 2, "fixed": QUICK, "grid": {"latency_ms": [5, 50, 200, 400]}}, "s")
@@ -104,7 +104,7 @@ def packages(tmp_path: Path) -> set[str]:
 def wanted() -> dict[str, str]:
     fixed = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100}
     sweep = parse_sweep({"seeds": 2, "fixed": fixed, "grid": {"latency_ms": [5, 50]}})
-    return {item.run_id: execute("s", item)["digest"] for item in sweep.runs}
+    return {item.run_id: run_to_row("s", item)["digest"] for item in sweep.runs}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from kmirror.experiments.estimates import estimate, percentile
 
 def test_a_mean_has_its_interval_from_two_values_on() -> None:
     found = estimate([1, 2, 3])
-    assert (found.count, found.mean, found.greatest) == (3, 2, 3)
+    assert (found.count, found.mean, found.maximum) == (3, 2, 3)
     assert found.half == pytest.approx(4.303 / 3**0.5)
     assert str(estimate([4])) == "4.0"
 

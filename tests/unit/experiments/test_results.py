@@ -48,7 +48,7 @@ def test_a_row_of_another_version_beside_ours_is_found(tmp_path: Path) -> None:
     old = OTHER_VERSIONS[0][0].empty_table()
     parquet.write_table(old, tmp_path / "runs" / "all-old.parquet")
     with pytest.raises(UsageError, match=r"all-old\.parquet was not written by this version"):
-        Results(where).gather()
+        Results(where).compact()
 
 
 def test_results_of_this_version_are_read(tmp_path: Path) -> None:
@@ -61,13 +61,13 @@ def test_a_run_that_ends_after_the_results_were_gathered_adds_no_second_row(tmp_
     # The Python worker of a killed executor continues its run, which another executor has repeated.
     where = folder(tmp_path, SCHEMA)
     late = Results(where)
-    assert Results(where).gather() == 1
+    assert Results(where).compact() == 1
     with pytest.raises(Unreadable, match="cannot be written"):
         late.write([{"run_id": "0" * 16, "status": "ok", "wall_ms": 2}], "0" * 16)
     assert parquet.read_table(tmp_path / "runs")["wall_ms"].to_pylist() == [1]
     late.prepare()
     late.write([{"run_id": "1" * 16, "status": "ok", "wall_ms": 2}], "1" * 16)
-    assert Results(where).gather() == 2
+    assert Results(where).compact() == 2
     assert [path.name for path in (tmp_path / "runs").iterdir() if path.suffix != ".parquet"] == []
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_being_written_while_results_are_gathered_is_given_up(
     deleted = iter([OSError(errno.ENOTEMPTY, "a writer was faster")])
     results = Results(where)
     monkeypatch.setattr(results, "_fs", FaultyFolders(results._fs, deleted))
-    assert results.gather() == 1
+    assert results.compact() == 1
     assert not staging.exists()
 
 

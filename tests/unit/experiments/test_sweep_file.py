@@ -10,7 +10,7 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.experiments.sweep_file import parse_sweep, read_sweep
-from kmirror.spark.sweep import deal, tasks_for
+from kmirror.spark.sweep import assign, tasks_for
 
 
 def test_a_grid_is_every_combination_with_every_seed() -> None:
@@ -88,7 +88,7 @@ def test_documented_sweeps_have_the_documented_runs(root: Path) -> None:
 
 @pytest.mark.parametrize(("runs", "tasks"), [(1, 1), (1, 9), (80, 24), (200, 32), (7, 7), (1000, 3), (5000, 1600)])
 def test_runs_are_dealt_out_to_tasks_that_get_smaller(runs: int, tasks: int) -> None:
-    sizes = deal(runs, tasks)
+    sizes = assign(runs, tasks)
     assert sum(sizes) == runs and len(sizes) == min(runs, tasks)
     assert min(sizes) >= 1
     assert max(sizes) <= -(-2 * runs // tasks)

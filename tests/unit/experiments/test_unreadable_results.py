@@ -37,7 +37,7 @@ def test_damage_is_found_before_any_run(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "all-x.parquet").write_bytes(b"hello")
     with pytest.raises(ProtocolError, match="is damaged"):
-        Results(str(tmp_path)).prepare_for([ID])
+        Results(str(tmp_path)).prepare_if_missing([ID])
 
 
 def test_a_folder_that_cannot_be_made_or_written_is_named(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_folder_that_cannot_be_made_or_written_is_named(tmp_path: Path) -> Non
         Results(str(tmp_path / "file")).prepare()
     assert one_line(caught.value).startswith(f"{tmp_path}/file/runs: cannot be written: ")
     with pytest.raises(Unreadable, match="cannot be written"):
-        Results("/proc/kmirror").prepare_for([ID])
+        Results("/proc/kmirror").prepare_if_missing([ID])
     if os.geteuid() != 0:  # Root may write everywhere.
         (tmp_path / "runs").mkdir(mode=0o500)
         with pytest.raises(Unreadable, match=r"cannot be written: .*denied"):
@@ -66,7 +66,7 @@ def test_a_failed_write_of_a_run_is_reported(tmp_path: Path, monkeypatch: pytest
 
 def test_where_nothing_is_missing_nothing_is_written(tmp_path: Path) -> None:
     results = Results(str(tmp_path / "none"))
-    results.prepare_for([])
+    results.prepare_if_missing([])
     assert not (tmp_path / "none").exists()
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kmirror.experiments.failover_options import ExperimentOptions
-from kmirror.experiments.one_run import execute
 from kmirror.experiments.sweep_file import Run
+from kmirror.experiments.sweep_run import run_to_row
 from kmirror.report.axis_positions import Value, axis_positions
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
@@ -53,7 +53,7 @@ def test_few_values_are_all_labelled(values: list[Value]) -> None:
 @pytest.fixture(scope="module")
 def finished() -> dict[str, Any]:
     options = ExperimentOptions(failure_ms=300, detect_ms=100, after_ms=100, partitions=1)
-    row = execute("one", Run("0" * 16, options))
+    row = run_to_row("one", Run("0" * 16, options))
     return row | {"lag": list(row["lag"]), "state_ms": list(row["state_ms"])}
 
 

@@ -18,9 +18,9 @@ from kmirror.cli.report import command as report
 from kmirror.errors import UsageError
 from kmirror.experiments.failover_figures import Figures
 from kmirror.experiments.failover_options import OPTION_NAMES, ExperimentOptions
-from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, parse_sweep
+from kmirror.experiments.sweep_run import run_to_row
 from kmirror.report.notebook import ShownResults, load
 from kmirror.report.results import AXES, FIGURES, Group, SweepResults
 
@@ -37,9 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = Results(str(path))
     results.prepare()
     for run in sweep.runs:
-        results.write([execute("s<>", run)], run.run_id)
+        results.write([run_to_row("s<>", run)], run.run_id)
     failed_or_broken = replace(sweep.runs[0].options, seed=99, brokers=1, fault="both")
-    results.write([execute("s<>", Run("f" * 16, failed_or_broken))], "f" * 16)
+    results.write([run_to_row("s<>", Run("f" * 16, failed_or_broken))], "f" * 16)
     return path
 
 
@@ -117,7 +117,7 @@ def test_no_results_are_named(tmp_path: Path) -> None:
 
 
 def test_one_run_alone_makes_a_report() -> None:
-    row = execute("one", Run("0" * 16, ExperimentOptions(**QUICK)))  # type: ignore[arg-type]
+    row = run_to_row("one", Run("0" * 16, ExperimentOptions(**QUICK)))  # type: ignore[arg-type]
     row["lag"], row["state_ms"] = list(row["lag"]), list(row["state_ms"])
     assert "no rule was broken in 1 run" in ShownResults([row], "x")._repr_html_()
 

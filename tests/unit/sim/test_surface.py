@@ -9,7 +9,7 @@ import pytest
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.assembly.mirrors import Difference
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
-from kmirror.experiments.demo import NotEqual
+from kmirror.experiments.demo import LogsDiffer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
@@ -67,7 +67,7 @@ def test_a_refusal_says_seed_and_time() -> None:
 
 
 def test_a_proof_that_fails_says_seed_and_time() -> None:
-    error = NotEqual("after failback", Difference(TopicPartition("t", 0), 3, "crc", 1, 2), Simulation(9))
+    error = LogsDiffer("after failback", Difference(TopicPartition("t", 0), 3, "crc", 1, 2), Simulation(9))
     assert str(error) == (
         "after failback: t-0 offset 3 field crc: expected 1, found 2 (seed 9, after 0.000000 virtual seconds)"
     )

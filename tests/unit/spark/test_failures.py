@@ -15,11 +15,11 @@ from pyspark.errors import AnalysisException, PySparkRuntimeError, PythonExcepti
 
 from kmirror.errors import UsageError
 from kmirror.spark import jvm, sessions
-from kmirror.spark.failures import SparkFailure, in_one_line
+from kmirror.spark.failures import SparkFailure, translate_spark_errors
 
 
 def failure_text(error: Exception) -> str:
-    with pytest.raises(SparkFailure) as caught, in_one_line():
+    with pytest.raises(SparkFailure) as caught, translate_spark_errors():
         raise error
     text = str(caught.value)
     assert "\n" not in text
@@ -49,7 +49,7 @@ def test_system_errors_on_an_executor_are_reported() -> None:
 
 @pytest.mark.parametrize("last", ["AssertionError: the log reports an append", "KeyError: 'offset'", "AssertionError"])
 def test_a_bug_on_an_executor_keeps_its_traceback(last: str) -> None:
-    with pytest.raises(PythonException), in_one_line():
+    with pytest.raises(PythonException), translate_spark_errors():
         raise PythonException(traceback(last))
 
 
@@ -60,7 +60,7 @@ def test_sparks_errors_are_reported_without_class_and_plan() -> None:
 
 def test_other_errors_pass() -> None:
     for error in (UsageError("say --topic"), ValueError("ours"), KeyboardInterrupt("kept")):
-        with pytest.raises(type(error)) as caught, in_one_line():
+        with pytest.raises(type(error)) as caught, translate_spark_errors():
             raise error
         assert caught.value is error
 
@@ -69,7 +69,7 @@ def test_other_errors_pass() -> None:
 def jvm_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The file to which a JVM would have written."""
     with tempfile.TemporaryFile() as file:
-        monkeypatch.setattr(jvm, "_said", [file])
+        monkeypatch.setattr(jvm, "_jvm_output", [file])
         yield file
 
 
@@ -102,7 +102,7 @@ def test_without_a_reason_the_exceptions_own_text_is_reported(jvm_output: Any) -
     assert "Java gateway process exited" in failure_text(
         PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     )
-    assert jvm.reason_told() is None
+    assert jvm.last_jvm_error() is None
 
 
 # -- unresponsive remotes ----------------------------------------------------------------------

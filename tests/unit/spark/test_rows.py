@@ -89,7 +89,7 @@ def test_a_torn_tail_is_a_fault_but_not_while_the_segment_is_followed(tmp_path: 
     size = len(varied(0, 3))
     with pytest.raises(CorruptSegment, match=rf"{path.name}, position {size}.*: 40 bytes are left"):
         read(tmp_path)
-    assert len(read(tmp_path, RowQuery(follow=True))) == 3
+    assert len(read(tmp_path, RowQuery(tolerates_torn_tail=True))) == 3
     (row,) = (
         r for r in read(tmp_path, RowQuery(columns=(*RECORD_COLUMNS, "corrupt"), on_corrupt="row")) if r["corrupt"]
     )

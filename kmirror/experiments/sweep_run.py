@@ -24,7 +24,7 @@ def provenance() -> dict[str, str]:
     return {"kmirror_version": __version__, "python_version": platform.python_version(), "package": PACKAGE}
 
 
-def execute(sweep: str, item: Run) -> dict[str, Any]:
+def run_to_row(sweep: str, item: Run) -> dict[str, Any]:
     """Run one simulation and return its row; an exception becomes part of the row."""
     began = time.perf_counter()
     row: dict[str, Any] = {

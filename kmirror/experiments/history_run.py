@@ -14,7 +14,7 @@ RunSeed = Callable[..., Outcome]
 """`run_history`, called with `seed` and `profile`."""
 
 
-def execute_history(run: RunSeed, seed: int, profile: str) -> dict[str, Any]:
+def history_to_row(run: RunSeed, seed: int, profile: str) -> dict[str, Any]:
     """Run one history and return its row, with `cpu_seconds` of this process.
 
     An exception becomes part of the row, like a crash, so that the other histories continue.
