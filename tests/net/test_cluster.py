@@ -142,7 +142,7 @@ def test_nodes_can_be_wrapped() -> None:
     assert {name for name, event in seen if isinstance(event, RequestReceived)} == {"kafka-1", "kafka-controller"}
 
 
-def test_failures_of_nodes_come_to_light() -> None:
+def test_failures_of_nodes_are_reported() -> None:
     class Broken:
         def __init__(self, _: str, node: Node) -> None:
             self._node = node

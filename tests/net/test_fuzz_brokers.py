@@ -53,7 +53,7 @@ def run(cluster: TcpCluster, *messages: str, seed: int = 1, frames: int = FRAMES
     return campaign
 
 
-def test_two_of_ours_agree_and_nothing_is_left_behind() -> None:
+def test_two_kmirror_brokers_agree_and_leave_nothing_behind() -> None:
     with other_broker() as cluster:
         tally = run(cluster, frames=4 * FRAMES).tally
         assert not tally.findings, list(tally.findings)
@@ -152,7 +152,7 @@ def test_a_finding_is_tried_again(tmp_path: Path) -> None:
         assert try_again(kept, wanted) is None
 
 
-def test_only_a_broker_that_is_alone_and_fresh_is_compared() -> None:
+def test_only_a_single_fresh_broker_is_compared() -> None:
     with other_broker(brokers=2) as cluster, pytest.raises(UsageError, match=r"the brokers \[1, 2\]"):
         open_target("brokers", Wanted(bootstrap_server=str(cluster.endpoint(1))))
     with other_broker() as cluster:

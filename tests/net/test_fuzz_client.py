@@ -144,7 +144,7 @@ def test_an_unreproduced_end_is_no_finding(front: OwnCluster, door: Door, tmp_pa
     assert tally.unsteady.total() == tally.ends["signal 11"] == 1
 
 
-def test_a_program_that_cannot_run_is_said(front: OwnCluster, door: Door) -> None:
+def test_a_program_that_cannot_run_is_reported(front: OwnCluster, door: Door) -> None:
     with pytest.raises(UsageError, match="it cannot even be run"):
         campaign(client("fails"), front, door).begin()
     with pytest.raises(UsageError, match="it has asked nothing"):
@@ -162,7 +162,7 @@ def test_the_tally_counts_the_clients_next_actions(front: OwnCluster, door: Door
     assert {(row.message, row.version) for row in tally.rows} == {("ApiVersionsResponse", 0)}
 
 
-def test_clients_outside_of_sessions_have_whole_answers(front: OwnCluster, door: Door) -> None:
+def test_clients_outside_of_sessions_get_unchanged_responses(front: OwnCluster, door: Door) -> None:
     campaign(client("nothing"), front, door).begin()
     with Wire(front.bootstrap_servers) as wire:
         for _ in range(50):
@@ -206,7 +206,7 @@ def test_a_finding_is_kept_and_replayed_by_the_command(front: OwnCluster, door: 
     assert unnamed.returncode == 1 and "--client" in unnamed.stderr
 
 
-def test_sigterm_ends_the_program_too_and_comes_to_a_summary(tmp_path: Path) -> None:
+def test_sigterm_ends_the_program_with_a_summary(tmp_path: Path) -> None:
     slow, mark = tmp_path / "slow.py", tmp_path / "runs"
     slow.write_text(
         "import os, pathlib, runpy, sys, time\n"

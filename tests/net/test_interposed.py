@@ -59,7 +59,7 @@ def longer(seen: ReceivedRequest) -> Message:
     return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="orders", partitions=[row])])
 
 
-def test_a_log_that_is_cut_while_it_is_read_is_read_again() -> None:
+def test_a_log_truncated_while_it_is_read_is_read_again() -> None:
     """The end offset that the reader got is never reached."""
     hooks = Hooks()
     with cluster(1, interpose=hooks, topics=["orders"]) as c:

@@ -112,7 +112,7 @@ def named(rows: Any) -> dict[int, Endpoint]:
     return {row.node_id if hasattr(row, "node_id") else row.broker_id: Endpoint(row.host, row.port) for row in rows}
 
 
-def test_who_asks_at_a_listener_is_answered_with_its_endpoints(running: Running) -> None:
+def test_a_client_gets_the_endpoints_of_its_own_listener(running: Running) -> None:
     opened = Opened()
     with running(configs=CONFIGS, interpose=opened) as (cluster, ask):
         cluster.create_topic(TOPIC)
@@ -146,7 +146,7 @@ def until_found(cluster: Cluster | TcpCluster, ask: Ask, at: Endpoint, here: dic
     raise AssertionError("no coordinator")
 
 
-def test_brokers_speak_to_each_other_at_their_own_listener_alone() -> None:
+def test_brokers_use_only_their_own_listener_between_them() -> None:
     seen: dict[str, None] = {}
     with simulated(configs=CONFIGS) as (cluster, _):
         watch = cluster.simulation.world.on_frame
@@ -160,7 +160,7 @@ def test_brokers_speak_to_each_other_at_their_own_listener_alone() -> None:
     }
 
 
-def test_a_broker_tells_its_listeners(running: Running) -> None:
+def test_a_broker_registers_its_listeners(running: Running) -> None:
     with running(configs=CONFIGS) as (cluster, ask):
         keys = ["listeners", "advertised.listeners", "listener.security.protocol.map", "inter.broker.listener.name"]
         asked = DescribeConfigsResource(

@@ -122,7 +122,7 @@ def test_a_directory_that_cannot_be_opened_is_offline_until_it_can(tmp_path: Pat
 
 
 @pytest.mark.decision("D49")
-def test_of_a_partition_in_two_directories_the_log_is_taken_that_the_controller_knows(tmp_path: Path) -> None:
+def test_of_two_directories_the_one_known_to_the_controller_is_used(tmp_path: Path) -> None:
     tp, folders = TopicPartition("orders", 0), [tmp_path / name for name in ("one", "two", "three")]
     with TcpCluster(brokers=1, data=folders, topics={"orders": 1}) as cluster:
         cluster.produce("orders", 0, [b"first"])

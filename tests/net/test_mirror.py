@@ -127,7 +127,7 @@ def test_a_refusal_names_topic_mirror_and_error(pair: tuple[TcpCluster, TcpClust
 
 
 @pytest.mark.decision("D38")
-def test_a_mirror_that_was_just_created_is_described_though_the_broker_is_behind() -> None:
+def test_a_new_mirror_is_described_although_the_broker_lags_behind() -> None:
     with TcpCluster(name="b", brokers=1, mirror_version=1) as b:
         mirror = TcpMirror("dr", source="localhost:9", destination=b)
         b.kill(CONTROLLER_ID)
@@ -159,7 +159,7 @@ def test_a_cluster_without_mirroring_is_an_error_that_names_the_feature() -> Non
             assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_no_broker_answers() -> None:
+def test_no_broker_responds() -> None:
     port = Port("127.0.0.1", 0)
     port.close()
     told = rf"no broker at localhost:{port.endpoint.port} responded to ListMirrors"
@@ -206,7 +206,7 @@ def test_a_topic_missing_at_the_source_is_reported(pair: tuple[TcpCluster, TcpCl
 
 
 @pytest.mark.decision("D38")
-def test_a_topic_that_never_came_to_be_there_is_removed_with_the_others(pair: tuple[TcpCluster, TcpCluster]) -> None:
+def test_a_topic_that_was_never_created_is_removed_with_the_others(pair: tuple[TcpCluster, TcpCluster]) -> None:
     a, b = pair
     mirror = TcpMirror("dr", source=a, destination=b)
     mirror.create()
@@ -240,7 +240,7 @@ def test_why_the_source_cannot_be_spoken_to_is_the_reason(pair: tuple[TcpCluster
     assert mirror.reason() == ""
 
 
-def test_connections_are_secured_as_it_is_said(pair: tuple[TcpCluster, TcpCluster]) -> None:
+def test_connections_are_secured_as_configured(pair: tuple[TcpCluster, TcpCluster]) -> None:
     """kmirror's brokers do not support SASL: the failing calls show which cluster it was used for."""
     a, b = pair
     security = security_of(SASL)
@@ -275,7 +275,7 @@ def test_several_mirrors_on_one_loop(pair: tuple[TcpCluster, TcpCluster]) -> Non
     assert asyncio.run(both()) == {"x": [TP], "y": [TopicPartition("payments", 0)]}
 
 
-def test_a_wait_asks_each_leader_once_for_all_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_asks_each_leader_once_for_all_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     ask = AsyncAdmin.ask
 

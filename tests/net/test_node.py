@@ -39,7 +39,7 @@ def brokers_of(served: TcpNode) -> list[int]:
     return sorted(each.node_id for each in answer.brokers)
 
 
-def test_a_node_that_is_both_lets_others_in(tmp_path: Path) -> None:
+def test_a_combined_node_accepts_other_brokers(tmp_path: Path) -> None:
     plan = NodePlan(node_id=1, listeners=(ANY,), controller_listener=CONTROLLER)
     with node(plan, data=tmp_path / "1") as both:
         assert both.wait()
@@ -53,7 +53,7 @@ def test_a_node_that_is_both_lets_others_in(tmp_path: Path) -> None:
         assert both.wait() and both.cluster_id == CLUSTER
 
 
-def test_a_broker_waits_for_a_controller_that_comes_later() -> None:
+def test_a_broker_waits_for_a_controller_that_starts_later() -> None:
     port = Port("127.0.0.1", 0)
     here = port.endpoint
     asked: list[str] = []
@@ -93,7 +93,7 @@ def test_a_broker_of_another_cluster_is_refused_with_both_ids() -> None:
         assert f"broker 2 is of cluster another, and this is cluster {CLUSTER}" in told
 
 
-def test_a_broker_whose_id_is_taken_says_so_while_it_waits() -> None:
+def test_a_broker_with_a_used_id_reports_it_while_it_waits() -> None:
     with node(NodePlan(node_id=1, listeners=(ANY,), controller_listener=CONTROLLER)) as both:
         assert both.wait()
         with broker(1, both.controller_endpoint) as twin:
@@ -101,7 +101,7 @@ def test_a_broker_whose_id_is_taken_says_so_while_it_waits() -> None:
             assert "which rejects it: DUPLICATE_BROKER_REGISTRATION" in twin.waits_for
 
 
-def test_whose_folder_it_is(tmp_path: Path) -> None:
+def test_a_folder_belongs_to_its_node(tmp_path: Path) -> None:
     nowhere = Endpoint("127.0.0.1", 1)
     with pytest.raises(UsageError, match="it is not formatted, but a broker needs the id of its cluster"):
         broker(2, nowhere, data=tmp_path / "new", cluster_id=None).start()

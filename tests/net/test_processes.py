@@ -124,7 +124,7 @@ def stored(servers: str) -> list[dict[int, bytes]]:
     return found
 
 
-def test_nodes_start_in_any_order_and_nothing_acknowledged_is_lost_as_they_are_killed_and_stopped(nodes: Nodes) -> None:
+def test_nodes_start_in_any_order_and_lose_no_acknowledged_records(nodes: Nodes) -> None:
     for node_id in BROKERS:
         nodes.begin(node_id)
     nodes.start(CONTROLLER)

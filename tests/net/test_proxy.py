@@ -186,7 +186,7 @@ def test_a_link_that_is_closed_before_or_after_the_broker_acted(
     assert values(served) == [b"a"] * expected
 
 
-def test_an_error_of_one_topic_and_partition_alone(served: TcpCluster, proxy: Proxy, client: Client) -> None:
+def test_an_error_for_one_topic_and_partition_only(served: TcpCluster, proxy: Proxy, client: Client) -> None:
     proxy.inject(ErrorCode.MESSAGE_TOO_LARGE, api="Produce", topic="orders", partition=1)
     assert [client.produce(b"a", partition=n) for n in (0, 1)] == [ErrorCode.NONE, ErrorCode.MESSAGE_TOO_LARGE]
     assert client.produce(b"a", topic="other") is ErrorCode.NONE
@@ -222,7 +222,7 @@ def test_by_client_version_and_node(proxy: Proxy, client: Client) -> None:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_a_request_or_its_answer_is_held(served: TcpCluster, proxy: Proxy, client: Client, applied: bool) -> None:
+def test_a_request_or_its_response_is_held(served: TcpCluster, proxy: Proxy, client: Client, applied: bool) -> None:
     held = proxy.on("Produce", times=1).hold(applied=applied)
     done: list[ErrorCode | None] = []
     client.init()  # Connects.
@@ -236,7 +236,7 @@ def test_a_request_or_its_answer_is_held(served: TcpCluster, proxy: Proxy, clien
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_a_request_or_its_answer_is_late(
+def test_a_request_or_its_response_is_late(
     proxy: Proxy, client: Client, exchanges: list[Exchange], applied: bool
 ) -> None:
     proxy.on("Produce", times=1).delay(60, applied=applied)
@@ -256,7 +256,7 @@ def test_a_throttled_client_gets_its_throttle_time(proxy: Proxy, client: Client)
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_a_broker_that_never_answers(served: TcpCluster, proxy: Proxy, client: Client, applied: bool) -> None:
+def test_a_broker_that_never_responds(served: TcpCluster, proxy: Proxy, client: Client, applied: bool) -> None:
     dropped = proxy.on("Produce", times=1).drop(applied=applied)
     client.link.send(framed(client.request(b"a"), 9))
     proxy.until(lambda: dropped.count == 1)
@@ -286,7 +286,7 @@ def test_a_client_meets_an_older_broker(proxy: Proxy, client: Client) -> None:
     assert client.produce(b"a") is ErrorCode.NONE
 
 
-def test_requests_of_a_link_come_to_the_broker_in_order(served: TcpCluster, proxy: Proxy, client: Client) -> None:
+def test_requests_of_a_link_reach_the_broker_in_order(served: TcpCluster, proxy: Proxy, client: Client) -> None:
     """Including those that hooks handle, between others that they ignore."""
     proxy.on("Produce", every=3).delay(1)
     asked = []
@@ -308,7 +308,7 @@ def test_requests_without_a_response_arrive_although_the_client_leaves(
     assert values(served) == [b"a"]
 
 
-def test_a_broker_that_is_away_and_comes_back(served: TcpCluster, proxy: Proxy, client: Client) -> None:
+def test_a_broker_that_goes_down_and_returns(served: TcpCluster, proxy: Proxy, client: Client) -> None:
     assert client.produce(b"a") is ErrorCode.NONE
     before = proxy.brokers
     served.kill(1)
@@ -361,7 +361,7 @@ def test_a_record_is_written_and_asked_again(
     assert values(served) == [b"a", b"a", b"b"]
 
 
-def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) -> None:
+def test_frames_are_mutated_in_both_directions_and_reported(served: TcpCluster) -> None:
     """With any result: the proxy continues, and so does the broker."""
     broken: list[MutatedFrame] = []
 
@@ -388,7 +388,7 @@ def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) 
 # -- errors of users ----------------------------------------------------------------------------
 
 
-def test_only_loopback_is_proxied_unless_it_is_said() -> None:
+def test_only_loopback_is_proxied_by_default() -> None:
     with pytest.raises(UsageError, match=r"kafka.invalid is not loopback: .* --i-own-this-host"):
         Proxy("kafka.invalid:9092")
     Proxy("kafka.invalid:9092", own_host=True)
@@ -407,7 +407,7 @@ def test_a_broker_of_another_machine_is_not_connected_to(served: TcpCluster) -> 
         assert told == [f"broker 1 is at {c.endpoint(1)}, which is not loopback: links to it are closed"]
 
 
-def test_a_port_that_is_taken(served: TcpCluster) -> None:
+def test_a_port_in_use(served: TcpCluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"cannot listen at 127.0.0.1:{port}"):

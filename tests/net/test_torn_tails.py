@@ -137,7 +137,7 @@ def stored(cluster: TcpCluster, topic: str, isolation: IsolationLevel) -> list[d
 
 
 @pytest.mark.decision("D71")
-def test_a_torn_tail_loses_nothing_where_a_replica_ended_in_order_or_led_last(tmp_path: Path) -> None:
+def test_a_torn_tail_loses_nothing_if_a_replica_shut_down_cleanly_or_led_last(tmp_path: Path) -> None:
     topics = {PLAIN: PARTITIONS, PAID: PARTITIONS}
     with TcpCluster(data=tmp_path, topics=topics, configs=CONFIGS, eligible_version=LEVEL) as cluster:
         rounds = Rounds(cluster, tmp_path, random.Random(SEED))

@@ -82,7 +82,7 @@ print(CreateMirrorRequest.API_KEY)
 
 
 @pytest.mark.decision("D1")
-def test_a_release_that_takes_our_keys_costs_one_edit(root: Path, tmp_path: Path) -> None:
+def test_a_release_that_uses_our_api_keys_costs_one_edit(root: Path, tmp_path: Path) -> None:
     """Every key of KIP-1279 gets another number: after codegen a topic is mirrored and failed over as before."""
     for name in ("codegen", "schemas", "kmirror"):
         shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

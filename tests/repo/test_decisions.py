@@ -21,14 +21,14 @@ def pages(root: Path) -> list[Source]:
     return decisions.pages(root)
 
 
-def test_ids_are_in_order_without_gaps_and_each_has_a_date_and_its_sections_of_the_kip(
+def test_ids_are_in_order_and_each_has_a_date_and_kip_sections(
     pages: list[Source],
 ) -> None:
     assert list(decisions.check_pages(pages)) == []
     assert len(decisions.written_down(pages)) >= 77
 
 
-def test_the_index_has_a_row_for_each_page_with_its_title_and_dates(root: Path, pages: list[Source]) -> None:
+def test_the_index_has_a_row_with_title_and_dates_for_each_page(root: Path, pages: list[Source]) -> None:
     assert list(decisions.check_index((root / decisions.INDEX).read_text("utf-8"), pages)) == []
 
 

@@ -59,7 +59,7 @@ def test_the_examples_of_a_page_run_with_the_shown_output(page: str, tmp_path: P
 
 
 @pytest.mark.parametrize("page", pages())
-def test_each_example_of_a_page_can_be_run_or_says_why_not(page: str) -> None:
+def test_each_example_of_a_page_can_be_run_or_has_a_reason(page: str) -> None:
     # The README's two commands set the project up: tests/repo/test_readme.py and .ci/run check them.
     languages = (*LANGUAGES, "sh") if page == "README.md" else LANGUAGES
     assert list(find_problems(text_of(page), languages=languages)) == []
@@ -230,9 +230,7 @@ def test_an_example_that_does_something_else_is_reported(
     assert expected in str(caught.value)
 
 
-def test_a_command_that_does_not_end_and_a_page_that_cannot_be_read_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hanging_command_and_an_unreadable_page_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("manual.run.SECONDS_MAX", 0)
     with pytest.raises(ExampleFailed, match=r"page\.md:2: \$ read line < /dev/zero\ndid not end within 0 s"):
         run("```console\n$ read line < /dev/zero\n```\n", tmp_path)
@@ -314,7 +312,7 @@ def test_a_stale_table_and_one_without_a_name_are_noticed() -> None:
         with_generated_tables(page.replace("figures", "nonsense"))
 
 
-def test_a_block_has_its_exit_code_and_a_reason_if_it_is_not_run() -> None:
+def test_a_block_has_an_exit_code_or_a_reason_not_to_run() -> None:
     block = Block(1, "console", "exit code 4", "$ kmirror explore\n")
     assert (block.exit_code, block.reason_not_run) == (4, None)
     assert Block(1, "console", "not run: needs a cluster", "").reason_not_run == "needs a cluster"

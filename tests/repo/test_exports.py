@@ -86,7 +86,7 @@ def test_the_public_names_are_the_declared_ones() -> None:
     assert dir(kmirror) == sorted(PUBLIC)
 
 
-def test_every_public_name_resolves_and_is_a_thing_of_its_own_name() -> None:
+def test_every_public_name_resolves_to_an_object_of_its_name() -> None:
     for name in PUBLIC - {"__version__"}:
         assert getattr(kmirror, name).__name__ == name
 

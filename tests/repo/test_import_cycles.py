@@ -32,7 +32,7 @@ TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from kmirror.l
 
 
 @pytest.mark.parametrize("back", ["from kmirror.log.a import y", "from . import a", LAZY, TYPES])
-def test_a_cycle_is_found_however_it_is_hidden(back: str) -> None:
+def test_a_hidden_cycle_is_found(back: str) -> None:
     found = cycles_of("log", files(a="from kmirror.log.b import x", b="from kmirror.log.c import x", c=back, d=TYPES))
     assert found == [["kmirror.log.a", "kmirror.log.b", "kmirror.log.c"]]
 
@@ -69,13 +69,13 @@ def test_a_folder_and_a_file_beside_it_form_a_cycle() -> None:
 
 
 @pytest.mark.parametrize("back", [LAZY.replace("log.a", "log.a.f"), TYPES.replace("log import a", "log.a import f")])
-def test_a_cycle_of_folders_is_found_however_it_is_hidden(back: str) -> None:
+def test_a_hidden_cycle_of_folders_is_found(back: str) -> None:
     assert folder_cycles_of("log", tree(a_b=TO("c.d"), c_d="", c_e=back, a_f="")) == [
         ["kmirror.log.a", "kmirror.log.c"]
     ]
 
 
-def test_folders_within_a_folder_are_looked_at_too() -> None:
+def test_folders_within_a_folder_are_checked_too() -> None:
     found = tree(a_b_c=TO("a.d.e"), a_d_e="", a_d_f=TO("a.b.g"), a_b_g="")
     assert folder_cycles_of("log", found) == [["kmirror.log.a.b", "kmirror.log.a.d"]]
 

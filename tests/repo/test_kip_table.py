@@ -56,7 +56,7 @@ def test_every_row_is_held_by_tests_that_exist(root: Path) -> None:
     assert [fault for row in rows for fault in faults(root, row)] == []
 
 
-def test_rows_have_ids_of_their_own_and_every_list_of_tests_is_for_a_row(root: Path) -> None:
+def test_rows_have_unique_ids_and_every_list_of_tests_has_a_row(root: Path) -> None:
     page = (root / "docs" / "kip-1279.md").read_text("utf-8")
     ids = [row.id for row in rows_of(page)]
     assert len(set(ids)) == len(ids)

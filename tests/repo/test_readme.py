@@ -110,11 +110,11 @@ def test_the_file_map_is_complete(root: Path) -> None:
         ("x = 1\n", ""),
     ],
 )
-def test_the_file_map_has_the_first_line_of_a_module_or_its_sentence(source: str, expected: str) -> None:
+def test_the_file_map_has_the_first_line_of_each_module(source: str, expected: str) -> None:
     assert summary(source) == expected
 
 
-def test_the_readme_is_short_and_leads_to_every_page_that_a_visitor_needs(root: Path) -> None:
+def test_the_readme_is_short_and_links_every_page_that_a_visitor_needs(root: Path) -> None:
     """`tests/repo/test_docs.py` runs its examples."""
     text = (root / "README.md").read_text("utf-8")
     example, in_a_test = re.findall(r"```python\n(.*?)\n```", text, re.DOTALL)

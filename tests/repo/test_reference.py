@@ -37,7 +37,7 @@ TABLES = {"kmirror.spec.error_codes"}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_name_of_a_public_package_lives_in_a_module_of_the_reference(package: str) -> None:
+def test_every_public_name_is_in_a_module_of_the_reference(package: str) -> None:
     module = importlib.import_module(package)
     things = {name: getattr(module, name) for name in module.__all__}
     homes = {name: thing.__module__ for name, thing in things.items() if isinstance(thing, type | FunctionType)}

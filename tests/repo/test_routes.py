@@ -28,7 +28,7 @@ TABLES: list[Mapping[type[Message], Callable[..., Any]]] = [
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_handler_takes_the_request_that_is_routed_to_it(table: Mapping[type[Message], Callable[..., Any]]) -> None:
+def test_a_handler_accepts_the_request_that_is_routed_to_it(table: Mapping[type[Message], Callable[..., Any]]) -> None:
     for request, handler in table.items():
         hints = get_type_hints(handler)
         taken = hints["request"] if "request" in hints else get_args(hints["inbound"])[0]

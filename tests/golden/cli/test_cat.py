@@ -90,7 +90,7 @@ def test_every_partition_of_every_run() -> None:
         check(run, folder)
 
 
-def test_a_timestamp_leads_where_the_broker_said() -> None:
+def test_a_timestamp_is_found_at_the_offset_of_the_broker() -> None:
     lookups = 0
     for run, folder in fixture_folders():
         answers = json.loads((run / "offsets.json").read_text()).get(folder.name, {})

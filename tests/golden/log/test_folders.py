@@ -86,7 +86,7 @@ def test_epochs_can_be_read_off_the_batches_alone(folder: Folder) -> None:
 
 @pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
 @every_folder
-def test_a_closed_log_leaves_the_files_that_the_broker_left(folder: Folder, recovery_point: int) -> None:
+def test_a_closed_log_leaves_the_same_files_as_the_broker(folder: Folder, recovery_point: int) -> None:
     before = folder.files()
     log = folder.open(recovery_point=recovery_point)
     log.close()

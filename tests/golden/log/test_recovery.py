@@ -66,7 +66,7 @@ def complete_crash() -> list[Folder]:
 
 
 @pytest.mark.parametrize("before", complete_crash(), ids=lambda folder: folder.name)
-def test_recovery_leaves_each_file_as_the_broker_left_it(before: Folder) -> None:
+def test_recovery_leaves_each_file_like_the_broker(before: Folder) -> None:
     top = recorded_runs() / "crash-4.3"
     points = decode_offsets((top / "before" / "recovery-point-offset-checkpoint").read_bytes())
     log = before.open(repair=True, recovery_point=points[before.tp])

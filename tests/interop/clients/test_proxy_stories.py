@@ -96,7 +96,7 @@ def test_errors_are_tried_again(proxied: Proxied, proxy: Proxy, topic: str) -> N
     assert in_log(proxied, topic) == VALUES
 
 
-def test_an_error_that_is_final_comes_to_the_application(proxied: Proxied, proxy: Proxy, topic: str) -> None:
+def test_a_final_error_reaches_the_application(proxied: Proxied, proxy: Proxy, topic: str) -> None:
     proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", topic=topic, nth=3, times=1)
     told = produce(proxy.bootstrap_servers, topic)
     assert told == [None, None, "INVALID_RECORD", *[None] * 7]
@@ -120,7 +120,7 @@ def test_without_idempotence_an_unanswered_batch_is_written_twice(proxied: Proxi
     assert in_log(proxied, topic) == [VALUES[0], VALUES[1], *VALUES[1:]]
 
 
-def test_a_commit_whose_answer_is_lost_is_a_commit(proxied: Proxied, proxy: Proxy, topic: str) -> None:
+def test_a_commit_whose_response_is_lost_is_a_commit(proxied: Proxied, proxy: Proxy, topic: str) -> None:
     hook = proxy.on("EndTxn", times=1).close(applied=True)
     producer = Producer({"bootstrap.servers": proxy.bootstrap_servers, "transactional.id": topic, **QUIET})
     producer.init_transactions(WITHIN_S)
@@ -159,7 +159,7 @@ def test_a_consumer_still_reads_everything(
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_a_producer_gives_a_broker_up_that_never_answers(
+def test_a_producer_gives_up_a_broker_that_never_responds(
     proxied: Proxied, proxy: Proxy, topic: str, applied: bool
 ) -> None:
     """If the broker acted, it had the batch already: then the same batch came twice, and was appended once."""
@@ -169,7 +169,7 @@ def test_a_producer_gives_a_broker_up_that_never_answers(
     assert hook.count == 1 and in_log(proxied, topic) == [b"a"]
 
 
-def test_a_held_answer_is_a_record_that_is_there(proxied: Proxied, proxy: Proxy, topic: str) -> None:
+def test_a_record_with_a_held_response_is_stored(proxied: Proxied, proxy: Proxy, topic: str) -> None:
     held = proxy.on("Produce", topic=topic, times=1).hold(applied=True)
     told: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": proxy.bootstrap_servers, "linger.ms": 0, **QUIET})

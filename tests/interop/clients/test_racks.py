@@ -68,7 +68,7 @@ def read(consumer: Consumer, count: int) -> list[bytes]:
     return found
 
 
-def test_librdkafka_reads_from_the_follower_in_its_rack_and_from_the_leader_once_that_is_dead(racks: Racks) -> None:
+def test_librdkafka_reads_from_the_follower_in_its_rack_and_then_from_the_leader(racks: Racks) -> None:
     leader, follower = racks.leader, racks.follower
     configs = {"group.id": "g", "client.rack": RACKS[follower], "auto.offset.reset": "earliest"}
     consumer = Consumer({"bootstrap.servers": racks.cluster.bootstrap_servers, **configs, **QUIET})

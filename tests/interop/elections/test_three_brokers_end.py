@@ -43,7 +43,7 @@ def chosen() -> Sequence[Round]:
     return every if wanted == "all" else every[int(first) : int(end)]
 
 
-def test_three_brokers_that_end_and_come_back_leave_the_same_behind(kafka_class_path: str, tmp_path: Path) -> None:
+def test_three_brokers_that_restart_leave_the_same_files(kafka_class_path: str, tmp_path: Path) -> None:
     ours = OurSide(cluster := Cluster(Simulation(1), "a", brokers=4, configs=CONFIGS, mirror_version=0))
     cluster.start()
     kafka = RealCluster("4.3.1", kafka_class_path, tmp_path / "kafka", brokers=4, alone=VICTIMS, configs=CONFIGS)

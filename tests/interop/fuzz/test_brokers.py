@@ -13,7 +13,7 @@ FRAMES = 128
 CONFIGS = {"offsets.retention.check.interval.ms": "3000000"}  # No group expires during a round.
 
 
-def test_ours_and_a_real_broker_answer_alike(kafka_class_path: str, tmp_path: Path) -> None:
+def test_kmirror_and_kafka_respond_alike(kafka_class_path: str, tmp_path: Path) -> None:
     with real_clusters(kafka_class_path, tmp_path, (1,), CONFIGS) as addresses:
         target, source = open_target("brokers", Wanted(seed=7, profile="realistic", bootstrap_server=addresses[1]))
         with closing(target):

@@ -52,7 +52,7 @@ def theirs(what: Conversation, class_path: str, folder: Path) -> list[tuple[str,
 
 
 @pytest.mark.parametrize("what", [MEMBERS, OFFSETS, EXPIRY], ids=["members", "offsets", "expiry"])
-def test_a_real_broker_says_and_writes_the_same(what: Conversation, log_class_path: str, tmp_path: Path) -> None:
+def test_kafka_responds_and_writes_the_same(what: Conversation, log_class_path: str, tmp_path: Path) -> None:
     expected, found = theirs(what, log_class_path, tmp_path), ours(what)
     for wanted, said in zip(expected, found, strict=False):
         assert said == wanted

@@ -123,7 +123,7 @@ def test_describe_producers_returns_the_same_as_kmirror(run: Run, tmp_path: Path
 
 
 @pytest.mark.decision("D15")
-def test_without_kip_1279_a_crash_brings_back_the_producers_that_a_reset_had_forgotten(
+def test_without_kip_1279_a_crash_restores_producers_that_a_reset_removed(
     trusted: Run, recovered: Run, tmp_path: Path
 ) -> None:
     """Consumers skip the unknown control record, and a broker trusts the empty snapshot, until it has none."""
@@ -132,7 +132,7 @@ def test_without_kip_1279_a_crash_brings_back_the_producers_that_a_reset_had_for
     assert sorted(row[0] for row in recovered.producers[str(tp)]) == [1, 2]
 
 
-def test_a_broker_that_trusts_our_files_leaves_them_as_they_are(trusted: Run, tmp_path: Path) -> None:
+def test_a_broker_that_trusts_our_files_leaves_them_unchanged(trusted: Run, tmp_path: Path) -> None:
     folder = copy_of(trusted.before, tmp_path)
     for tp in trusted.before.partitions:
         trusted.open(tp, folder).close()

@@ -104,6 +104,6 @@ def test_kafka_and_kmirror_repair_a_folder_equally(crash: Crash, tmp_path: Path)
         assert offsets_by_us(log, told) == told, tp
 
 
-def test_it_complains_of_the_damage_alone(crash: Crash) -> None:
+def test_a_broker_warns_only_of_damaged_partitions(crash: Crash) -> None:
     for tp, is_damaged in crash.damaged.items():
         assert any(f"partition={tp}," in line for line in crash.run.warnings) == is_damaged, tp

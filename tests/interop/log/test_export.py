@@ -53,7 +53,7 @@ def test_kafka_s_dump_tool_reads_every_segment(folder: Path, judge: Judge) -> No
     assert "isvalid: false" not in told and "isvalid: true" in told
 
 
-def test_a_broker_serves_it_takes_more_and_leaves_it_sound(folder: Path, judge: Judge) -> None:
+def test_a_broker_serves_the_folder_and_leaves_it_valid(folder: Path, judge: Judge) -> None:
     known = partitions(folder)
     expected = {i: {str(tp): read_by_us(folder, tp, i) for tp in known} for i in ISOLATIONS}
     assert [row["offset"] for row in expected["read_committed"][str(ORDERS)]] == [0, 4]

@@ -98,5 +98,5 @@ def test_no_segment_above_the_first_is_lost_in_silence(
     assert [one for one in removals if not is_reported(one)] == []
 
 
-def test_a_segment_whose_indexes_stay_is_always_missed(removals: list[Removal]) -> None:
+def test_a_missing_segment_with_indexes_is_always_detected(removals: list[Removal]) -> None:
     assert {one.verified for one in removals if not one.with_files} == {"found"}

@@ -201,7 +201,7 @@ def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
     stop(judge)
 
 
-def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judge: Judge, tmp_path: Path) -> None:
+def test_kafka_starts_on_a_folder_created_and_closed_by_kmirror(judge: Judge, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     format_here(folder)
     cluster = served(folder)
@@ -241,7 +241,7 @@ def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judg
     cluster.stop()
 
 
-def test_a_metadata_log_whose_beginning_was_deleted_is_read_from_kafkas_snapshot(judge: Judge, tmp_path: Path) -> None:
+def test_a_metadata_log_without_its_beginning_is_read_from_kafkas_snapshot(judge: Judge, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     often = {"metadata.log.max.record.bytes.between.snapshots": "1"}
     judge.start_formatted(folder, CLUSTER_ID, **SMALL, **often)

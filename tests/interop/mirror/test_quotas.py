@@ -47,7 +47,7 @@ def set_quota(server: str, client_id: str, rate: int) -> None:
 
 @pytest.mark.decision("D19")
 @pytest.mark.kip("1279", "Bandwidth Control")
-def test_a_real_broker_holds_a_mirror_to_the_quota_of_its_client_id(
+def test_kafka_limits_a_mirror_by_the_quota_of_its_client_id(
     class_path_of: Callable[[str], str], tmp_path: Path
 ) -> None:
     with (

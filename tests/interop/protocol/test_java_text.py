@@ -25,7 +25,7 @@ def test_random_bytes_are_read_as_by_the_jvm(skip_or_fail: Callable[[str], NoRet
     assert [data.hex() for data, text in zip(strings, answers, strict=True) if java_text(data) != text] == []
 
 
-def test_the_recorded_answers_are_this_jvms(skip_or_fail: Callable[[str], NoReturn]) -> None:
+def test_the_recorded_results_equal_this_jvms(skip_or_fail: Callable[[str], NoReturn]) -> None:
     if shutil.which("java") is None:
         skip_or_fail("there is no java")
     assert ask_jvm(byte_strings()) == recorded()

@@ -37,7 +37,7 @@ def ours() -> dict[int, SimulatedPeer]:
     [pytest.param(part, 1, id=part.__name__) for part in script.ON_ONE]
     + [pytest.param(part, 3, id=part.__name__) for part in script.ON_THREE],
 )
-def test_a_real_cluster_says_the_same(
+def test_a_kafka_cluster_responds_the_same(
     part: Part, size: int, addresses: dict[int, str], ours: dict[int, SimulatedPeer]
 ) -> None:
     with RealPeer(addresses[size]) as real:

@@ -30,7 +30,7 @@ def theirs(class_path: str, folder: Path) -> list[tuple[str, Any]]:
         return talk.outcomes
 
 
-def test_a_real_coordinator_says_and_writes_the_same(kafka_class_path: str, tmp_path: Path) -> None:
+def test_a_kafka_coordinator_responds_and_writes_the_same(kafka_class_path: str, tmp_path: Path) -> None:
     expected, found = theirs(kafka_class_path, tmp_path), ours()
     different = [
         f"{wanted[0]}\n  Kafka:   {wanted[1]}\n  kmirror: {said[1]}"

@@ -374,7 +374,7 @@ def test_plain_requests_take_the_fast_path(version: int, acks: int, has_acls: bo
             assert len(found) == 3 and len(asked) == before + 1, "the first of them is not like the one before it"
 
 
-def test_rights_are_asked_each_time() -> None:
+def test_rights_are_checked_each_time() -> None:
     lone = LoneBroker({TOPIC: 1}, authorizer=NoRights())
     errors = []
     for number in range(3):

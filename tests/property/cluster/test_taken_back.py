@@ -43,9 +43,7 @@ def write_snapshot(target: Controller) -> None:
 
 
 @given(logs(), st.data())
-def test_what_is_taken_back_leaves_the_former_image(
-    log: list[tuple[VersionedMessage, ...]], data: st.DataObject
-) -> None:
+def test_reverted_records_leave_the_former_image(log: list[tuple[VersionedMessage, ...]], data: st.DataObject) -> None:
     target, records = controller(brokers=(), mirror_version=0), proposed(log)
     image = target.image
     committed = data.draw(st.integers(0, len(records)))

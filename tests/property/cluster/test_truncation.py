@@ -72,7 +72,7 @@ STEPS = st.lists(st.integers(0, 2), max_size=12)
 @pytest.mark.decision("D12")
 @pytest.mark.kip("101", "truncation")
 @given(STEPS, STEPS, STEPS, st.sampled_from(["both moved on", "leader stayed", "follower stayed"]))
-def test_the_cut_is_the_common_beginning(
+def test_a_truncation_keeps_the_common_prefix(
     common: list[int], leader_steps: list[int], follower_steps: list[int], kind: str
 ) -> None:
     """An epoch has one leader, so past the fork no epoch is in both logs, except perhaps the last common one."""
@@ -92,7 +92,7 @@ def test_the_cut_is_the_common_beginning(
 
 
 @given(STEPS, st.integers(0, 30))
-def test_a_follower_that_is_only_behind_is_not_cut(steps: list[int], behind: int) -> None:
+def test_a_follower_that_only_lags_behind_is_not_truncated(steps: list[int], behind: int) -> None:
     leader = Log(grown(0, steps), 1000)
     follower = Log(leader.epochs[: max(0, len(leader.epochs) - behind)])
     assert converge(leader, follower) == (follower.log_end_offset, 0)

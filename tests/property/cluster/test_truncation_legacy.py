@@ -40,7 +40,7 @@ def end_of(before: list[Run]) -> int:
     codec=st.sampled_from([Compression.NONE, Compression.GZIP]),
     max_bytes=st.sampled_from([1, 400, 1 << 20]),
 )
-def test_a_follower_comes_to_equal_its_leader(
+def test_a_follower_becomes_equal_to_its_leader(
     before: list[int],
     legacy: int,
     common: list[int],

@@ -44,7 +44,7 @@ def test_entries_ascend_in_both_columns(steps: list[tuple[str, int, int]]) -> No
 
 
 @given(STEPS, st.integers(-1, 14), st.integers(40, 50))
-def test_answers_follow_from_the_entries(steps: list[tuple[str, int, int]], epoch: int, end: int) -> None:
+def test_results_follow_from_the_entries(steps: list[tuple[str, int, int]], epoch: int, end: int) -> None:
     cache, told = play(steps)
     above = [(e, s) for e, s in told if e > epoch]
     below = [e for e, _ in told if e <= epoch]
@@ -74,7 +74,7 @@ def test_end_offsets_never_fall_as_epochs_rise(steps: list[tuple[str, int, int]]
 
 
 @given(STEPS)
-def test_a_checkpoint_gives_the_same_cache(steps: list[tuple[str, int, int]]) -> None:
+def test_a_checkpoint_restores_the_same_cache(steps: list[tuple[str, int, int]]) -> None:
     cache, told = play(steps)
     assert decode_checkpoint(encode_checkpoint(cache.entries)) == told
     assert LeaderEpochCache(told).entries == told

@@ -90,7 +90,7 @@ def producer_table(log: PartitionLog) -> object:
 
 
 @given(STEPS, st.sampled_from([0, 150, 4096]), st.sampled_from([400, 1500, 1 << 20]), st.sampled_from([250, 1 << 40]))
-def test_it_is_the_scan_s_answer(steps: list[dict[str, Any]], interval: int, segment: int, roll_ms: int) -> None:
+def test_the_result_equals_the_scans(steps: list[dict[str, Any]], interval: int, segment: int, roll_ms: int) -> None:
     config = {"index_interval_bytes": interval, "segment_bytes": segment, "segment_ms": roll_ms}
     quick, slow = open_log(**config), open_log(**config)
     epoch = 0
@@ -142,7 +142,7 @@ def test_skipping_batches_of_a_run_does_not_change_the_state(
         assert state(quick) == state(slow)
 
 
-def test_a_producer_that_writes_outside_its_transaction_is_named_with_the_first_such_batch() -> None:
+def test_a_producer_that_writes_outside_its_transaction_is_named_with_the_batch() -> None:
     log = open_log()
     log.append_as_follower(idempotent(0, txn=True), max_epoch=0)
     run = b"".join(idempotent(number, offset=number) for number in range(1, 9))
@@ -151,7 +151,7 @@ def test_a_producer_that_writes_outside_its_transaction_is_named_with_the_first_
     assert caught.value.offset == 1 and log.log_end_offset == 1
 
 
-def test_a_refused_batch_behind_a_gap_leaves_no_segment_that_begins_above_the_log_end() -> None:
+def test_a_refused_batch_after_a_gap_leaves_no_segment_above_the_log_end() -> None:
     log = open_log(segment_bytes=200)
     log.append_as_follower(idempotent(0, txn=True, size=100), max_epoch=0)
     with pytest.raises(CorruptBatch, match="outside a transaction at offset 9"):

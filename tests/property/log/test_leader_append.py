@@ -109,7 +109,7 @@ def lead(log: PartitionLog, data: bytes, epoch: int, origin: AppendOrigin, now_m
 
 
 @given(STEPS, CONFIGS)
-def test_it_is_the_careful_way_s_answer(
+def test_the_result_equals_the_careful_paths(
     steps: list[tuple[tuple[bytes, AppendOrigin], int, int]], config: dict[str, Any]
 ) -> None:
     quick, careful = open_log(**config), open_log(**config)

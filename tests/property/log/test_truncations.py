@@ -104,7 +104,7 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
 
 @pytest.mark.parametrize("cut", range(12))
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_wrapper_goes_back_to_its_first_message(cut: int, magic: int) -> None:
+def test_a_truncation_inside_a_wrapper_removes_the_whole_wrapper(cut: int, magic: int) -> None:
     batches = [Written(first, first + 3, wrapper(first, magic)) for first in (0, 4, 8)]
     log = filled(MemoryStore(), batches, {"index_interval_bytes": 0})
     log.truncate_to(cut)

@@ -90,7 +90,7 @@ def check(name: str, version: int, data: bytes, policy: Policy) -> bool:
     return True
 
 
-def test_mutated_messages_are_taken_or_refused() -> None:
+def test_mutated_messages_are_accepted_or_refused() -> None:
     step = 10_000
     taken = 0
     for first in range(0, FRAMES, step):
@@ -100,7 +100,7 @@ def test_mutated_messages_are_taken_or_refused() -> None:
     assert FRAMES * 0.05 < taken < FRAMES * 0.95
 
 
-def test_mutated_messages_are_taken_or_refused_leniently() -> None:
+def test_mutated_messages_are_accepted_or_refused_leniently() -> None:
     for name, version, data in mutated(FRAMES // 5, 7):
         check(name, version, data, Policy.LENIENT)
 

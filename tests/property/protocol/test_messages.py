@@ -92,7 +92,7 @@ def test_any_bytes_are_read_or_refused(pair: tuple[Message, int], data: st.DataO
 
 
 @given(any_message(), st.integers(-3, 30))
-def test_another_version_carries_it_or_says_which_field_is_lost(pair: tuple[Message, int], version: int) -> None:
+def test_another_version_carries_the_message_or_names_the_lost_field(pair: tuple[Message, int], version: int) -> None:
     message, _ = pair
     try:
         raw = message.encode(version)
@@ -104,7 +104,7 @@ def test_another_version_carries_it_or_says_which_field_is_lost(pair: tuple[Mess
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.data())
 @example([b"", b"abc"], None)
-def test_frames_do_not_depend_on_how_the_stream_is_cut(sent: list[bytes], data: Any) -> None:
+def test_frames_do_not_depend_on_the_pieces_of_the_stream(sent: list[bytes], data: Any) -> None:
     stream = b"".join(add_length(frame) for frame in sent)
     reader, found, position = FrameReader(), [], 0
     while position < len(stream):

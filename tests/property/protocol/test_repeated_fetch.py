@@ -72,7 +72,7 @@ def test_a_fetch_that_names_partitions_in_a_session_is_not_kept() -> None:
 
 
 @given(st.data(), VERSION)
-def test_a_frame_that_differs_elsewhere_is_not_taken_for_the_same(data: st.DataObject, version: int) -> None:
+def test_a_frame_that_differs_elsewhere_is_not_recognised(data: st.DataObject, version: int) -> None:
     frame = encode_request(data.draw(fetches(version)), version, correlation_id=7, client_id="me")
     head, body = decode_request(frame)
     assert isinstance(body, FetchRequest)

@@ -65,7 +65,7 @@ def test_a_recognised_frame_equals_its_decoded_form(data: st.DataObject, version
 
 
 @given(st.data(), VERSION)
-def test_a_frame_that_differs_elsewhere_is_not_taken_for_the_same(data: st.DataObject, version: int) -> None:
+def test_a_frame_that_differs_elsewhere_is_not_recognised(data: st.DataObject, version: int) -> None:
     request = data.draw(produces(version))
     records = request.topic_data[0].partition_data[0].records
     assert isinstance(records, bytes)

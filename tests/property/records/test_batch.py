@@ -58,7 +58,7 @@ def test_any_flipped_bit_under_the_checksum_is_caught(data: bytes, flip: st.Data
 
 
 @given(data=record_batches(max_size=3))
-def test_a_batch_cut_anywhere_is_torn(data: bytes) -> None:
+def test_a_batch_truncated_anywhere_is_torn(data: bytes) -> None:
     for end in range(1, len(data)):
         with pytest.raises(TornBatch) as caught:
             list(iter_batches(data[:end]))
@@ -67,7 +67,7 @@ def test_a_batch_cut_anywhere_is_torn(data: bytes) -> None:
 
 
 @given(first=record_batches(), second=record_batches(), cut=st.data())
-def test_whole_batches_before_a_torn_one_are_given(first: bytes, second: bytes, cut: st.DataObject) -> None:
+def test_complete_batches_before_a_torn_one_are_returned(first: bytes, second: bytes, cut: st.DataObject) -> None:
     end = cut.draw(st.integers(min_value=1, max_value=len(second) - 1))
     batches_seen = iter_batches(first + second[:end], check_crc=True)
     assert next(batches_seen).view == first

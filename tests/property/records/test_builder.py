@@ -55,7 +55,7 @@ def test_the_size_is_known_and_bounded(records: list[RecordData], size_max: int)
         ({"compression": Compression.SNAPPY, "level": 1}, "no level"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused_at_once(wrong: dict[str, Any], reason: str) -> None:
+def test_incompatible_options_are_refused_immediately(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(LocalProtocolError, match=reason):
         BatchBuilder(**wrong)
 

@@ -52,7 +52,7 @@ def test_every_level_reads_back(codec: Compression, data: bytes, level: st.DataO
 
 @ANY
 @given(data=st.binary(min_size=1, max_size=200))
-def test_a_cut_anywhere_is_noticed(codec: Compression, data: bytes) -> None:
+def test_a_truncation_anywhere_is_detected(codec: Compression, data: bytes) -> None:
     packed = compress(codec, data)
     for end in range(len(packed)):
         try:

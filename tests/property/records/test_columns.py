@@ -133,6 +133,6 @@ def test_lengths_that_do_not_fill_the_batch_are_refused(data: bytes, count: int)
         sealed(data, count).check_framing()
 
 
-def test_nothing_gives_no_rows() -> None:
+def test_empty_input_gives_no_rows() -> None:
     assert len(read_columns([])) == 0
     assert len(read_columns([Batch(build_batch([], last_offset_delta=4))])) == 0

@@ -80,7 +80,7 @@ def test_any_bytes_are_judged_as_decoding_judges_them(data: bytes, count: int) -
     assert found is None or (records is not None and found == expected_outline(records))
 
 
-def test_every_small_number_of_records_that_are_alike_is_looked_at() -> None:
+def test_every_small_number_of_equal_records_is_checked() -> None:
     count = 200
     records = [RecordData(b"key", b"v" * 100, (), n % 70) for n in range(count)]
     data = build_batch(records)[RECORDS_AT:]

@@ -150,7 +150,7 @@ def test_whole_logs_are_sound(shape: dict[str, Any], data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("suffix", [".txnindex", "00001.log", ".snapshot", "leader-epoch-checkpoint"])
-def test_logs_come_with_all_that_logs_hold(suffix: str) -> None:
+def test_drawn_logs_have_all_features_of_logs(suffix: str) -> None:
     def has(store: MemoryStore) -> bool:
         names = [*store.files(), *(file_name(base, ".log") for base in store.segments())]
         return any(name.endswith(suffix) for name in names)
@@ -178,7 +178,7 @@ def test_every_message_has_plausible_ones(name: str, data: st.DataObject) -> Non
 
 
 @given(settings_of_messages(), st.data())
-def test_a_request_and_its_answer_are_about_one_cluster(setting: Setting, data: st.DataObject) -> None:
+def test_a_request_and_its_response_are_about_one_cluster(setting: Setting, data: st.DataObject) -> None:
     by_id = {topic.topic_id: topic for topic in setting.topics}
     fetch = data.draw(plausible_messages(FetchRequest, 18, setting=setting))
     assert len({topic.topic_id for topic in fetch.topics}) == len(fetch.topics), "each topic once"

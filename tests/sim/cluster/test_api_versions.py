@@ -49,9 +49,7 @@ def test_an_old_produce_costs_its_client_the_connection(raw: tuple[Cluster, RawC
 
 
 @pytest.mark.parametrize("version", [5, 99, -1, 32767])
-def test_an_unknown_version_is_answered_in_version_0_and_the_link_lives_on(
-    raw: tuple[Cluster, RawClient], version: int
-) -> None:
+def test_an_unknown_version_gets_a_response_in_version_0(raw: tuple[Cluster, RawClient], version: int) -> None:
     cluster, client = raw
     links = client.channel
     frame = client.send(cluster.endpoint(1), struct.pack(">hhih", 18, version, 7, 1) + b"c\0")

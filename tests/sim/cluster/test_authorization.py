@@ -322,7 +322,7 @@ def test_deleting_a_topic_needs_delete_rights_and_naming_it_describe_rights(
     assert errors(*both) == [("t", Uuid.ZERO, hidden), ("t", ids["t"], hidden)], "that they are one is not told"
 
 
-def test_asking_creates_topics_in_the_name_of_the_client(watched: tuple[Cluster, Watcher]) -> None:
+def test_auto_creation_uses_the_rights_of_the_client(watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     names = [Resource.topic(name) for name in ("new", "newer", "other")]
     described = [(Op.DESCRIBE, name) for name in names[:2]]

@@ -56,7 +56,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return seen
 
 
-def test_a_topic_that_is_asked_for_is_there_soon(orders: list[list[str]]) -> None:
+def test_a_requested_topic_is_created_soon(orders: list[list[str]]) -> None:
     cluster = started(num_partitions="3")
     cluster.simulation.line(cluster.process(1), cluster.process(CONTROLLER_ID)).set(latency_ms=200)
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_a_repeated_request_tries_the_creation_again(orders: list[list[str]]) ->
     assert orders == [["a.b"], ["a_b"], ["a_b"]]
 
 
-def test_a_topic_is_ordered_again_when_the_controller_did_not_answer() -> None:
+def test_a_topic_is_requested_again_if_the_controller_did_not_respond() -> None:
     cluster = started(request_timeout_ms="2000")
     cluster.kill(CONTROLLER_ID)
     assert ask(cluster, "a") == [UNKNOWN]

@@ -111,7 +111,7 @@ def test_a_seek_inside_the_loop_counts_at_once() -> None:
     assert found == ["a", "c", "e"]
 
 
-def test_polls_give_as_many_as_asked_for_and_skip_none() -> None:
+def test_polls_return_the_requested_number_and_skip_no_record() -> None:
     consumer = Consumer(one_broker_cluster(*LOG), isolation=COMMITTED)
     consumer.assign([TP])
     assert texts(consumer.poll(max_records=2)[TP]) == ["plain 0", "committed 3"]
@@ -164,7 +164,7 @@ def test_a_consumer_reads_on_under_the_next_leader() -> None:
 
 
 @pytest.mark.decision("D15")
-def test_a_consumer_of_a_log_that_a_failback_cut_goes_back_to_where_they_part() -> None:
+def test_a_consumer_of_a_truncated_log_returns_to_the_point_of_divergence() -> None:
     """At its position is another record of a later epoch: a fetch by offset alone would skip "on b"."""
     p = pair(7, logs=WrittenLogs({TOPIC: [plain(0, 0, "both")]}), brokers=1)
     p.begin()

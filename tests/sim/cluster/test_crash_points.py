@@ -42,7 +42,7 @@ def test_a_change_of_state_ends_correctly_after_any_crash(journey: Journey) -> N
 
 
 @pytest.mark.decision("D5")
-def test_the_journeys_take_every_way_in_the_table_of_states() -> None:
+def test_the_journeys_cover_every_transition_of_the_table_of_states() -> None:
     """FAILED may follow any state in the same way: a single path from it is enough."""
     taken = {(before, after) for journey in JOURNEYS for before, after in pairwise(course(journey, SEED).end.states)}
     table = {(before, after) for after, befores in PREDECESSORS.items() for before in befores}

@@ -89,7 +89,7 @@ def cluster() -> Iterator[Cluster]:
     yield made
 
 
-def test_the_answer_comes_when_all_replicas_begin_there(cluster: Cluster) -> None:
+def test_the_response_waits_until_all_replicas_start_there(cluster: Cluster) -> None:
     leader = leader_of(cluster)
     row = row_of(RawClient(cluster).ask(cluster.endpoint(leader), request(4), 2))
     assert (row.error_code, row.low_watermark) == (0, 4)
@@ -110,7 +110,7 @@ def test_a_follower_does_not_delete(cluster: Cluster) -> None:
     assert starts(cluster) == [0, 0, 0]
 
 
-def test_a_follower_that_is_cut_off_is_waited_for_until_it_counts_as_dead(cluster: Cluster) -> None:
+def test_a_disconnected_follower_is_waited_for_until_it_is_fenced(cluster: Cluster) -> None:
     leader = leader_of(cluster)
     victim = next(one for one in cluster.living() if one != leader)
     cluster.kill(victim)

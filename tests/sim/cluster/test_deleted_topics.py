@@ -108,7 +108,7 @@ def test_every_broker_removes_a_deleted_topic(cluster: StagedCluster) -> None:
     cluster.simulation.run_until(lambda: all_have(cluster, NEW), what="the new records everywhere")
 
 
-def test_a_replica_that_was_away_does_not_serve_the_log_of_the_earlier_topic(cluster: StagedCluster) -> None:
+def test_a_returning_replica_does_not_serve_the_log_of_the_earlier_topic(cluster: StagedCluster) -> None:
     cluster.kill(3)
     assert cluster.delete(TOPIC) == [ErrorCode.NONE]
     cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
@@ -127,7 +127,7 @@ def test_a_replica_that_was_away_does_not_serve_the_log_of_the_earlier_topic(clu
     assert values(cluster, 3) == [value.encode() for value in NEW]
 
 
-def test_a_replica_that_was_away_keeps_nothing_of_a_topic_that_is_gone(cluster: StagedCluster) -> None:
+def test_a_returning_replica_keeps_nothing_of_a_deleted_topic(cluster: StagedCluster) -> None:
     cluster.kill(3)
     assert cluster.delete(TOPIC) == [ErrorCode.NONE]
     cluster.restart(3)
@@ -191,7 +191,7 @@ def test_a_fetch_by_id_ends_with_the_topic(cluster: StagedCluster, is_replaced: 
     assert [p.error_code for t in answer.responses for p in t.partitions] == [ErrorCode.UNKNOWN_TOPIC_ID]
 
 
-def test_a_transaction_ends_although_one_of_its_topics_is_gone() -> None:
+def test_a_transaction_ends_although_one_of_its_topics_was_deleted() -> None:
     cluster = StagedCluster(Simulation(2), "a", configs=SMALL)
     cluster.start()
     cluster.place_topic()
@@ -210,7 +210,7 @@ def test_a_transaction_ends_although_one_of_its_topics_is_gone() -> None:
     producer.commit_transaction()
 
 
-def test_the_topic_of_the_transaction_coordinator_comes_back(cluster: StagedCluster) -> None:
+def test_the_topic_of_the_transaction_coordinator_is_created_again(cluster: StagedCluster) -> None:
     producer = Producer(cluster, transactional_id="tx")
     for is_first in (True, False):
         producer.begin_transaction()
@@ -268,7 +268,7 @@ def test_after_any_events_the_disks_agree_with_the_image(seed: int) -> None:
 
 
 @pytest.mark.decision("D7")
-def test_a_mirrored_topic_is_neither_deleted_nor_grown_before_it_is_removed_from_its_mirror() -> None:
+def test_a_mirrored_topic_must_be_removed_before_it_is_deleted_or_grown() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     p.b.place_topic("plain")
@@ -287,7 +287,7 @@ def test_a_mirrored_topic_is_neither_deleted_nor_grown_before_it_is_removed_from
 
 
 @pytest.mark.decision("D7")
-def test_a_topic_that_is_deleted_while_it_is_stopped_can_be_mirrored_again() -> None:
+def test_a_topic_deleted_while_stopped_can_be_mirrored_again() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
     p.there.remove_topics([TOPIC])
@@ -300,7 +300,7 @@ def test_a_topic_that_is_deleted_while_it_is_stopped_can_be_mirrored_again() -> 
 
 
 @pytest.mark.decision("D49")
-def test_a_replica_that_was_away_does_not_serve_the_earlier_log_of_a_topic_with_the_same_id() -> None:
+def test_a_returning_replica_does_not_serve_the_earlier_log_of_the_same_id() -> None:
     """The source changed its mind: records of broker 3 from the first mirroring are no longer mirrored."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
@@ -338,7 +338,7 @@ def test_leader_epochs_of_a_recreated_topic_id_continue() -> None:
 
 @pytest.mark.decision("D49")
 @pytest.mark.parametrize("is_last", [True, False])
-def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedCluster, is_last: bool) -> None:
+def test_an_id_recreated_in_the_same_batch_is_a_new_log(cluster: StagedCluster, is_last: bool) -> None:
     """Also if another topic had the name in between."""
     leader = cluster.await_leader()
     again = anew()
@@ -356,9 +356,7 @@ def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedClu
 @pytest.mark.decision("D49")
 @pytest.mark.parametrize("knows", [True, False], ids=["it knows", "it has not heard of the deletion"])
 @pytest.mark.parametrize("stops", [True, False], ids=["STOPPED", "MIRRORING"])
-def test_a_topic_that_is_mirrored_again_has_no_state_although_its_coordinator_kept_the_former_one(
-    stops: bool, knows: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_topic_mirrored_again_has_no_former_state(stops: bool, knows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The coordinator could not remove it in time: too few replicas of `__mirror_state` were in the ISR."""
     p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()
@@ -393,7 +391,7 @@ def test_a_topic_that_is_mirrored_again_has_no_state_although_its_coordinator_ke
 
 
 @pytest.mark.decision("D49")
-def test_a_coordinator_does_not_answer_with_a_state_of_a_former_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coordinator_does_not_return_the_state_of_a_former_topic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a failback would truncate to the last mirrored epoch of the deleted topic."""
     p = pair(brokers=1, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
     p.begin()

@@ -43,7 +43,7 @@ def test_only_the_metadata_log_has_a_quorum() -> None:
             assert (row.partition_index, row.error_code) == (partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def test_a_broker_without_its_controller_does_not_answer() -> None:
+def test_a_broker_without_its_controller_does_not_respond() -> None:
     with Simulation(0) as simulation, Cluster(simulation, "a", configs=SMALL) as a:
         simulation.line("a-1", "a-controller").take_down()
         assert describe(a) is None

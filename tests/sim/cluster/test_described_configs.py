@@ -41,7 +41,7 @@ def test_a_mirror_is_described_from_version_5_on(mirrored: tuple[Pair, RawClient
 
 
 @pytest.mark.decision("D7")
-def test_altering_a_mirrored_topic_to_nothing_does_not_take_it_out_of_its_mirror(
+def test_an_empty_alteration_does_not_remove_a_topic_from_its_mirror(
     mirrored: tuple[Pair, RawClient],
 ) -> None:
     made, client = mirrored

@@ -102,7 +102,7 @@ def test_of_brokers_that_stopped_each_of_the_last_two_may_lead(order: tuple[int,
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_of_brokers_that_lost_their_power_the_last_leader_leads_and_it_alone(order: tuple[int, int, int]) -> None:
+def test_after_a_power_loss_of_all_only_the_last_leader_may_lead(order: tuple[int, int, int]) -> None:
     cluster = make()
     end_all(cluster, order, clean=False)
     assert (of(cluster).leader, of(cluster).isr) == (NO_LEADER, ())
@@ -116,7 +116,7 @@ def test_of_brokers_that_lost_their_power_the_last_leader_leads_and_it_alone(ord
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("clean", [(False, False, True), (False, True, False), (True, False, True)])
-def test_where_one_of_the_last_two_stopped_it_leads_and_nothing_is_lost(
+def test_a_cleanly_stopped_member_of_the_last_two_leads_without_loss(
     order: tuple[int, int, int], clean: tuple[bool, bool, bool]
 ) -> None:
     cluster = make()
@@ -133,7 +133,7 @@ def test_where_one_of_the_last_two_stopped_it_leads_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_at_level_0_the_last_member_of_the_isr_leads_even_if_it_lost_its_power(order: tuple[int, int, int]) -> None:
+def test_at_level_0_the_last_isr_member_leads_even_after_a_power_loss(order: tuple[int, int, int]) -> None:
     cluster = make(eligible_version=0)
     end_all(cluster, order, clean=(True, True, False))
     assert (of(cluster).isr, of(cluster).eligible) == ((order[2],), ())
@@ -143,7 +143,7 @@ def test_at_level_0_the_last_member_of_the_isr_leads_even_if_it_lost_its_power(o
     assert of(cluster).leader == order[2]
 
 
-def test_a_process_that_was_killed_ended_uncleanly_even_if_its_disk_kept_all() -> None:
+def test_a_killed_process_ended_uncleanly_even_if_its_disk_kept_everything() -> None:
     cluster = make()
     end(cluster, 3, clean=False, power_cut=False)
     end(cluster, 2, clean=False, power_cut=False)
@@ -152,7 +152,7 @@ def test_a_process_that_was_killed_ended_uncleanly_even_if_its_disk_kept_all() -
     assert 2 not in of(cluster).eligible
 
 
-def test_a_broker_without_a_clean_end_in_one_of_its_log_directories_is_not_eligible() -> None:
+def test_a_broker_without_a_clean_end_of_one_directory_is_not_eligible() -> None:
     cluster = make(log_dirs=2)
     end(cluster, 3, clean=True)
     end(cluster, 2, clean=True)
@@ -163,7 +163,7 @@ def test_a_broker_without_a_clean_end_in_one_of_its_log_directories_is_not_eligi
     assert (of(cluster).leader, of(cluster).eligible) == (NO_LEADER, (1,))
 
 
-def test_a_broker_that_is_cut_off_stays_eligible() -> None:
+def test_a_disconnected_broker_stays_eligible() -> None:
     cluster = make()
     end(cluster, 3, clean=True)
     lines = [cluster.simulation.line(cluster.process(2), cluster.process(other)) for other in (1, CONTROLLER_ID)]
@@ -187,7 +187,7 @@ def test_a_broker_that_is_cut_off_stays_eligible() -> None:
         ("another", 4, True, True),
     ],
 )
-def test_a_broker_ended_cleanly_if_it_names_the_epoch_of_its_last_registration(
+def test_a_broker_ended_cleanly_if_it_names_its_last_registration_epoch(
     previous: str, version: int, is_same: bool, eligible: bool
 ) -> None:
     cluster = make()
@@ -253,7 +253,7 @@ def test_the_level_is_raised_and_lowered_while_the_cluster_runs() -> None:
     cluster.write("at level 0 again")
 
 
-def test_replicas_that_were_laid_down_stay_in_the_isr_when_their_brokers_first_come() -> None:
+def test_provided_replicas_stay_in_the_isr_when_their_brokers_first_start() -> None:
     logs = WrittenLogs({TOPIC: [plain(0, 0, "r0")]})
     cluster = StagedCluster(Simulation(1), "a", logs=logs, configs=SMALL, eligible_version=1)
     cluster.start()

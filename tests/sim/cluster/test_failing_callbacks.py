@@ -152,7 +152,7 @@ Where = Callable[[Cluster], Endpoint]
         pytest.param(EndTxnRequest(transactional_id="tx", committed=True), 3, coordinator, id="EndTxn"),
     ],
 )
-def test_a_client_hears_of_an_answer_that_failed_later(
+def test_a_client_gets_an_error_if_its_response_fails_later(
     request_: Message, version: int, where: Where, broken: tuple[Cluster, RawClient, Breaker]
 ) -> None:
     cluster, raw, breaker = broken
@@ -195,7 +195,7 @@ class Waiting:
         pass
 
 
-def test_one_failing_callback_takes_no_other_wait_with_it(broken: tuple[Cluster, RawClient, Breaker]) -> None:
+def test_a_failing_callback_does_not_affect_other_waits(broken: tuple[Cluster, RawClient, Breaker]) -> None:
     """Unguarded callbacks of acks, of a coordinator or a mirror, fail alone."""
     cluster, _, _ = broken
     leader(cluster)

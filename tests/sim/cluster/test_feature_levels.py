@@ -165,7 +165,7 @@ def test_a_level_that_a_registered_broker_does_not_support_is_refused(asked: Upd
     assert update(cluster, ("mirror.version", 0, SAFE)).error_code == 0, "everyone has level 0"
 
 
-def test_a_broker_that_does_not_support_the_levels_in_force_is_not_registered() -> None:
+def test_a_broker_without_support_for_the_current_levels_is_not_registered() -> None:
     cluster = make(1)
     offset = cluster.image.offset
     ours = {"metadata_version": (7, 30), "transaction_version": (0, 2), "mirror_version": (0, 1)}

@@ -58,7 +58,7 @@ def test_responses_for_another_log_end_change_nothing(which: int, is_mirror: boo
 
 
 @pytest.mark.decision("D64")
-def test_a_mirror_that_is_removed_was_in_step_up_to_its_last_answer_without_news() -> None:
+def test_a_removed_mirror_was_in_step_until_its_last_empty_response() -> None:
     p = pair(logs=WrittenLogs(LOG))
     p.begin()
     p.simulation.run_for(span_s=3)

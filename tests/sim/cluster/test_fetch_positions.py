@@ -115,7 +115,7 @@ def test_the_watch_detects_a_missing_notification(scenario: Callable[[], None], 
         scenario()
 
 
-def test_news_of_brokers_that_stay_where_they_are_assign_nothing_again(monkeypatch: MonkeyPatch) -> None:
+def test_unchanged_brokers_cause_no_new_assignment(monkeypatch: MonkeyPatch) -> None:
     cluster = cluster_of()
     assigned: list[TopicPartition] = []
     assign = ReplicaFetchers._assign

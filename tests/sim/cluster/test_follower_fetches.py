@@ -88,14 +88,14 @@ def next_offsets(data: PartitionData) -> list[int]:
     return [batch.next_offset for batch in iter_batches(bytes(data.records or b""))]
 
 
-def test_a_follower_answers_from_version_11_on(cluster: Cluster) -> None:
+def test_a_follower_responds_from_version_11_on(cluster: Cluster) -> None:
     follower = follower_of(cluster)
     data = fetch(cluster, follower, version=11)
     assert (data.error_code, next_offsets(data)[-1], data.high_watermark, data.preferred_read_replica) == (0, 2, 2, -1)
     assert fetch(cluster, follower, version=10).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_another_epoch_is_refused_before_leadership_is_looked_at(cluster: Cluster) -> None:
+def test_another_epoch_is_refused_before_leadership_is_checked(cluster: Cluster) -> None:
     restarted = leader_of(cluster)
     cluster.kill(restarted)
     cluster.simulation.run_for(span_s=15)
@@ -144,7 +144,7 @@ def test_a_fetch_waits_at_a_follower_until_its_high_watermark_rises(cluster: Clu
 
 
 @pytest.mark.decision("D57")
-def test_a_follower_of_a_mirrored_partition_waits_for_its_leaders_answer() -> None:
+def test_a_follower_of_a_mirrored_partition_waits_for_its_leaders_response() -> None:
     p = pair()
     p.a.create_topic(MIRRORED.topic)
     p.simulation.run_until(p.a.is_settled)
@@ -195,7 +195,7 @@ def test_only_a_debugging_consumer_lists_offsets_at_a_follower(cluster: Cluster)
     assert found == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NONE, 2)]
 
 
-def test_a_consumer_in_a_rack_reads_from_the_follower_there_and_from_the_leader_once_that_is_dead() -> None:
+def test_a_consumer_in_a_rack_reads_from_its_follower_and_then_from_the_leader() -> None:
     hooks = Hooks()
     asked: list[int] = []
     cluster = cluster_with_racks(hooks)

@@ -116,7 +116,7 @@ def test_a_follower_with_a_full_disk_does_not_hold_up_the_rest(disks: Disks, roo
         assert not a.runs(full) and [record.value for record in a.read(ORDERS)] == values
 
 
-def test_new_topics_come_up_where_there_is_room(disks: Disks) -> None:
+def test_new_topics_are_placed_on_brokers_with_room(disks: Disks) -> None:
     with Simulation(seed=23) as simulation, Cluster(simulation, "a", disks=disks, replication_factor=2) as a:
         disks.room[disks.path(1)] = 0
         for number in range(3):
@@ -127,7 +127,7 @@ def test_new_topics_come_up_where_there_is_room(disks: Disks) -> None:
         assert [len(a.read(TopicPartition(f"t{number}", 0))) for number in range(3)] == [1, 1, 1]
 
 
-def test_a_broker_alone_refuses_with_kafkas_error_and_loses_nothing(disks: Disks) -> None:
+def test_a_single_broker_refuses_with_kafkas_error_and_loses_nothing(disks: Disks) -> None:
     with Simulation(seed=24) as simulation, Cluster(simulation, "a", brokers=1, disks=disks) as a:
         a.create_topic("orders")
         a.produce("orders", 0, [b"one"])
@@ -144,7 +144,7 @@ def test_a_broker_alone_refuses_with_kafkas_error_and_loses_nothing(disks: Disks
     assert_verified(disks.path(1), "--deep")
 
 
-def test_a_controller_that_cannot_write_ends_and_says_nothing_that_is_not_so(disks: Disks) -> None:
+def test_a_controller_that_cannot_write_ends_without_a_wrong_response(disks: Disks) -> None:
     with Simulation(seed=25) as simulation, Cluster(simulation, "a", disks=disks) as a:
         ended = watch_give_ups(simulation)
         a.create_topic("orders")

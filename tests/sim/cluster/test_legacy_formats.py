@@ -98,7 +98,7 @@ def test_records_of_kafka_2_1_arrive_unchanged() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.decision("D21")
-def test_the_main_job_takes_them(seed: int) -> None:
+def test_the_demo_works_with_old_messages(seed: int) -> None:
     logs = read_log_dirs(REAL)
     report = Demo(logs, seed=seed, faults=True).run()
     assert report.mirrored.partitions == report.final.partitions == len(logs.partitions) == 3
@@ -176,7 +176,7 @@ def test_timestamps_above_the_readers_bound_are_not_found() -> None:
 
 @pytest.mark.decision("D28")
 @pytest.mark.decision("D10")
-def test_a_log_of_old_messages_alone_fails_back_without_copying_it_again() -> None:
+def test_a_log_of_old_messages_fails_back_without_another_copy() -> None:
     p = pair(logs=WrittenLogs({TOPIC: OLD}))
     p.begin()
     assert epochs(p.b.log()) == []
@@ -269,7 +269,7 @@ def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> N
 
 
 @pytest.mark.decision("D28")
-def test_no_follower_gives_up_old_messages_when_the_leader_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_follower_drops_old_messages_when_the_leader_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """In Kafka a follower without epochs truncates to its high watermark; the next leader's death loses messages."""
     cuts: list[tuple[int, int]] = []
     truncate = PartitionLog.truncate_to
@@ -310,7 +310,7 @@ def lose(cluster: StagedCluster, end: int) -> None:
 
 @pytest.mark.decision("D28")
 @pytest.mark.parametrize("away", [False, True], ids=["all there", "a replica away"])
-def test_messages_that_the_source_lost_are_cut_and_replaced(away: bool) -> None:
+def test_messages_lost_by_the_source_are_truncated_and_replaced(away: bool) -> None:
     """B ends between new records of A: without an epoch to name, the two would never be compared."""
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     part(p, 20)

@@ -45,7 +45,7 @@ def isr(cluster: Cluster, tp: TopicPartition) -> tuple[int, ...]:
     return cluster.image.topics[tp.topic].partitions[tp.partition].isr
 
 
-def test_new_replicas_go_where_the_fewest_logs_are_and_the_controller_knows_where() -> None:
+def test_new_replicas_are_placed_in_the_directory_with_the_fewest_logs() -> None:
     with Simulation(seed=1) as simulation, Cluster(simulation, "a", log_dirs=3) as a:
         a.create_topic("orders", 8)
         simulation.run_for(span_s=5)

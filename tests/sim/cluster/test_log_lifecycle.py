@@ -100,7 +100,7 @@ def count_in_trace(cluster: StagedCluster, text: str) -> int:
 # -- retention --------------------------------------------------------------------------------
 
 
-def test_every_replica_deletes_by_size_and_the_bytes_go_later() -> None:
+def test_every_replica_deletes_by_size_and_removes_the_bytes_later() -> None:
     cluster = cluster_of(topic={**TINY, "retention.bytes": str(2 * SEGMENT)})
     for number in range(9):
         cluster.write(f"r{number}")
@@ -112,7 +112,7 @@ def test_every_replica_deletes_by_size_and_the_bytes_go_later() -> None:
     assert cluster.read(TP)[0].offset == 4
 
 
-def test_old_segments_go_by_the_age_of_their_youngest_record() -> None:
+def test_old_segments_are_deleted_by_the_age_of_their_youngest_record() -> None:
     cluster = cluster_of(topic={**TINY, "retention.ms": "20000"})
     for number in range(4):
         cluster.write(f"r{number}")
@@ -126,7 +126,7 @@ def test_old_segments_go_by_the_age_of_their_youngest_record() -> None:
     assert cluster.write("r6") == 6
 
 
-def test_a_log_of_years_ago_is_deleted_at_the_first_look_as_by_kafka() -> None:
+def test_a_log_of_years_ago_is_deleted_at_the_first_check_as_by_kafka() -> None:
     batches = [build_batch([RecordData(value=b"old")], base_offset=n, timestamp_ms=T0_MS) for n in range(3)]
     kept = pair(logs=WrittenLogs({TOPIC: batches}), brokers=1)
     gone = pair(logs=WrittenLogs({TOPIC: batches}), brokers=1, a_configs={"log.retention.ms": "604800000"})
@@ -137,7 +137,7 @@ def test_a_log_of_years_ago_is_deleted_at_the_first_look_as_by_kafka() -> None:
         assert each.a.log().log_start_offset == start
 
 
-def test_a_kill_before_the_bytes_are_gone_brings_nothing_back() -> None:
+def test_a_kill_before_the_bytes_are_removed_restores_nothing() -> None:
     cluster = cluster_of(1, topic={**TINY, "retention.bytes": str(SEGMENT)}, job_ms=500)
     for number in range(9):
         cluster.write(f"r{number}")
@@ -215,7 +215,7 @@ def test_a_kill_during_a_compaction_leaves_a_log_that_recovers(power_cut: bool) 
     assert cluster.log().log_end_offset == end + 1
 
 
-def test_a_follower_that_is_cut_while_it_compacts_ends_up_as_its_leader() -> None:
+def test_a_follower_truncated_during_a_compaction_equals_its_leader() -> None:
     cluster = cluster_of(topic=BY_KEY, job_ms=2_000)
     write_keys(cluster, *"abcabcabcabc")
     follower = next(r for r in cluster.replicas(TP).values() if not r.is_leader)
@@ -228,7 +228,7 @@ def test_a_follower_that_is_cut_while_it_compacts_ends_up_as_its_leader() -> Non
     }
 
 
-def test_a_disk_that_fails_the_cleaner_ends_the_broker_and_harms_no_log() -> None:
+def test_a_disk_failure_of_the_cleaner_ends_the_broker_and_harms_no_log() -> None:
     cluster = cluster_of(1, topic=BY_KEY)
     workers = cluster.simulation.world.disk_workers
     workers.fail_next("a-1", OSError("no space"), lambda work: isinstance(work.job, Compaction))
@@ -246,7 +246,7 @@ def test_a_disk_that_fails_the_cleaner_ends_the_broker_and_harms_no_log() -> Non
 # -- flush ------------------------------------------------------------------------------------
 
 
-def test_flush_messages_leaves_a_power_cut_nothing_to_take() -> None:
+def test_with_flush_messages_a_power_cut_loses_nothing() -> None:
     for seed_offset in range(4):
         cluster = cluster_of(1, topic={"flush.messages": "1"})
         written = [f"r{number}" for number in range(5 + seed_offset)]
@@ -298,7 +298,7 @@ def test_a_segment_that_was_rolled_is_flushed_beside_the_broker() -> None:
     assert [value for _, value in values(cluster.log())][:2] == ["r0", "r1"]
 
 
-def test_flush_ms_is_looked_after_at_the_interval_of_the_scheduler() -> None:
+def test_flush_ms_is_checked_at_the_interval_of_the_scheduler() -> None:
     cluster = cluster_of(1, topic={"flush.ms": "1500"}, log_flush_scheduler_interval_ms="500")
     cluster.write("r0")
     assert cluster.log().recovery_point == 0
@@ -306,7 +306,7 @@ def test_flush_ms_is_looked_after_at_the_interval_of_the_scheduler() -> None:
     assert cluster.log().recovery_point == 1
 
 
-def test_a_flush_that_fails_takes_the_log_directory_away_and_the_last_one_ends_the_broker() -> None:
+def test_a_failed_flush_takes_its_log_directory_offline() -> None:
     cluster = cluster_of(1, topic={"flush.messages": "1"})
     workers = cluster.simulation.world.disk_workers
     workers.fail_next("a-1", OSError("disk away"), lambda work: isinstance(work.job, Flush))
@@ -352,7 +352,7 @@ def test_a_kill_during_a_recovery_is_followed_by_another_one() -> None:
 
 
 @pytest.mark.parametrize("has_begun", [False, True])
-def test_a_stop_calls_the_logs_clean_if_their_recovery_has_ended_by_then(has_begun: bool) -> None:
+def test_a_stop_marks_logs_as_clean_if_their_recovery_has_ended(has_begun: bool) -> None:
     """A running recovery is waited for; if none has started, the logs stay torn."""
     cluster = cluster_of(1, job_ms=2_000)
     for number in range(5):
@@ -491,7 +491,7 @@ def test_a_paused_log_is_compacted_and_continues_when_resumed() -> None:
     assert keys_of(p.b.log()) == {b"a": b"a6", b"b": b"b7", b"c": b"c1"}
 
 
-def test_the_first_look_comes_after_the_initial_delay() -> None:
+def test_the_first_check_comes_after_the_initial_delay() -> None:
     cluster = cluster_of(1, topic={**TINY, "retention.bytes": "0"}, log_initial_task_delay_ms="20000")
     cluster.write("r0")
     cluster.simulation.run_for(span_s=10)

@@ -137,7 +137,7 @@ def test_normal_operations_count_no_errors() -> None:
     assert told.total("FailedPartitionsCount") == told.total("DeadThreadCount") == 0
 
 
-def test_a_source_that_is_away_is_an_error_and_its_partitions_have_failed(mirrored: Pair) -> None:
+def test_an_unreachable_source_is_an_error_with_failed_partitions(mirrored: Pair) -> None:
     mirrored.a.kill(1)
     mirrored.simulation.run_for(span_s=40)
     told = mirrored.b.metrics()
@@ -191,7 +191,7 @@ def test_every_row_is_a_metric_or_has_a_reason(mirrored: Pair) -> None:
     assert {(row.name, tuple(row.tags)) for row in ROWS if not row.omission_reason} == told
 
 
-def test_asking_changes_nothing() -> None:
+def test_reading_metrics_changes_nothing() -> None:
     def run(*, asks: bool) -> str:
         p = pair(3, brokers=1)
         p.a.create_topic(TOPIC)
@@ -207,6 +207,6 @@ def test_asking_changes_nothing() -> None:
     assert run(asks=True) == run(asks=False)
 
 
-def test_a_metric_that_there_is_not_is_refused_with_the_one_that_may_be_meant() -> None:
+def test_an_unknown_metric_is_refused_with_a_suggestion() -> None:
     with pytest.raises(UsageError, match="MaxLag"):
         Metrics({}).find("MaxLagg")

@@ -50,7 +50,7 @@ def test_an_altered_topic_config_reaches_the_open_log() -> None:
 
 
 @pytest.mark.decision("D74")
-def test_a_broker_that_is_out_of_its_controllers_reach_for_three_seconds_is_not_fenced() -> None:
+def test_a_broker_disconnected_from_its_controller_for_three_seconds_is_not_fenced() -> None:
     """By default a session lasts nine seconds, and a request may take thirty."""
     cluster = cluster_of(3)
     line = cluster.simulation.line("a-2", "a-controller")
@@ -81,7 +81,7 @@ def test_a_reconnected_broker_learns_the_decisions_it_missed() -> None:
 
 
 @pytest.mark.decision("D74")
-def test_a_broker_that_restarts_out_of_its_controllers_reach_is_unfenced_soon_after() -> None:
+def test_a_broker_restarted_without_its_controller_is_unfenced_soon_after() -> None:
     """Its registration was lost: it is sent again after half a session, not after `request.timeout.ms`."""
     cluster = cluster_of(3)
     cluster.kill(2)

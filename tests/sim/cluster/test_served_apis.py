@@ -196,7 +196,7 @@ def test_a_refusal_can_be_written_for_every_request_of_every_api(without_mirrori
 
 
 @pytest.mark.decision("D1")
-def test_a_create_mirror_that_is_refused_says_why() -> None:
+def test_a_refused_create_mirror_has_a_reason() -> None:
     cluster = make(0)
     source = Cluster(cluster.simulation, "source", brokers=1)
     with pytest.raises(KafkaError, match=r"UNSUPPORTED_VERSION.*mirror.version=0") as caught:
@@ -262,7 +262,7 @@ def test_the_coordinator_of_a_mirror_leads_its_partition_of_the_state_topic() ->
 
 
 @pytest.mark.decision("D1")
-def test_asking_for_a_coordinator_brings_the_state_topic_into_being() -> None:
+def test_a_request_for_a_coordinator_creates_the_state_topic() -> None:
     cluster = make(1)
     first = find(cluster, "m")
     assert first is not None and first.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -272,7 +272,7 @@ def test_asking_for_a_coordinator_brings_the_state_topic_into_being() -> None:
     assert len(cluster.image.topics["__mirror_state"].partitions) == 2
 
 
-def test_asking_for_the_coordinator_of_a_group_brings_the_offsets_topic_into_being() -> None:
+def test_a_request_for_a_group_coordinator_creates_the_offsets_topic() -> None:
     cluster = make(0)
     first = find(cluster, "g", 4, key_type=0)
     assert first is not None and first.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE

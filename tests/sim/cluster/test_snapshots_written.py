@@ -111,7 +111,7 @@ def test_a_broker_offline_for_long_reads_the_snapshot(piece: int, monkeypatch: p
     cluster.simulation.run_until(lambda: held[TopicPartition("again", 0)].log.log_end_offset == 1)
 
 
-def test_a_snapshot_that_is_being_read_is_served_while_there_is_a_newer_one() -> None:
+def test_a_snapshot_is_served_to_its_reader_although_a_newer_one_exists() -> None:
     cluster = cluster_of(**OFTEN)
     for number in range(8):
         cluster.create_topic(f"t{number}", 3)

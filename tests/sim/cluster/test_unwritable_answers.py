@@ -19,7 +19,7 @@ REQUESTS: list[tuple[Message, int]] = [
 
 
 @pytest.mark.parametrize(("body", "version"), REQUESTS, ids=lambda of: type(of).__name__)
-def test_a_text_that_grows_in_the_answer_closes_the_link(body: Message, version: int) -> None:
+def test_a_text_that_grows_in_the_response_closes_the_link(body: Message, version: int) -> None:
     """Each byte that is no UTF-8 is read as U+FFFD, as in Java, which takes three bytes."""
     target = NodeTarget(seed=1)
     data = encode_request(body, version, correlation_id=1, client_id="test")

@@ -38,7 +38,7 @@ def test_every_version_fetches(version: int) -> None:
         assert OffsetRequests(requests.cluster, "nobody").fetch(version=version) == {}
 
 
-def test_many_groups_are_asked_at_once() -> None:
+def test_many_groups_are_fetched_at_once() -> None:
     requests = running(1)
     other = OffsetRequests(requests.cluster, "other")
     requests.commit(7)
@@ -84,7 +84,7 @@ def test_a_member_of_a_group_that_is_not_there(version: int, error: ErrorCode) -
     assert requests.commit(2, version=version, member="m", generation=0) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_broker_that_does_not_coordinate_says_so() -> None:
+def test_a_broker_that_is_not_the_coordinator_returns_an_error() -> None:
     requests = running()
     other = next(one for one in (1, 2, 3) if one != requests.cluster.await_leader(requests.shard).broker_id)
     assert requests.commit(1, broker_id=other) is ErrorCode.NOT_COORDINATOR
@@ -94,7 +94,7 @@ def test_a_broker_that_does_not_coordinate_says_so() -> None:
 
 
 @pytest.mark.decision("D48")
-def test_an_answer_waits_for_a_slow_follower_and_other_shards_do_not() -> None:
+def test_a_response_waits_for_a_slow_follower_and_other_shards_do_not() -> None:
     configs = {
         "offsets.topic.num.partitions": "12",
         "offsets.topic.replication.factor": "2",
@@ -125,7 +125,7 @@ def test_an_answer_waits_for_a_slow_follower_and_other_shards_do_not() -> None:
 
 
 @pytest.mark.decision("D48")
-def test_a_stable_fetch_goes_by_the_log_end_and_waits_for_it() -> None:
+def test_a_stable_fetch_reads_up_to_the_log_end_and_waits_for_it() -> None:
     requests = running()
     cluster = requests.cluster
     requests.commit(7)
@@ -235,7 +235,7 @@ def delete_topic(requests: OffsetRequests) -> None:
     requests.cluster.simulation.run_for(span_s=1)
 
 
-def test_offsets_of_a_deleted_topic_are_forgotten_and_those_of_its_successor_kept() -> None:
+def test_offsets_of_a_deleted_topic_are_removed_and_those_of_its_successor_kept() -> None:
     requests = running()
     cluster = requests.cluster
     requests.commit(7)

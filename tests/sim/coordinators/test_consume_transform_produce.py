@@ -48,7 +48,7 @@ def move_some(requests: OffsetRequests, rng: Rng) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_record_comes_out_once(seed: int) -> None:
+def test_every_record_is_output_once(seed: int) -> None:
     rng = Rng(seed)
     requests = running(**{"transaction.state.log.num.partitions": "3", "offsets.topic.num.partitions": "3"})
     cluster = requests.cluster

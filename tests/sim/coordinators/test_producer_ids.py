@@ -27,7 +27,7 @@ def idempotent(producer_id: int, value: str) -> bytes:
 
 @pytest.mark.decision("D55")
 @pytest.mark.parametrize("source_version", [0, 1], ids=["source cannot mirror", "source can mirror"])
-def test_after_a_failover_no_record_is_taken_for_another_producers(source_version: int) -> None:
+def test_after_a_failover_no_record_is_attributed_to_another_producer(source_version: int) -> None:
     simulation = Simulation(1)
     a = StagedCluster(simulation, "a", brokers=1, configs=ONE_BROKER, mirror_version=source_version)
     b = StagedCluster(simulation, "b", brokers=1, configs=ONE_BROKER)

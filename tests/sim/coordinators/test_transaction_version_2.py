@@ -200,7 +200,7 @@ def test_a_late_batch_cannot_get_into_the_next_transaction() -> None:
 
 
 @pytest.mark.parametrize("commit", [COMMIT, ABORT])
-def test_a_repeated_end_gets_the_same_answer(commit: bool) -> None:
+def test_a_repeated_end_gets_the_same_response(commit: bool) -> None:
     stage = started()
     stage.produce()
     old = stage.epoch
@@ -330,7 +330,7 @@ def test_a_batch_must_not_overtake_the_first_of_its_transaction() -> None:
     assert stage.produce(sequence=1) is NONE
 
 
-def test_a_leader_asks_again_while_the_transaction_before_is_ending() -> None:
+def test_a_leader_verifies_again_while_the_previous_transaction_is_ending() -> None:
     """The client need not send its batch twice."""
     stage = started()
     stage.produce()
@@ -370,7 +370,7 @@ def test_brokers_before_version_2_of_markers_judge_them_by_the_old_rule() -> Non
     assert not stage.cluster.log().producers.ongoing
 
 
-def test_the_version_of_the_request_says_by_which_rules_a_transaction_ends() -> None:
+def test_the_version_of_the_request_decides_the_rules_of_the_end() -> None:
     """Like Kafka's brokers, even if the cluster is at level 0."""
     stage = started(transaction_version=0)
     assert stage.produce() is NONE
@@ -402,7 +402,7 @@ def test_below_level_2_a_broker_fences_by_the_old_rules() -> None:
     assert stage.ask_end(commit=ABORT, version=4)[0] is FENCED
 
 
-def test_a_running_producer_takes_over_the_new_level_between_two_transactions() -> None:
+def test_a_running_producer_adopts_the_new_level_between_two_transactions() -> None:
     cluster = StagedCluster(Simulation(5), "a", configs=SMALL, transaction_version=1)
     cluster.start()
     cluster.place_topic()
@@ -432,7 +432,7 @@ def test_a_running_producer_takes_over_the_new_level_between_two_transactions() 
     cluster.simulation.run_until(lambda: log.last_stable_offset == log.log_end_offset, what="the markers")
 
 
-def test_a_producer_of_ours_adds_nothing_and_follows_its_epochs() -> None:
+def test_kmirrors_producer_adds_no_partitions_and_follows_its_epochs() -> None:
     cluster = StagedCluster(Simulation(5), "a", configs=SMALL)
     cluster.start()
     cluster.place_topic()

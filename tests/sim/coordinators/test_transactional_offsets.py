@@ -224,7 +224,7 @@ COMPACTED = {"internal.segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_compacted_log_says_the_same(is_open: bool) -> None:
+def test_a_compacted_log_has_the_same_offsets(is_open: bool) -> None:
     """Records below the first open transaction are compacted; the rest replays to the same offsets."""
     requests = running(**{"log.cleaner.backoff.ms": "1000"})
     cluster = requests.cluster

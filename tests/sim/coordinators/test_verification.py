@@ -84,7 +84,7 @@ def test_without_verification_it_hangs() -> None:
     assert cluster.log().producers.ongoing
 
 
-def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
+def test_newer_clients_let_the_leader_add_the_partition() -> None:
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
     assert sent(cluster, producer, 12) is ErrorCode.NONE
@@ -129,7 +129,7 @@ def test_a_transaction_without_a_transactional_id_is_refused() -> None:
     assert not cluster.log().producers.ongoing
 
 
-def test_a_coordinator_that_is_away_is_asked_again() -> None:
+def test_an_unreachable_coordinator_gets_the_request_again() -> None:
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
     owner = cluster.await_leader(SHARD).broker_id

@@ -178,7 +178,7 @@ def test_a_stop_is_judged_where_nothing_was_cleaned(
         (TRANSACTION_TOPIC, [("a", {7: 250})], False),  # The lost records are younger.
     ],
 )
-def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
+def test_an_election_of_a_coordinator_excuses_the_groups_that_it_lost(
     topic: str, lost: list[tuple[str, dict[int, int]]], excused: bool
 ) -> None:
     sent = OffsetSent("token", "g", "a", T0, 5, "m", "", -1, "t/1", 10)

@@ -56,7 +56,7 @@ def test_each_input_is_transformed_once_in_either_transaction_version() -> None:
         assert {row.asked for row in account.transactions.values()} == {"commit", "abort"}
 
 
-def test_clients_of_the_library_survive_a_broker_that_dies_and_a_topic_that_grows() -> None:
+def test_library_clients_survive_a_dead_broker_and_a_growing_topic() -> None:
     plan = group_plans.members_come_and_go()
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     kinds = {"p1": "library", "p2": "library_transactions", "c1": "library_read", "c2": "session_read"}

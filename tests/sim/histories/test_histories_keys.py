@@ -96,14 +96,14 @@ def test_independently_cleaned_logs_agree_in_remaining_records() -> None:
     assert parted(LOG, LOG[:5], 0, 5) is None
 
 
-def test_logs_differ_in_a_latest_value_in_a_record_and_in_a_key_that_is_back() -> None:
+def test_logs_differ_in_a_latest_value_a_record_and_a_restored_key() -> None:
     assert parted(LOG, [LOG[2]], 0, 6) == (5, "v5 of epoch 0", "nothing")
     assert parted(LOG, [row(0, "x", "other"), *LOG[1:]], 0, 6) == (0, "v0 of epoch 0", "other of epoch 0")
     back = parted([LOG[2], LOG[3], LOG[5]], [LOG[1], LOG[2], LOG[5]], 0, 6)
     assert back == (3, "nothing as the latest of key y", "v1 of epoch 0 as the latest of key y")
 
 
-def test_a_replica_that_was_away_may_have_missed_a_tombstone_but_no_record() -> None:
+def test_a_returning_replica_may_have_missed_a_tombstone_but_no_record() -> None:
     leader, replica = [LOG[2], LOG[5]], [LOG[1], LOG[2], LOG[5]]
     assert parted(leader, replica, 0, 6) == (1, "nothing", "v1 of epoch 0")
     assert parted(leader, replica, 0, 6, may_lack_tombstones=((), ["y"])) is None
@@ -123,7 +123,7 @@ def test_a_replica_that_missed_a_marker_may_have_aborted_records() -> None:
 
 
 @pytest.mark.parametrize(("broker", "away_ms", "expected"), [(1, 2_999, []), (1, 3_000, ["k"]), (2, 3_000, [])])
-def test_tombstones_are_missed_by_a_replica_that_is_outside_the_isr_for_longer_than_they_stay(
+def test_a_replica_outside_the_isr_for_too_long_misses_tombstones(
     broker: int, away_ms: int, expected: list[str]
 ) -> None:
     configs = {"log.cleaner.delete.retention.ms": "3000"}
@@ -149,7 +149,7 @@ def test_a_replica_may_lack_markers_of_uncommitted_records() -> None:
     assert keys_missed_by_replica(plan, account, ("a", TP), 1, 10 * SECOND) == ["commit-False", "abort-True", "-False"]
 
 
-def test_a_replica_that_missed_an_abort_gives_the_record_once_the_producer_commits_again() -> None:
+def test_a_replica_that_missed_an_abort_shows_the_record_after_the_next_commit() -> None:
     """As in Kafka: the marker is gone when the replica returns, and the next one ends its open transaction."""
     plan = keys_and_tombstones()
     clients = (

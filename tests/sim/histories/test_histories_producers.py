@@ -68,7 +68,7 @@ def test_a_leader_dies_while_batches_are_in_flight() -> None:
 
 
 @pytest.mark.parametrize("kind", ["idempotent", "short"])
-def test_answers_that_are_lost_are_answered_again_as_duplicates(kind: str, duplicates: list[int]) -> None:
+def test_lost_responses_are_repeated_as_duplicates(kind: str, duplicates: list[int]) -> None:
     outcome = busy(kind, in_flight=3, answers_lost_ppm=200_000, transaction_version=2)
     assert outcome.exit is Exit.CLEAN
     assert len(duplicates) >= 3
@@ -77,7 +77,7 @@ def test_answers_that_are_lost_are_answered_again_as_duplicates(kind: str, dupli
     assert all(row.offset == acked.get(row.value, row.offset) for row in outcome.account.final["a", TP].rows)
 
 
-def test_logs_are_cut_across_the_borders_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_are_truncated_across_segment_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cluster b, which mirrors a, loses the connection while a is written to, and takes over; then a fails back."""
     crossed: list[int] = []
     original = SegmentList.truncate_to

@@ -31,7 +31,7 @@ def quiet(*clients: ClientPlan, steps: tuple[Step, ...] = (), brokers: int = 2, 
 
 
 @pytest.mark.parametrize("about", ABOUT)
-def test_every_question_is_answered_and_every_code_has_a_row(about: str) -> None:
+def test_every_request_is_answered_and_every_code_has_a_row(about: str) -> None:
     outcome = quiet(ClientPlan("q", "asks", "a", (), 40, {"about": about}))
     assert outcome.exit is Exit.CLEAN
     assert unlisted(outcome.coverage) == []
@@ -117,7 +117,7 @@ def test_batches_that_are_refused_for_good(
 # -- nodes ------------------------------------------------------------------------------------
 
 
-def test_a_broker_ends_in_order_and_its_partitions_are_led_by_another_one() -> None:
+def test_a_broker_shuts_down_cleanly_and_others_lead_its_partitions() -> None:
     stops = Step(2_000, "stop_broker", {"cluster": "a", "broker": 1, "for_ms": 2_000})
     outcome = quiet(ClientPlan("p", "idempotent", "a", ("t",), 100), steps=(stops,))
     assert outcome.exit is Exit.CLEAN

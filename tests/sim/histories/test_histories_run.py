@@ -91,7 +91,7 @@ def there_and_back() -> Outcome:
     )
 
 
-def test_a_quiet_failover_and_failback_comes_to_rest(there_and_back: Outcome) -> None:
+def test_a_quiet_failover_and_failback_converges(there_and_back: Outcome) -> None:
     outcome = there_and_back
     assert outcome.account.crash == "" and outcome.account.unsettled == []
     assert states(outcome, "b")[-3:] == ["MIRRORING", "STOPPING", "STOPPED"]
@@ -121,7 +121,7 @@ def test_records_acknowledged_after_the_failover_are_in_both_logs(there_and_back
     assert [w for w in account.writes if account.writes[w].cluster == "a"], "before the turn a was written to"
 
 
-def test_logs_are_looked_at_before_each_add_and_remove_and_when_a_session_ends(there_and_back: Outcome) -> None:
+def test_logs_are_observed_before_each_add_and_remove_and_at_the_end_of_sessions(there_and_back: Outcome) -> None:
     account = there_and_back.account
     looked = {(seen.cluster, seen.at) for seen in account.logs}
     for order in account.orders:
@@ -227,7 +227,7 @@ def test_a_crash_of_a_node_is_the_outcome_and_not_an_exception(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("seed", [3, 8, 12])
-def test_a_plan_with_steps_and_clients_taken_out_still_runs(seed: int) -> None:
+def test_a_plan_with_removed_steps_and_clients_still_runs(seed: int) -> None:
     whole = draw(seed)
     for part in (0, 1):
         steps = tuple(step for n, step in enumerate(whole.steps) if n % 2 == part)
@@ -248,6 +248,6 @@ def test_a_plan_with_steps_and_clients_taken_out_still_runs(seed: int) -> None:
         (Step(0, "create_mirror", {**AB, "servers": "q"}), "step 0: servers is a cluster or nobody, not 'q'"),
     ],
 )
-def test_a_plan_that_cannot_be_carried_out_says_why(step: Step, problem: str) -> None:
+def test_a_plan_that_cannot_be_executed_has_a_reason(step: Step, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         play(replace(plan(*BEGIN), steps=(step,)))

@@ -40,7 +40,7 @@ def test_every_shape_is_drawn_and_has_lines_between_all_its_clusters() -> None:
     assert {len(draw(seed, "topologies").clusters) for seed in range(20)} == {3, 4}
 
 
-def test_operators_do_not_close_a_ring_but_where_the_profile_says_so() -> None:
+def test_operators_close_rings_only_if_the_profile_allows_it() -> None:
     assert not draw(0, "full").closes_rings
     assert draw(0, "rings").closes_rings
     plans = map(Plan.from_json, ONCE_FAILED.read_text().splitlines())
@@ -52,7 +52,7 @@ def test_operators_do_not_close_a_ring_but_where_the_profile_says_so() -> None:
     assert refused[0].endswith("t0 would be mirrored in a ring: a from c from b from a")
 
 
-def test_a_plan_that_says_nothing_of_rings_closes_them() -> None:
+def test_a_plan_without_an_option_for_rings_closes_them() -> None:
     raw = json.loads(draw(0, "full").to_json())
     del raw["closes_rings"]
     assert Plan.from_json(json.dumps(raw)).closes_rings

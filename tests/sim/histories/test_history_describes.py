@@ -27,7 +27,7 @@ def outcome() -> Outcome:
     return run_history(still_mirrored())
 
 
-def test_a_mirror_that_came_to_rest_has_no_lag_and_no_reason(outcome: Outcome) -> None:
+def test_a_mirror_at_rest_has_no_lag_and_no_reason(outcome: Outcome) -> None:
     last: Described = outcome.account.described[-1]
     assert outcome.anomalies == [] and last.cluster == "b"
     assert (last.state, last.lag, last.reason) == ("MIRRORING", 0, "")
@@ -35,7 +35,7 @@ def test_a_mirror_that_came_to_rest_has_no_lag_and_no_reason(outcome: Outcome) -
 
 
 @pytest.mark.decision("D38")
-def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
+def test_a_new_leader_reports_a_failure_from_before_it_led() -> None:
     """Cluster b has its own topic of that name; its leader there dies after the mirror has given the topic up."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = (

@@ -32,7 +32,7 @@ def plan(*steps: tuple[int, str, dict[str, Value]], log_dirs: int = 1) -> Plan:
     return Plan(7, "test", clusters, {}, clients, done, done[-1].at_ms + 5_000, 30_000, {"t": "3@a"})
 
 
-def test_a_log_directory_fails_and_comes_back_with_a_restart() -> None:
+def test_a_log_directory_fails_and_is_back_after_a_restart() -> None:
     fails: dict[str, Value] = {"cluster": "a", "broker": 2, "number": 1, "for_ms": 4_000}
     outcome = run_history(plan((3_000, "fail_log_dir", fails), log_dirs=2))
     told = [text for _, text in outcome.story]

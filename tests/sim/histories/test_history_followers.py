@@ -17,7 +17,7 @@ SEEDS = range(30)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_consumers_in_every_rack_are_given_the_same(kind: str) -> None:
+def test_consumers_in_every_rack_get_the_same_records(kind: str) -> None:
     outcome = run_history(in_racks((), [client("p0", "plain"), *readers(kind)]), coverage=True)
     assert outcome.anomalies == []
     assert outcome.coverage["fetch.client-rack"] > 0

@@ -164,7 +164,7 @@ def test_changes_by_a_restart_are_found(killed: Outcome, change: Callable[[Accou
     assert {anomaly.checker for anomaly in anomalies} == {"changed-by-restart"}
 
 
-def test_a_plan_without_a_restart_has_none_and_says_nothing_of_one() -> None:
+def test_a_plan_without_a_restart_has_none() -> None:
     outcome = run_history(replace(killed_in_the_end(), restart={}))
     assert outcome.anomalies == [] and outcome.account.after_restart.logs == {}
 
@@ -176,6 +176,6 @@ def test_how_nodes_end_is_drawn_and_kept() -> None:
 
 
 @pytest.mark.parametrize("restart", [{"z-1": "kill"}, {"a-1": "unplug"}])
-def test_a_restart_of_no_such_node_or_in_no_such_way_is_refused(restart: dict[str, str]) -> None:
+def test_an_invalid_restart_is_refused(restart: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="restart"):
         run_history(replace(killed_in_the_end(), restart=restart))

@@ -88,7 +88,7 @@ def test_a_second_failure_comes_in_the_window_that_the_first_one_opened() -> Non
     assert outcome.anomalies == []
 
 
-def test_the_next_order_is_brought_forward_and_given_once() -> None:
+def test_the_next_order_is_given_earlier_and_only_once() -> None:
     outcome = play(plan(*BEGIN, trap(600, "b", "MIRRORING", "order"), (9_000, "remove", {**AB, "topics": "t"})))
     (removed,) = [order for order in outcome.account.orders if order.action == "remove"]
     mirroring = next(seen for seen in outcome.account.states if seen.state == "MIRRORING")

@@ -76,20 +76,20 @@ def mirror_all(stage: Stage) -> None:
     stage.looks.clear()
 
 
-def test_a_refresh_without_news_looks_at_nothing(stage: Stage) -> None:
+def test_a_refresh_without_changes_checks_no_partition(stage: Stage) -> None:
     mirror_all(stage)
     stage.simulation.run_for(span_s=65)
     assert stage.looks == []
 
 
-def test_the_config_of_one_topic_looks_at_the_partitions_of_that_topic(stage: Stage) -> None:
+def test_a_changed_topic_config_checks_only_its_partitions(stage: Stage) -> None:
     mirror_all(stage)
     assert stage.destination.alter("t7", {"retention.ms": "1000000"}) is ErrorCode.NONE
     stage.simulation.run_for(span_s=5)
     assert sorted(stage.looks) == [f"t7-{number}" for number in range(PARTITIONS)]
 
 
-def test_a_topic_that_leaves_the_mirror_does_not_look_at_the_others(stage: Stage) -> None:
+def test_a_topic_that_leaves_the_mirror_causes_no_other_checks(stage: Stage) -> None:
     mirror_all(stage)
     stage.mirror.remove_topics(["t7"])
     stage.simulation.run_for(span_s=5)
@@ -103,7 +103,7 @@ def test_only_partitions_of_a_new_source_leader_are_checked(stage: Stage) -> Non
     assert set(stage.looks) == {"t3-0"}
 
 
-def test_no_event_looks_at_more_partitions_than_its_budget(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_event_checks_more_partitions_than_its_budget(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "LOOKS_MAX", 7)
     mirror_all(stage)
     stage.mirror.fail_over()
@@ -160,7 +160,7 @@ def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: p
         assert looked.count("t-0") > 0
 
 
-def test_a_step_that_fails_takes_no_other_partition_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_step_does_not_affect_other_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     simulation, load, failed = Simulation(seed=1), StateLoader.load, []
 
     def fail_once(self: StateLoader, now: Instant, mp: MirrorPartition) -> None:

@@ -86,7 +86,7 @@ def test_a_fault_after_an_unclean_election_is_found(fault: str) -> None:
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in ROWS.values()))
-def test_an_unclean_election_alone_is_excused(name: str) -> None:
+def test_only_an_unclean_election_is_excused(name: str) -> None:
     outcome = run_history(after_an_unclean_election(PLANS[name]()))
     assert not outcome.account.crash and outcome.anomalies == []
     assert outcome.account.heirs
@@ -121,7 +121,7 @@ def coordinator_without_the_latest() -> Plan:
     return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **configs}) for row in plan.clusters))
 
 
-def test_a_coordinator_that_lacked_records_excuses_their_transactions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coordinator_that_lacked_records_excuses_only_their_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     """No coordinator ends abandoned transactions; the new one lacked some of them, and had the others."""
     plan = coordinator_without_the_latest()
     right = run_history(plan)

@@ -514,7 +514,7 @@ def is_plant(plant: object) -> bool:
     return getattr(plant, "__annotations__", None) == {"patch": "Patch", "return": "None"}
 
 
-def test_every_checker_has_a_fault_that_it_alone_is_there_for() -> None:
+def test_every_checker_has_a_fault_that_only_it_finds() -> None:
     judges = {fault.checkers[0] for fault in FAULTS.values() if len(fault.checkers) == 1}
     assert [name for name in CHECKERS if name not in judges and name != "broken-invariant"] == []
     assert [name for fault in FAULTS.values() for name in fault.checkers if name not in {*CHECKERS, *RULES}] == []

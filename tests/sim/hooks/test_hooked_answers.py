@@ -31,7 +31,7 @@ def test_a_delayed_response_does_not_delay_the_brokers_action(stage: Stage, refu
     assert codes(stage.wire.answers[first]) == {3: X if refused else ErrorCode.NONE}
 
 
-def test_a_slow_link_is_slow_both_ways(stage: Stage) -> None:
+def test_a_slow_link_is_slow_in_both_directions(stage: Stage) -> None:
     stage.hooks.on(ProduceRequest, times=1).slow(1000)
     stage.wire.send(produce(), 9)
     stage.wire.run(1)
@@ -46,7 +46,7 @@ def test_a_slow_link_is_slow_both_ways(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("version", "told"), [(1, 0), (9, 700)])
-def test_an_answer_says_that_the_client_is_throttled_if_it_can(stage: Stage, version: int, told: int) -> None:
+def test_a_throttled_client_gets_the_throttle_time_if_the_version_has_it(stage: Stage, version: int, told: int) -> None:
     stage.hooks.on(MetadataRequest).throttle(500)
     stage.hooks.on(MetadataRequest).throttle(700)
     answer = stage.wire.ask(MetadataRequest(topics=[]), version)

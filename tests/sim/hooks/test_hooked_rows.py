@@ -88,7 +88,7 @@ def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiR
         assert seen and hook.count
 
 
-def test_an_answer_whose_topics_have_no_errors_has_one_for_all_of_it() -> None:
+def test_a_response_without_topic_errors_has_one_error_for_all() -> None:
     """A log folder of DescribeLogDirs has an error, and its topics have none."""
     hooks = Hooks()
     with Simulation(3) as simulation, Cluster(simulation, "a", brokers=1, configs=ONE_BROKER, interpose=hooks) as a:

@@ -246,7 +246,7 @@ def fetch(*partitions: int, session: tuple[int, int] = (0, -1), wait_ms: int = 5
 
 
 @pytest.mark.parametrize("version", [4, 11, 12])
-def test_an_error_of_a_fetch_is_one_of_its_partitions_and_comes_at_once(stage: Stage, version: int) -> None:
+def test_an_error_of_a_fetch_is_a_partition_error_without_a_wait(stage: Stage, version: int) -> None:
     stage.hooks.on(FetchRequest, topic="orders", partition=3).answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     answer = stage.wire.ask(fetch(3, 4), version, within_ms=50)
     assert codes(answer) == {3: ErrorCode.NOT_LEADER_OR_FOLLOWER, 4: 0}
@@ -264,7 +264,7 @@ def test_a_partition_of_a_session_has_an_error_although_the_fetch_does_not_name_
     assert codes(stage.wire.ask(fetch(session=(session, 2)), 12)) == {3: 0}, "the session goes on"
 
 
-def test_records_that_an_error_has_displaced_come_with_the_next_fetch(stage: Stage) -> None:
+def test_records_displaced_by_an_error_are_in_the_next_fetch(stage: Stage) -> None:
     stage.cluster.produce("orders", 3, [b"one"])
     stage.hooks.on(FetchRequest, topic="orders", partition=3, times=1).answer(X)
     first = stage.wire.ask(fetch(3, 4, session=(0, 0)), 12)
@@ -326,7 +326,7 @@ def test_a_held_request_of_a_node_that_is_killed_is_never_done(stage: Stage) -> 
     assert stage.wire.order == [-1, number] and stage.end() == 1
 
 
-def test_a_delay_holds_up_its_own_link_alone(stage: Stage) -> None:
+def test_a_delay_blocks_only_its_own_link(stage: Stage) -> None:
     stage.hooks.on(ProduceRequest, times=1).delay(300)
     wire = stage.wire
     first, second = wire.send(produce(), 9), wire.send(produce(), 9)
@@ -351,7 +351,7 @@ def test_a_request_is_delayed_then_held_then_refused(stage: Stage) -> None:
     assert codes(stage.wire.answers[number]) == {3: X}
 
 
-def test_an_error_does_not_overtake_the_answer_before_it(stage: Stage) -> None:
+def test_an_error_does_not_overtake_the_previous_response(stage: Stage) -> None:
     stage.hooks.on(ProduceRequest).answer(X)
     first, second = stage.wire.send(fetch(3), 12), stage.wire.send(produce(), 9)
     stage.wire.run(1000)
@@ -372,7 +372,7 @@ def test_many_requests_behind_a_held_one_are_not_read(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_close_ends_the_link_without_an_answer(stage: Stage, applied: bool) -> None:
+def test_close_ends_the_link_without_a_response(stage: Stage, applied: bool) -> None:
     stage.hooks.on(ProduceRequest, times=1).close(applied=applied)
     stage.wire.send(produce(), 9)
     stage.wire.send(produce(), 9)
@@ -426,7 +426,7 @@ def test_replication_continues_unless_nodes_are_selected() -> None:
         assert leader.image.isr == (leader.broker_id,)
 
 
-def test_apis_of_nodes_are_taken_without_saying_so() -> None:
+def test_apis_between_nodes_are_selected_by_default() -> None:
     hooks = Hooks()
     with Simulation(3) as simulation, Cluster(simulation, "a", interpose=hooks) as a:
         seen: list[ReceivedRequest] = []

@@ -43,7 +43,7 @@ def add(p: Pair, *, to: int) -> AddTopicsToMirrorResponse:
     return reply
 
 
-def test_while_a_state_cannot_be_read_the_answer_is_to_ask_again() -> None:
+def test_an_unreadable_state_returns_a_retriable_error() -> None:
     """The request is valid, so the error must be retriable; an admin client repeats it."""
     p = begun()
     p.fail_over()
@@ -57,7 +57,7 @@ def test_while_a_state_cannot_be_read_the_answer_is_to_ask_again() -> None:
     assert_equal(p.there)
 
 
-def test_a_partition_that_is_not_stopped_yet_is_a_request_that_is_refused() -> None:
+def test_adding_a_partition_that_is_not_stopped_yet_is_an_error() -> None:
     p = begun()
     p.b.kill(next(b for b in p.b.broker_ids if b != p.b.await_leader().broker_id))  # The stop waits for the ISR.
     p.there.remove_topics([TOPIC])

@@ -79,7 +79,7 @@ def assert_copied(*mirrors: Mirror) -> None:
 
 @pytest.mark.parametrize("deleted", [False, True])
 @pytest.mark.parametrize("how", ["", "compacted", "upgraded"])
-def test_a_mirror_that_was_removed_meanwhile_copies_the_later_topic(deleted: bool, how: str) -> None:
+def test_a_mirror_that_was_removed_in_between_copies_the_later_topic(deleted: bool, how: str) -> None:
     p, _, onward = chain()
     onward.remove_topics([TOPIC])
     stopped(onward)

@@ -56,7 +56,7 @@ def logs_of(cluster: StagedCluster) -> list[PartitionLog]:
 
 
 @pytest.mark.parametrize("new_epoch", [False, True], ids=["cut where the logs part", "cut to the epoch"])
-def test_a_log_that_was_cleaned_above_the_cut_is_copied_from_scratch(new_epoch: bool) -> None:
+def test_a_log_cleaned_above_the_truncation_is_copied_from_scratch(new_epoch: bool) -> None:
     p = failed_over(lag="abcd", new_epoch=new_epoch)
     clean(*logs_of(p.a))
     p.fail_back()
@@ -79,7 +79,7 @@ def test_nothing_is_copied_again_where_nothing_can_be_missing(new_epoch: bool, c
 
 
 @pytest.mark.decision("D59")
-def test_a_cut_that_waits_for_a_write_is_one_cut() -> None:
+def test_a_truncation_that_waits_for_a_write_is_counted_once() -> None:
     """Each fetch returns the divergence again, while the state cannot be written."""
     p = failed_over(lag="abcd")
     clean(*logs_of(p.a))
@@ -101,7 +101,7 @@ def test_a_cut_that_waits_for_a_write_is_one_cut() -> None:
     assert p.cuts_of(p.a) == [(0, 8)]
 
 
-def test_without_lag_a_log_that_was_cleaned_is_not_cut() -> None:
+def test_without_lag_a_cleaned_log_is_not_truncated() -> None:
     p = mirrored_keys("abcdabcd")
     clean(*logs_of(p.a))
     p.fail_over()
@@ -119,7 +119,7 @@ def test_a_follower_that_cleaned_further_than_its_leader_copies_from_it(new_epoc
     assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
 
 
-def test_all_replicas_are_cut_where_the_leader_cleaned_further() -> None:
+def test_all_replicas_are_truncated_where_the_leader_cleaned_further() -> None:
     """A follower's log alone would be correct, but all replicas of a leader that copies from scratch must be equal."""
     p = failed_over(lag="abcd", brokers=3)
     clean(p.a.log())
@@ -147,7 +147,7 @@ def test_a_follower_that_copied_a_cleaned_log_knows_that_it_may_miss_records() -
 
 
 @pytest.mark.parametrize("step", ["listed", "cut", "mirrored"])
-def test_a_leader_that_dies_on_the_way_leaves_it_to_the_next(step: str) -> None:
+def test_a_leader_that_dies_in_between_leaves_the_copy_to_the_next(step: str) -> None:
     p = failed_over(lag="abcd", brokers=3)
     clean(*logs_of(p.a))
     p.back.create()
@@ -164,7 +164,7 @@ def test_a_leader_that_dies_on_the_way_leaves_it_to_the_next(step: str) -> None:
     assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
 
 
-def test_a_replica_that_leads_uncleanly_and_missed_the_cut_has_all_copied_from_scratch() -> None:
+def test_an_unclean_leader_that_missed_the_truncation_copies_from_scratch() -> None:
     """It still has to truncate below its cleaner's offset; the others have done it, and follow again (D30)."""
     p = failed_over(lag="abcd", brokers=3, new_epoch=True)
     victim = next(replica for replica in p.a.replicas(TP).values() if not replica.is_leader)
@@ -211,7 +211,7 @@ def deleted_at_b(*, stays: bool, others: str = "efef") -> Pair:
 
 
 @pytest.mark.decision("D64")
-def test_a_key_that_was_deleted_while_this_cluster_was_away_does_not_come_back() -> None:
+def test_a_key_deleted_while_the_mirror_was_offline_does_not_return() -> None:
     p = deleted_at_b(stays=False)
     assert b"a" not in keys_of(p.b.log())
     assert keys_of(p.a.log()) == keys_of(p.b.log())
@@ -226,7 +226,7 @@ def test_nothing_is_copied_again_while_tombstones_are_still_there() -> None:
 
 
 @pytest.mark.decision("D64")
-def test_a_key_that_was_deleted_during_a_pause_does_not_come_back() -> None:
+def test_a_key_deleted_during_a_pause_does_not_return() -> None:
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
     p.there.pause([TOPIC])
     p.run_until(lambda: p.b.state() == "PAUSED", "the pause")
@@ -289,7 +289,7 @@ def has_caught_up(p: Pair) -> bool:
 
 
 @pytest.mark.decision("D64")
-def test_a_mirror_whose_fetches_are_answered_with_nothing_new_is_not_away() -> None:
+def test_a_mirror_with_empty_fetch_responses_is_not_offline() -> None:
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(3 * STAY_MS)})
     p.simulation.run_for(span_s=120)
     p.simulation.line(p.a, p.b).take_down()
@@ -303,7 +303,7 @@ def test_a_mirror_whose_fetches_are_answered_with_nothing_new_is_not_away() -> N
 
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize("quiet_s", [0, 60])
-def test_a_mirror_whose_fetches_are_not_answered_is_away(quiet_s: float) -> None:
+def test_a_mirror_without_fetch_responses_is_offline(quiet_s: float) -> None:
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
     p.simulation.run_for(span_s=quiet_s)
     p.simulation.line(p.a, p.b).take_down()
@@ -328,7 +328,7 @@ def test_a_mirror_that_was_quiet_before_an_election_is_not_away() -> None:
 
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize("span_s", [2, 30])
-def test_a_mirror_that_was_down_is_away_for_as_long_as_its_files_were_not_written(span_s: float) -> None:
+def test_a_mirror_was_offline_since_the_last_write_of_its_files(span_s: float) -> None:
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
     p.b.kill(1)
     delete_unseen(p, span_s=span_s)

@@ -113,7 +113,7 @@ class Story:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.decision("D46")
-def test_no_key_is_lost_and_none_comes_back(seed: int) -> None:
+def test_no_key_is_lost_and_none_returns(seed: int) -> None:
     story = Story(seed)
     ways = [story.pair.there, story.pair.back]
     for _ in range(3):
@@ -129,7 +129,7 @@ def test_no_key_is_lost_and_none_comes_back(seed: int) -> None:
 
 @pytest.mark.decision("D29")
 @pytest.mark.decision("D46")
-def test_a_value_outlives_a_transaction_that_replaces_it_and_is_aborted_by_the_stop() -> None:
+def test_a_value_survives_a_replacing_transaction_that_the_stop_aborts() -> None:
     """It ends above the mirror's LSO, where another one is open; the stop truncates its second record."""
     p = pair(brokers=1, a_configs={"log.cleaner.enable": "false"}, b_configs=CLEANER)
     p.a.place_topic(TOPIC, replicas=[[1]])

@@ -61,7 +61,7 @@ def assert_followed(p: Pair, *clusters: StagedCluster) -> None:
     assert b"a" not in keys_of(p.a.log())
 
 
-def test_a_mirror_that_is_in_step_with_every_part_of_the_new_copy() -> None:
+def test_a_mirror_in_step_with_every_part_of_the_new_copy() -> None:
     p, c = chain()
     d = p.third("d", brokers=1)
     mirror_of(c, d, "m3")
@@ -72,7 +72,7 @@ def test_a_mirror_that_is_in_step_with_every_part_of_the_new_copy() -> None:
     assert p.cuts_of(p.b) == p.cuts_of(c) == p.cuts_of(d) == [(0, 4)]
 
 
-def test_a_mirror_that_was_away_until_the_new_copy_was_longer_than_its_own() -> None:
+def test_a_mirror_that_was_offline_until_the_new_copy_was_longer() -> None:
     p, c = chain()
     p.simulation.line(p.b, c).take_down()
     p.there.resume([TOPIC])
@@ -84,7 +84,7 @@ def test_a_mirror_that_was_away_until_the_new_copy_was_longer_than_its_own() -> 
 
 
 @pytest.mark.parametrize("dies", ["b", "c"])
-def test_leaders_that_die_between_the_cut_and_the_copy(dies: str) -> None:
+def test_leaders_that_die_between_truncation_and_copy(dies: str) -> None:
     p, c = chain(brokers=3)
     cluster = p.b if dies == "b" else c
     first = cluster.await_leader().broker_id
@@ -96,7 +96,7 @@ def test_leaders_that_die_between_the_cut_and_the_copy(dies: str) -> None:
     assert_followed(p, c)
 
 
-def test_a_failback_from_a_mirror_that_had_copied_again_is_one_by_delta() -> None:
+def test_a_failback_from_a_mirror_that_had_copied_again_is_incremental() -> None:
     p, _ = chain()
     p.there.resume([TOPIC])
     p.run_until(lambda: p.b.log().log_end_offset == p.a.log().log_end_offset, "the copy")

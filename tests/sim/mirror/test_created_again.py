@@ -82,7 +82,7 @@ def hooked(release: str = "") -> Hooked:
 )
 @pytest.mark.parametrize("release", ["2.8", "3.3"])
 @pytest.mark.decision("D65")
-def test_nothing_of_another_topic_is_cut_for_or_appended(release: str, written: list[str]) -> None:
+def test_another_topic_causes_no_truncation_and_no_append(release: str, written: list[str]) -> None:
     p = hooked(release)
     p.begin()
     p.during(FetchRequest, *written)
@@ -100,7 +100,7 @@ def test_the_log_start_of_another_topic_deletes_nothing() -> None:
 
 
 @pytest.mark.decision("D65")
-def test_a_log_end_of_another_topic_cuts_nothing() -> None:
+def test_a_log_end_of_another_topic_truncates_nothing() -> None:
     p = hooked()
     p.begin()
     refusal = p.hooks.on(FetchRequest).answer(ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -150,7 +150,7 @@ def test_a_description_with_the_id_needs_no_other_proof() -> None:
 
 
 @pytest.mark.decision("D65")
-def test_a_lineage_of_another_topic_cuts_nothing() -> None:
+def test_a_lineage_of_another_topic_truncates_nothing() -> None:
     p = hooked()
     p.begin()
     p.fail_over()
@@ -204,7 +204,7 @@ def test_no_records_are_fetched_twice_while_their_topic_is_unconfirmed() -> None
     ("log_end", "raises_rank", "is_taken"), [(3, False, True), (2, False, False), (3, True, False)]
 )
 @pytest.mark.decision("D65")
-def test_an_answer_is_dropped_if_the_log_or_the_fetcher_is_another_by_then(
+def test_a_response_is_dropped_if_the_log_or_the_fetcher_has_changed(
     log_end: int, raises_rank: bool, is_taken: bool
 ) -> None:
     p = hooked("2.8")

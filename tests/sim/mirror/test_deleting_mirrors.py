@@ -77,7 +77,7 @@ def refusal_of(mirror: Mirror) -> str:
 
 @pytest.mark.decision("D2")
 @pytest.mark.decision("D51")
-def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before() -> None:
+def test_a_mirror_is_deleted_only_when_all_its_partitions_are_stopped() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     assert "Remove these topics from mirror 'm' first: orders" in refusal_of(p.there)
@@ -93,7 +93,7 @@ def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before(
 
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D51")
-def test_configs_and_states_go_and_the_state_goes_first() -> None:
+def test_configs_and_states_are_removed_and_states_first() -> None:
     p = failed_over()
     topic_id = p.b.image.topics[TOPIC].topic_id
     assert persisted(p.b) == [StateKey("m", topic_id, 0)]
@@ -112,7 +112,7 @@ def test_configs_and_states_go_and_the_state_goes_first() -> None:
 
 
 @pytest.mark.decision("D51")
-def test_the_source_hears_no_more_of_a_mirror_that_was_deleted() -> None:
+def test_the_source_gets_no_more_requests_of_a_deleted_mirror() -> None:
     p = failed_over()
     opened = {name for b in p.a.broker_ids for name in links_to(p.a, b) if "mirror-m" in str(name)}
     assert opened, "the mirror has links to its source"
@@ -202,7 +202,7 @@ def test_tombstones_that_an_isr_is_too_small_for_are_written_later() -> None:
 
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D49")
-def test_the_states_of_a_topic_go_with_it() -> None:
+def test_the_states_of_a_topic_are_removed_with_it() -> None:
     p = failed_over()
     assert p.b.delete(TOPIC) == [E.NONE]
     await_no_states(p)
@@ -211,7 +211,7 @@ def test_the_states_of_a_topic_go_with_it() -> None:
 
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D49")
-def test_the_states_of_a_topic_go_although_there_is_one_of_its_id_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_are_removed_although_a_topic_of_the_same_id_exists_again(monkeypatch: pytest.MonkeyPatch) -> None:
     p = failed_over()
     topic_id = p.b.image.topics[TOPIC].topic_id
     with monkeypatch.context() as patch:  # No coordinator has the time to write a tombstone.
@@ -244,7 +244,7 @@ def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D51")
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut(replaced: bool) -> None:
+def test_a_mirror_is_kept_while_a_replica_must_truncate(replaced: bool) -> None:
     """Without the list no node would know that the replica must not rejoin with its records.
 
     A broker that is gone for good is replaced by one with the same id and empty disks.

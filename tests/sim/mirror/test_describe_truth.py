@@ -38,7 +38,7 @@ def begun() -> Pair:
 
 @pytest.mark.decision("D38")
 @pytest.mark.parametrize("brokers", [1, 3])
-def test_a_mirror_that_was_just_created_is_described_though_all_brokers_are_behind(brokers: int) -> None:
+def test_a_new_mirror_is_described_although_all_brokers_lag_behind(brokers: int) -> None:
     p = pair(3, brokers=brokers)
     p.b.kill(CONTROLLER_ID)
     p.b.restart(CONTROLLER_ID)
@@ -92,7 +92,7 @@ def test_the_lag_of_a_paused_partition_is_unknown() -> None:
     assert (row(p).lag, row(p).source_offset) == (0, 2)
 
 
-def test_the_lag_after_a_pause_is_unknown_until_the_partition_itself_is_answered() -> None:
+def test_the_lag_after_a_pause_is_unknown_until_the_partition_has_a_response() -> None:
     """Responses about other partitions of the fetcher do not count for it."""
     p = pair(3, brokers=1)
     topics = (TP.topic, "o0", "o1", "o2")
@@ -138,7 +138,7 @@ def test_records_that_too_few_replicas_have_count_as_lag() -> None:
     assert (row(p).lag, row(p).reason) == (0, "")
 
 
-def test_the_lag_of_a_throttled_partition_is_unknown_while_nothing_is_asked() -> None:
+def test_the_lag_of_a_throttled_partition_is_unknown_without_fetches() -> None:
     p = loaded(rate=1_000)
     p.simulation.run_for(span_s=10)
     found = row(p, HELD)
@@ -189,7 +189,7 @@ def detail(epoch: int, state: str) -> DescribedMirror:
 
 
 @pytest.mark.parametrize("answers", [((5, "MIRRORING"), (7, "STOPPED")), ((7, "STOPPED"), (5, "MIRRORING"))])
-def test_of_two_answers_that_of_the_later_leader_epoch_is_kept(answers: tuple[tuple[int, str], ...]) -> None:
+def test_of_two_rows_the_one_of_the_later_leader_epoch_is_kept(answers: tuple[tuple[int, str], ...]) -> None:
     rows: dict[TopicPartition, MirrorRow] = {}
     for answer in answers:
         keep_newest(rows, detail(*answer))

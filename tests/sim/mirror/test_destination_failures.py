@@ -184,7 +184,7 @@ def apart(batches: list[bytes], end: int) -> tuple[Pair, list[int]]:
 
 
 @pytest.mark.decision("D15")
-def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
+def test_a_stop_waits_for_followers_before_it_truncates() -> None:
     p, followers = apart(OPEN[:2], 3)
     for follower in followers:
         p.b.kill(follower)
@@ -238,7 +238,7 @@ def test_followers_are_waited_for_before_anything_of_our_own_is_written() -> Non
 
 
 @pytest.mark.decision("D11")
-def test_preparing_waits_for_min_insync_replicas_and_says_so() -> None:
+def test_preparing_waits_for_min_insync_replicas_with_a_reason() -> None:
     ours = WrittenLogs({TOPIC: [plain(0, 0, "b0")]})
     p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}), b_logs=ours, b_configs={"min.insync.replicas": "3"})
     p.there.create()

@@ -66,7 +66,7 @@ def failed_over(seed: int, *, a_writes: int) -> Pair:
 
 @pytest.mark.decision("D56")
 @pytest.mark.parametrize("a_writes", [1, 9], ids=["the source ends above our start", "the source ends below it"])
-def test_a_log_that_retention_emptied_before_the_failback_begins_where_the_source_begins(a_writes: int) -> None:
+def test_a_log_emptied_by_retention_starts_where_the_source_starts(a_writes: int) -> None:
     """The common records were deleted by A's own retention, and B's new records are below A's log start."""
     p = failed_over(4, a_writes=a_writes)
     delete_everything(p, p.a)
@@ -77,7 +77,7 @@ def test_a_log_that_retention_emptied_before_the_failback_begins_where_the_sourc
 
 
 @pytest.mark.decision("D56")
-def test_a_replica_that_was_away_meanwhile_has_the_same_start() -> None:
+def test_a_returning_replica_has_the_same_start() -> None:
     p = failed_over(5, a_writes=9)
     settle(p.a)
     away = next(broker_id for broker_id in p.a.broker_ids if broker_id != p.a.await_leader().broker_id)
@@ -158,7 +158,7 @@ def test_a_mirror_follows_a_source_overwritten_below_its_log_start(b_writes: int
 
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D56")
-def test_a_leader_that_missed_the_cut_and_has_nothing_from_below_it() -> None:
+def test_a_leader_that_missed_the_truncation_and_has_nothing_below_it() -> None:
     """Its own retention was ahead of the others', so nothing is left when it leads uncleanly and truncates."""
     p = make(8)
     for text in ("r0", "r1"):
@@ -210,7 +210,7 @@ def starts(cluster: StagedCluster) -> list[int]:
 
 @pytest.mark.decision("D46")
 @pytest.mark.decision("D56")
-def test_a_log_that_retention_has_shortened_keeps_its_start_in_the_failback_and_its_mirror_follows_it() -> None:
+def test_a_log_shortened_by_retention_keeps_its_start_in_the_failback() -> None:
     """Records deleted at the old source are not copied again, and the serving cluster determines the log start."""
     p = shortened()
     p.back.create()
@@ -233,7 +233,7 @@ def test_a_log_that_retention_has_shortened_keeps_its_start_in_the_failback_and_
 
 
 @pytest.mark.decision("D46")
-def test_a_topic_that_is_deleted_before_the_failback_gets_all_that_the_source_has() -> None:
+def test_a_topic_deleted_before_the_failback_gets_all_records_of_the_source() -> None:
     p = shortened()
     p.a.delete(TOPIC)
     p.back.create()
@@ -277,7 +277,7 @@ def ends_below(p: Pair) -> None:
 @pytest.mark.decision("D56")
 @pytest.mark.parametrize("is_old", [False, True], ids=["told with the answer", "OffsetsForLeaderEpoch"])
 @pytest.mark.parametrize("writes", [ends_below, ends_above])
-def test_an_unclean_election_below_our_log_start_is_followed_to_the_start_of_the_new_leader(
+def test_an_unclean_election_below_our_log_start_is_followed_to_the_new_start(
     writes: Callable[[Pair], None], is_old: bool
 ) -> None:
     """Its other replicas, too: they began at 3, and lack the new leader's records below that."""

@@ -168,7 +168,7 @@ def test_a_ring_with_two_newly_mirroring_clusters_is_detected() -> None:
     p.hold(2 * REFRESH_S, lambda: len(values(c.log())) == 2, "nothing is cut")
 
 
-def test_leaders_that_serve_no_describe_mirrors_are_asked_at_each_refresh_and_others_not() -> None:
+def test_leaders_without_describe_mirrors_are_asked_again_at_each_refresh() -> None:
     p, hooks = two(0, plain(0, 0, "r0"))
     p.begin()
     asked: list[int] = []
@@ -208,7 +208,7 @@ def test_nothing_is_fetched_before_an_upgraded_source_returns_its_lineage() -> N
 
 
 @pytest.mark.parametrize("ends_at", [0, 1])
-def test_a_source_whose_level_falls_is_mirrored_on(ends_at: int) -> None:
+def test_a_source_whose_level_falls_is_still_mirrored(ends_at: int) -> None:
     p, _ = two(1, plain(0, 0, "r0"))
     p.begin()
     set_level(p.a, 0)

@@ -61,7 +61,7 @@ def test_a_stop_with_overlapping_transactions_keeps_decided_records() -> None:
 
 
 @pytest.mark.decision("D29")
-def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> None:
+def test_a_transaction_with_records_in_the_truncated_tail_is_aborted_completely() -> None:
     log = [
         transactional(0, 0, ONE, "one a"),
         transactional(1, 0, TWO, "open"),
@@ -105,7 +105,7 @@ def test_the_next_leader_of_a_stop_knows_the_reopened_transactions(cut: bool) ->
 
 @pytest.mark.decision("D42")
 @pytest.mark.parametrize("left", [2, 1], ids=["cut to the epoch", "cut to where the logs part"])
-def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_transaction(left: int) -> None:
+def test_a_stopped_failback_keeps_a_transaction_whose_marker_was_not_fetched_again(left: int) -> None:
     """Both clusters have the transaction, A its own marker in an epoch that the failback removes, B one of its stop."""
     log = [
         transactional(0, 0, ONE, "both have it"),
@@ -152,7 +152,7 @@ def with_a_foreign_log(count: int) -> Pair:
 
 
 @pytest.mark.decision("D30")
-def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
+def test_a_returning_replica_is_clean_after_a_truncation_from_scratch() -> None:
     """Both histories have only epoch 0, so no epoch shows the replica that its bytes are foreign."""
     p = with_a_foreign_log(20)
     victim = mirrored_without_one(p)
@@ -167,7 +167,7 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
 
 
 @pytest.mark.decision("D30")
-def test_a_removal_does_not_overtake_the_cut_that_is_persisted() -> None:
+def test_a_removal_does_not_overtake_the_persisted_truncation() -> None:
     """It arrives while the list is written. Without the leader's truncation, ISR members would go below its HW."""
     p = with_a_foreign_log(6)
     p.there.create()
@@ -205,7 +205,7 @@ def test_a_removal_does_not_overtake_the_cut_that_is_persisted() -> None:
 
 @pytest.mark.decision("D30")
 @pytest.mark.parametrize("when", ["mirroring", "stopped", "preparing again"])
-def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(when: str) -> None:
+def test_an_unclean_leader_that_must_truncate_does_so_before_it_serves(when: str) -> None:
     p = with_a_foreign_log(6)
     assert p.b.alter(TOPIC, {"unclean.leader.election.enable": "true"}) is ErrorCode.NONE
     victim = mirrored_without_one(p)
@@ -312,7 +312,7 @@ def elect_among_the_informed(p: Pair, former: int, stale: list[int]) -> None:
 
 
 @pytest.mark.decision("D25")
-def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() -> None:
+def test_the_only_copy_is_not_truncated_for_a_mirror_that_never_mirrored() -> None:
     log = [
         transactional(0, 0, ONE, "open"),
         plain(1, 0, "a1"),
@@ -333,7 +333,7 @@ def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() ->
 
 @pytest.mark.decision("D33")
 @pytest.mark.decision("D41")
-def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> None:
+def test_adding_and_removing_with_an_unreachable_source_leaves_the_log_unchanged() -> None:
     p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
     p.b.place_topic()
     p.b.write("b0")
@@ -394,7 +394,7 @@ def test_a_stop_out_of_preparing_after_the_cut_settles_nothing_and_leaves_nothin
 
 
 @pytest.mark.decision("D34")
-def test_a_topic_removed_before_it_was_created_leaves_nothing_to_the_next_one() -> None:
+def test_a_topic_removed_before_its_creation_leaves_nothing_to_the_next_one() -> None:
     p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
     p.there.create()
     p.there.add_topics(["ghost"])
@@ -458,7 +458,7 @@ def test_a_wrong_source_address_waits_until_it_is_corrected() -> None:
 
 @pytest.mark.decision("D16")
 @pytest.mark.decision("D38")
-def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked_for_for_ever() -> None:
+def test_a_missing_or_grown_source_topic_is_described_and_not_requested_forever() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"mirror.metadata.refresh.interval.ms": "20000"})
     p.begin()
     asked = [0]

@@ -76,9 +76,7 @@ def pause(p: Pair) -> None:
 
 @pytest.mark.parametrize("order", [remove, pause])
 @pytest.mark.decision("D75")
-def test_a_topic_that_was_removed_or_paused_is_left_alone(
-    order: Callable[[Pair], None], monkeypatch: MonkeyPatch
-) -> None:
+def test_a_removed_or_paused_topic_is_not_synced(order: Callable[[Pair], None], monkeypatch: MonkeyPatch) -> None:
     p = staged()
     p.begin()
     late = Late(p, IncrementalAlterConfigsRequest, monkeypatch)

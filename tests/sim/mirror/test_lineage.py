@@ -98,7 +98,7 @@ def test_a_mirror_that_was_stopped_and_is_added_again() -> None:
     assert "a0" not in written(c)
 
 
-def test_a_failback_from_a_mirror_of_records_that_are_gone() -> None:
+def test_a_failback_from_a_mirror_of_deleted_records() -> None:
     """Cluster c settled an epoch of a's; since then a was overwritten by b, and moves to another mirror."""
     p = both_in_one_epoch()
     c = p.third()
@@ -131,7 +131,7 @@ def test_a_chain_follows_its_source_down() -> None:
     assert_equal(last)
 
 
-def test_a_leader_that_dies_while_it_takes_over_the_lineage() -> None:
+def test_a_leader_that_dies_while_it_adopts_the_lineage() -> None:
     """The list of uncut replicas is persisted before the truncation, so the next leader continues with it."""
     p, c, other = mirrored_by_a_third()
     first = c.await_leader().broker_id

@@ -9,7 +9,7 @@ from tests.sim.stage import TOPIC, TP, WrittenLogs, assert_equal, epochs, pair, 
 
 @pytest.mark.kip("1279", "Log Convergence, example A")
 @pytest.mark.decision("D11")
-def test_first_mirroring_cuts_everything_and_copies_from_scratch() -> None:
+def test_first_mirroring_truncates_everything_and_copies_from_scratch() -> None:
     logs = WrittenLogs({"orders": [plain(0, 0, "a0", "a1"), plain(2, 1, "a2")]})
     ours = WrittenLogs({"orders": [plain(0, 0, "b0"), plain(1, 1, "b1", "b2", "b3"), plain(4, 5, "b4")]})
     p = pair(logs=logs, b_logs=ours)
@@ -24,7 +24,7 @@ def test_first_mirroring_cuts_everything_and_copies_from_scratch() -> None:
 
 @pytest.mark.kip("1279", "Log Convergence, example B")
 @pytest.mark.decision("D10")
-def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None:
+def test_failback_truncates_the_record_of_the_unmirrored_epoch() -> None:
     logs = WrittenLogs({"orders": [plain(0, 0, "r0"), plain(1, 0, "r1")]})
     p = pair(logs=logs, brokers=1)
     assert p.a.await_leader().leader_epoch == 1
@@ -49,7 +49,7 @@ def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None
 
 @pytest.mark.kip("1279", "Log Convergence, two phases")
 @pytest.mark.decision("D12")
-def test_second_phase_cuts_inside_the_last_mirrored_epoch() -> None:
+def test_the_second_phase_truncates_inside_the_last_mirrored_epoch() -> None:
     p = pair(logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
     p.a.write("r1")
     p.begin()

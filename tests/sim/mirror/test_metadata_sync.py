@@ -14,7 +14,7 @@ from tests.sim.stage import TOPIC, assert_equal, pair
 
 @pytest.mark.decision("D26")
 @pytest.mark.decision("D17")
-def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() -> None:
+def test_a_topic_is_added_before_it_exists_and_created_like_the_sources() -> None:
     p = pair()
     topic_id = p.a.place_topic(replicas=((1, 2, 3), (2, 3, 1)))
     p.a.write("r0")

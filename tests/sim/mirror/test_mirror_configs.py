@@ -62,7 +62,7 @@ def test_a_changed_connection_config_reconnects_without_loss(key: str, value: st
 @pytest.mark.parametrize(
     ("key", "value"), [("mirror.groups.include", "a.*"), ("request.timeout.ms", "7000"), ("mirror.acl.include", "*")]
 )
-def test_other_configs_take_effect_on_the_connection_that_there_is(key: str, value: str) -> None:
+def test_other_configs_take_effect_on_the_existing_connection(key: str, value: str) -> None:
     p = begun()
     before = links(p)
     p.there.alter({key: value})

@@ -100,7 +100,7 @@ def run_until_copied(p: Pair, count: int) -> None:
 
 
 @pytest.mark.decision("D70")
-def test_fetches_over_a_long_line_grow_while_answers_are_full() -> None:
+def test_fetches_over_a_long_line_grow_while_responses_are_full() -> None:
     p = behind()
     seen = sizes_of(p.a)
     run_until_copied(p, 1)
@@ -126,7 +126,7 @@ def test_a_mirror_that_keeps_up_fetches_as_if_nothing_grew() -> None:
 
 
 @pytest.mark.decision("D70")
-def test_after_a_lost_answer_fetches_begin_small_again() -> None:
+def test_after_a_lost_response_fetches_start_small_again() -> None:
     p = behind()
     seen = sizes_of(p.a)
     run_until_copied(p, 50)
@@ -140,7 +140,7 @@ def test_after_a_lost_answer_fetches_begin_small_again() -> None:
 
 
 @pytest.mark.decision("D70")
-def test_over_a_line_that_becomes_slow_fetches_are_halved_until_answers_come_within_two_seconds() -> None:
+def test_over_a_slow_line_fetches_are_halved_until_responses_take_two_seconds() -> None:
     p = behind()
     seen = sizes_of(p.a)
     run_until_copied(p, 25)
@@ -153,7 +153,7 @@ def test_over_a_line_that_becomes_slow_fetches_are_halved_until_answers_come_wit
 
 
 @pytest.mark.decision("D70")
-def test_of_the_next_leader_of_the_source_a_partition_asks_for_the_least_again() -> None:
+def test_a_new_source_leader_gets_the_smallest_fetch_again() -> None:
     p = behind(brokers=3)
     seen = sizes_of(p.a)
     run_until_copied(p, 50)

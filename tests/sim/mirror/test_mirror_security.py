@@ -77,9 +77,7 @@ def test_a_source_without_sasl_is_reported_without_secrets() -> None:
         ({"ssl.truststore.password": "hush"}, "ssl.truststore.password is for a file of type PKCS12"),
     ],
 )
-def test_configs_that_do_not_go_together_are_refused_at_creation_and_later(
-    changes: dict[str, str | None], words: str
-) -> None:
+def test_incompatible_configs_are_refused_at_creation_and_later(changes: dict[str, str | None], words: str) -> None:
     p = pair()
     values = {key: value for key, value in {**SECURED, **changes}.items() if value is not None}
     with pytest.raises(KafkaError, match=words) as caught:
@@ -96,7 +94,7 @@ def description_of(mirror: Mirror) -> Description:
 
 
 @pytest.mark.decision("D38")
-def test_a_partition_whose_leader_does_not_answer_has_a_row_and_no_lag() -> None:
+def test_a_partition_whose_leader_does_not_respond_has_a_row_without_lag() -> None:
     """Until its session ends the dead broker is the leader, and the others have no data of the partition."""
     simulation = Simulation(3)
     with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2, replication_factor=1) as b:
@@ -115,7 +113,7 @@ def test_a_partition_whose_leader_does_not_answer_has_a_row_and_no_lag() -> None
 
 
 @pytest.mark.decision("D38")
-def test_a_topic_without_a_leader_is_named_by_the_brokers_that_are_left() -> None:
+def test_a_topic_without_a_leader_is_described_by_the_remaining_brokers() -> None:
     simulation = Simulation(3)
     with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2, replication_factor=1) as b:
         a.create_topic(TOPIC, 1)

@@ -91,7 +91,7 @@ def write(cluster: StagedCluster, broker_id: int, state: MirrorState) -> ErrorCo
     return ErrorCode(reply.topics[0].partitions[0].error_code)
 
 
-def test_each_partition_of_an_unknown_topic_has_its_answer() -> None:
+def test_each_partition_of_an_unknown_topic_has_a_row() -> None:
     cluster = pair(seed=5).b
     rows = [read_request.PartitionData(partition_index=index) for index in (0, 1)]
     request = read_request.ReadMirrorStatesRequest(

@@ -122,7 +122,7 @@ def test_records_lost_by_an_old_source_are_found_by_its_epoch_ends() -> None:
 
 
 @pytest.mark.decision("D12")
-def test_a_new_leader_of_ours_asks_before_it_fetches() -> None:
+def test_a_new_destination_leader_requests_epochs_before_it_fetches() -> None:
     p = old_pair(a_configs=UNCLEAN)
     p.begin()
     end = p.a.await_leader().log.log_end_offset
@@ -175,7 +175,7 @@ def recreate(p: OldPair, *values_of_it: str, bumped_to: int = 0) -> None:
 
 
 @pytest.mark.decision("D53")
-def test_a_topic_of_an_id_made_here_is_the_same_at_all_mirrors() -> None:
+def test_a_topic_with_an_id_made_here_is_the_same_at_all_mirrors() -> None:
     p = old_pair()
     p.begin()
     made = made_topic_id(p.a.cluster_id, TOPIC)
@@ -198,7 +198,7 @@ def test_a_topic_of_an_id_made_here_is_the_same_at_all_mirrors() -> None:
 
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.decision("D53")
-def test_a_source_that_was_upgraded_has_the_same_topic_under_an_id_of_its_own(restarted: bool) -> None:
+def test_an_upgraded_source_has_the_same_topic_under_its_own_id(restarted: bool) -> None:
     p = old_pair()
     p.begin()
     p.hooks.play("3.9")
@@ -257,7 +257,7 @@ def test_a_topic_that_was_created_again_and_is_shorter_fails_the_partition() -> 
 
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.decision("D53")
-def test_a_topic_whose_leader_epoch_goes_back_is_not_followed(restarted: bool) -> None:
+def test_a_topic_whose_leader_epoch_falls_is_not_followed(restarted: bool) -> None:
     p = old_pair()
     p.begin()
     p.hooks.clear()

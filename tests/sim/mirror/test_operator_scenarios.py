@@ -82,7 +82,7 @@ def lose_the_only_leader(simulation: Simulation, cluster: Cluster) -> None:
     simulation.run_for(span_s=15)
 
 
-def test_an_unclean_election_that_is_allowed_after_the_loss_comes_within_five_minutes() -> None:
+def test_an_unclean_election_allowed_after_the_loss_takes_up_to_five_minutes() -> None:
     simulation, a, _ = clusters(1)
     a.create_topic("t")
     a.produce("t", 0, [b"1"])
@@ -94,7 +94,7 @@ def test_an_unclean_election_that_is_allowed_after_the_loss_comes_within_five_mi
     assert values(a) == [b"1"]
 
 
-def test_a_stopped_topic_takes_writes_once_the_topic_of_states_has_a_leader_again() -> None:
+def test_a_stopped_topic_is_writable_once_the_state_topic_has_a_leader_again() -> None:
     simulation, a, b = clusters(2)
     a.create_topic("t")
     a.produce("t", 0, [b"1"])
@@ -108,7 +108,7 @@ def test_a_stopped_topic_takes_writes_once_the_topic_of_states_has_a_leader_agai
     assert values(b) == [b"1", b"2"]
 
 
-def test_a_failover_ends_though_every_node_of_the_destination_is_restarted_meanwhile() -> None:
+def test_a_failover_ends_although_every_destination_node_is_restarted() -> None:
     simulation, a, b = clusters(3)
     a.create_topic("t", 4)
     for partition in range(4):
@@ -128,7 +128,7 @@ def test_a_failover_ends_though_every_node_of_the_destination_is_restarted_meanw
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.5, 3.0])
-def test_partitions_that_the_source_gets_during_a_failover_take_writes_or_are_not_there(delay_s: float) -> None:
+def test_source_partitions_added_during_a_failover_are_writable_or_missing(delay_s: float) -> None:
     simulation, a, b = clusters(4)
     a.create_topic("t")
     a.produce("t", 0, [b"1"])
@@ -187,7 +187,7 @@ def test_a_recreated_topic_is_mirrored_once_the_old_one_is_deleted_here() -> Non
     assert values(b) == [b"new"]
 
 
-def test_a_failover_waits_for_min_insync_replicas_says_so_and_ends_when_that_is_lowered() -> None:
+def test_a_failover_waits_for_min_insync_replicas_with_a_reason() -> None:
     simulation, a, b = clusters(7)
     a.create_topic("t")
     a.produce("t", 0, [b"1"])
@@ -212,7 +212,7 @@ def write_in_a_transaction(cluster: Cluster, value: bytes, transactional_id: str
     return producer
 
 
-def test_a_transactional_id_moves_to_the_destination_and_back_and_leaves_nothing_open() -> None:
+def test_a_transactional_id_moves_there_and_back_and_leaves_nothing_open() -> None:
     simulation, a, b = clusters(8)
     a.create_topic("t")
     expected: list[bytes] = []

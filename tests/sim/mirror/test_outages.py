@@ -39,7 +39,7 @@ def test_clients_get_over_their_outages(kind: str) -> None:
     assert outcome.coverage["link.answer-lost"]
 
 
-def test_without_outages_every_answer_comes() -> None:
+def test_without_outages_every_response_arrives() -> None:
     outcome = run_history(plan("library", outages=False), coverage=True)
     assert outcome.anomalies == []
     assert "link.answer-lost" not in outcome.coverage

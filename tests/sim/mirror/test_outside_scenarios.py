@@ -89,7 +89,7 @@ def leader_of(cluster: Cluster) -> int:
     return cluster.image.topics["t"].partitions[0].leader
 
 
-def test_a_write_that_waits_for_the_isr_while_its_leader_is_cut_is_not_acknowledged() -> None:
+def test_a_write_is_not_acknowledged_if_its_leader_is_truncated_meanwhile() -> None:
     hooks = Hooks()
     a, b = two_clusters(hooks=hooks)
     a.produce("t", 0, [b"m"])
@@ -135,7 +135,7 @@ def test_a_consumer_across_failover_and_failback_reads_the_replacing_records() -
 
 
 @pytest.mark.parametrize("state", [MirrorState.STOPPING, MirrorState.STOPPED])
-def test_nothing_hangs_when_the_site_loses_power_in_a_failover_and_nothing_of_it_was_flushed(
+def test_nothing_hangs_after_a_power_loss_of_the_site_during_a_failover(
     state: MirrorState,
 ) -> None:
     a, b = two_clusters()
@@ -216,7 +216,7 @@ def test_a_waiting_failback_continues_when_min_insync_replicas_is_lowered() -> N
 
 
 @pytest.mark.decision("D25")
-def test_a_mirror_whose_source_is_its_own_cluster_cuts_nothing() -> None:
+def test_a_mirror_of_its_own_cluster_truncates_nothing() -> None:
     a, b = two_clusters()
     a.produce("t", 0, [b"m0", b"m1"])
     loop = Mirror("loop", source=b, destination=a)
@@ -268,7 +268,7 @@ def test_lookups_by_time_after_a_truncation_equal_the_sources() -> None:
 
 @pytest.mark.decision("D10")
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_topic_that_was_in_a_wrong_mirror_meanwhile_fails_back_by_the_delta(deleted: bool) -> None:
+def test_a_topic_that_was_in_a_wrong_mirror_fails_back_incrementally(deleted: bool) -> None:
     simulation = Simulation(seed=1)
     a, b, c = (Cluster(simulation, name, brokers=1, configs=REFRESH) for name in "abc")
     for cluster in (a, b, c):
@@ -302,7 +302,7 @@ def test_a_topic_that_was_in_a_wrong_mirror_meanwhile_fails_back_by_the_delta(de
 
 
 @pytest.mark.decision("D38")
-def test_a_mirror_says_which_topic_cannot_be_created_and_why() -> None:
+def test_a_mirror_reports_topics_that_cannot_be_created_with_the_reason() -> None:
     a, b = two_clusters()
     a.create_topic("a.b")
     b.create_topic("a_b")

@@ -132,7 +132,7 @@ def test_a_paused_topic_is_removed_with_its_records_at_the_pause(state: str) -> 
 
 
 @pytest.mark.decision("D50")
-def test_the_source_moves_its_leader_and_cuts_its_log_while_a_topic_is_paused() -> None:
+def test_the_source_elects_and_truncates_while_a_topic_is_paused() -> None:
     p = begun()
     paused(p)
     p.a.settle()
@@ -207,7 +207,7 @@ def test_a_topic_that_is_named_by_an_id_must_have_it(what: str) -> None:
     assert ask(p, what, topic_id=topic_id) is E.NONE
 
 
-def test_a_mirror_says_which_topic_was_refused_and_why() -> None:
+def test_a_mirror_reports_denied_topics_with_the_reason() -> None:
     p = begun()
     with pytest.raises(KafkaError, match=r"cannot resume topic orders of mirror m: MIRROR_TOPIC_NOT_PAUSED"):
         p.there.resume([TOPIC])
@@ -216,7 +216,7 @@ def test_a_mirror_says_which_topic_was_refused_and_why() -> None:
 
 
 @pytest.mark.decision("D36")
-def test_clients_of_the_source_believe_this_cluster_after_a_failover_from_a_pause() -> None:
+def test_clients_of_the_source_accept_this_cluster_after_a_failover_from_a_pause() -> None:
     """A client that is not restarted accepts no leader epoch below one that it has seen at the source."""
     p = begun()
     paused(p)

@@ -60,7 +60,7 @@ def lags(p: Pair, span_s: float) -> Iterator[int]:
         yield row(p).lag
 
 
-def test_the_lag_is_not_0_for_longer_than_the_bound_while_a_deposed_leader_alone_is_reached() -> None:
+def test_a_lag_of_0_from_a_deposed_leader_ends_within_the_bound() -> None:
     p = begun()
     deposed = depose(p, is_alone=True)
     p.run_until(lambda: row(p).lag != 0, "the lag to be unknown", within_s=BOUND_S)
@@ -70,7 +70,7 @@ def test_the_lag_is_not_0_for_longer_than_the_bound_while_a_deposed_leader_alone
     assert row(p).reason.startswith(f"the lag is unknown: {named} has not proved that it still leads: ")
 
 
-def test_a_deposed_leader_is_left_within_the_bound_if_another_broker_is_reached() -> None:
+def test_a_deposed_leader_is_dropped_within_the_bound_if_another_broker_is_reached() -> None:
     p = begun()
     depose(p, is_alone=False)
     p.run_until(lambda: p.b.log().high_watermark == p.a.log().high_watermark, "the record", within_s=BOUND_S)
@@ -104,7 +104,7 @@ def test_leaders_of_an_old_source_are_proved_if_all_of_its_brokers_name_them() -
     p.run_until(lambda: "not all brokers of the source answer" in row(p).reason, "the reason")
 
 
-def test_an_interval_costs_one_proof_for_each_broker_however_many_partitions_there_are(
+def test_an_interval_costs_one_proof_per_broker_for_any_number_of_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     p = mirroring()

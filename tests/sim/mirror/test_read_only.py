@@ -111,7 +111,7 @@ def test_a_source_side_topic_of_another_mirror_is_not_read_only() -> None:
 
 
 @pytest.mark.decision("D24")
-def test_a_partition_that_is_added_after_the_failover_is_never_said_to_be_read_only() -> None:
+def test_a_partition_added_after_the_failover_is_never_read_only() -> None:
     """Clients do not retry after READ_ONLY_TOPIC; the partition is STOPPED, without a session, a moment later."""
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()

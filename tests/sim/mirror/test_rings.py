@@ -102,7 +102,7 @@ def test_a_link_that_is_paused_is_one_as_well() -> None:
 
 
 @pytest.mark.decision("D58")
-def test_of_links_that_close_a_ring_at_once_none_is_cut_for() -> None:
+def test_no_link_of_a_new_ring_truncates() -> None:
     p, c = of_three(LOGS)
     p.b.write("of b alone")
     c.write("of c alone")
@@ -145,7 +145,7 @@ def test_earlier_responses_of_a_source_are_no_reason_to_truncate(closes: bool) -
 
 
 @pytest.mark.decision("D58")
-def test_a_ring_that_is_closed_while_the_source_is_asked_again_is_no_reason_to_cut() -> None:
+def test_a_ring_closed_during_a_repeated_request_is_no_reason_to_truncate() -> None:
     """In the first description nothing is mirrored there; only the second one contains the other mirror."""
     hooks = Hooks()
     simulation = Simulation(0)
@@ -170,7 +170,7 @@ def test_a_ring_that_is_closed_while_the_source_is_asked_again_is_no_reason_to_c
 
 
 @pytest.mark.decision("D58")
-def test_a_mirror_that_has_never_reached_its_source_holds_up_no_mirror_of_its_log() -> None:
+def test_a_mirror_that_never_reached_its_source_blocks_no_mirror_of_its_log() -> None:
     p, c = of_three(LOGS)
     p.simulation.line(p.a, p.b).take_down()
     link(p.a, p.b)
@@ -216,7 +216,7 @@ def test_a_closed_ring_stops_until_it_is_opened(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.decision("D58")
-def test_a_ring_that_has_been_closed_is_noticed_as_its_mirrors_ask_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_ring_is_noticed_by_requests_between_its_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
     p, c = of_three()
     mirrored(link(p.a, p.b))
     mirrored(link(p.b, c))
@@ -229,7 +229,7 @@ def test_a_ring_that_has_been_closed_is_noticed_as_its_mirrors_ask_each_other(mo
 
 
 @pytest.mark.decision("D58")
-def test_an_empty_log_does_not_wait_for_a_cluster_that_is_gone_for_good() -> None:
+def test_an_empty_log_does_not_wait_for_a_dead_cluster() -> None:
     p, c = of_three()
     mirrored(link(p.a, p.b))
     to_c = link(p.b, c)
@@ -264,7 +264,7 @@ def spinning(monkeypatch: pytest.MonkeyPatch) -> tuple[Pair, StagedCluster, Mirr
 
 
 @pytest.mark.decision("D59")
-def test_a_log_that_is_cut_again_and_again_is_cut_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeatedly_truncated_log_is_not_truncated_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     p, c, there = spinning(monkeypatch)
     p.run_until(lambda: any("never passed offset" in x.reason() for x in (p.a, p.b, c)), "the reason")
     p.simulation.run_for(span_s=10)

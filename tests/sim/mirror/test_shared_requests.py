@@ -130,7 +130,7 @@ def questions_of_a_failback(listen: Listen, count: int) -> dict[type[Message], i
     return {kind: len(ear.asked(kind)) for kind in KINDS}
 
 
-def test_a_failback_asks_as_often_for_many_partitions_as_for_few(listen: Listen) -> None:
+def test_the_number_of_failback_requests_does_not_grow_with_partitions(listen: Listen) -> None:
     few, many = questions_of_a_failback(listen, 4), questions_of_a_failback(listen, 40)
     assert all(many[kind] <= few[kind] + 2 for kind in KINDS), (few, many)
     assert many[DescribeMirrorsRequest] <= 4
@@ -147,7 +147,7 @@ def test_silence_is_proved_for_many_partitions_at_once(listen: Listen) -> None:
     assert_equal(p.there, names(30))
 
 
-def test_a_new_leader_epoch_is_asked_about_for_its_partitions_alone(listen: Listen) -> None:
+def test_a_new_leader_epoch_causes_requests_for_its_partitions_only(listen: Listen) -> None:
     p = failed_over(10)
     p.fail_back(names(10), create=False)
     ear = listen(p.b)
@@ -196,7 +196,7 @@ def test_a_leader_change_between_the_two_list_offsets_proves_nothing_for_its_par
 
 
 @pytest.mark.decision("D32")
-def test_a_source_that_answers_for_half_of_the_partitions(listen: Listen) -> None:
+def test_a_source_that_responds_for_half_of_the_partitions(listen: Listen) -> None:
     """The ListOffsets response lacks two of four partitions, without an error."""
     p = foreign(4)
     ear, missing = listen(p.a), names(4)[2:]
@@ -252,7 +252,7 @@ def test_a_mirror_waits_for_a_lineage_with_an_unnamed_cluster(listen: Listen) ->
 
 
 @pytest.mark.decision("D16")
-def test_an_answer_that_comes_after_the_mirror_got_other_servers_is_dropped(listen: Listen) -> None:
+def test_a_response_after_a_change_of_servers_is_dropped(listen: Listen) -> None:
     """Another cluster replaces the source while a request is in flight; then the source returns."""
     p = failed_over(4)
     c = p.third("c", logs=WrittenLogs({name: [plain(0, 0, "c0")] for name in names(4)}))
@@ -266,7 +266,7 @@ def test_an_answer_that_comes_after_the_mirror_got_other_servers_is_dropped(list
     assert_equal(p.back, names(4))
 
 
-def test_a_partition_that_is_led_elsewhere_when_the_answer_comes(listen: Listen) -> None:
+def test_a_partition_that_moved_when_the_response_arrives(listen: Listen) -> None:
     """The round continues for the others; the new leader sends its own request."""
     logs = WrittenLogs({name: [plain(0, 0, "r0")] for name in names(6)})
     p = pair(logs=logs)

@@ -28,7 +28,7 @@ def clusters() -> tuple[Simulation, Cluster, Cluster, Mirror]:
 
 @pytest.mark.decision("D60")
 @pytest.mark.parametrize("latency_ms", [1_600, 5_000])
-def test_topics_are_created_over_a_line_that_takes_longer_than_a_hanging_broker_is_waited_for(latency_ms: int) -> None:
+def test_topics_are_created_over_a_line_slower_than_the_timeout_of_a_broker(latency_ms: int) -> None:
     simulation, a, b, mirror = clusters()
     simulation.line(a, b).set(latency_ms=latency_ms)
     mirror.add_topics(["t"])
@@ -62,7 +62,7 @@ def test_a_mirror_reports_that_no_source_broker_is_up_to_date() -> None:
 
 
 @pytest.mark.decision("D38")
-def test_that_the_source_lacks_a_topic_is_said_once_it_has_answered() -> None:
+def test_a_missing_source_topic_is_reported_once_the_source_has_responded() -> None:
     simulation, a, b, mirror = clusters()
     mirror.add_topics(["t"])
     mirror.catch_up()

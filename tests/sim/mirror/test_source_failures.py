@@ -50,7 +50,7 @@ def test_mirroring_follows_the_source_leader() -> None:
 
 
 @pytest.mark.decision("D12")
-def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_next_one() -> None:
+def test_an_error_of_the_former_leader_does_not_delay_the_next_fetch() -> None:
     """The former leader's error says so; otherwise nothing would check again before the next regular refresh."""
     slow = {"mirror.metadata.refresh.interval.ms": "600000", "replica.fetch.backoff.ms": "2000"}
     p = pair(logs=WrittenLogs(LOGS), b_configs=slow)
@@ -99,7 +99,7 @@ def test_a_source_epoch_is_not_appended_while_the_controller_cannot_bump() -> No
 
 
 @pytest.mark.decision("D12")
-def test_the_source_dies_and_comes_back() -> None:
+def test_the_source_dies_and_restarts() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     for node in (1, 2, 3, 100):
@@ -125,7 +125,7 @@ def test_failover_needs_nothing_of_a_dead_source() -> None:
 
 
 @pytest.mark.decision("D12")
-def test_a_source_log_that_was_cut_below_ours_is_followed_down_and_up_again() -> None:
+def test_a_source_log_truncated_below_ours_is_followed() -> None:
     """An unclean election at the source while mirroring: within one epoch history the second phase follows it."""
     p = pair(logs=WrittenLogs(LOGS), a_configs={"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
     p.begin()
@@ -172,7 +172,7 @@ FORMATS = {
 
 @pytest.mark.parametrize("written", FORMATS.values(), ids=FORMATS)
 @pytest.mark.decision("D21")
-def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_added_again(written: list[bytes]) -> None:
+def test_a_malformed_batch_fails_only_its_partition_until_it_is_added_again(written: list[bytes]) -> None:
     p = pair(logs=WrittenLogs({TOPIC: written, "other": [plain(0, 0, "o")]}))
     corrupt(p.a, TP, 1)
     p.there.create()
@@ -223,7 +223,7 @@ def add_without_id(p: Pair) -> None:
 
 @pytest.mark.decision("D16")
 @pytest.mark.parametrize("when", ["mirroring", "preparing"])
-def test_another_cluster_behind_the_same_servers_halts_the_mirror_until_the_right_one_answers(when: str) -> None:
+def test_another_cluster_behind_the_servers_halts_the_mirror_until_it_is_corrected(when: str) -> None:
     p = pair(logs=WrittenLogs(LOGS))
     c = p.third("c", logs=WrittenLogs({TOPIC: [plain(0, 0, "c0"), plain(1, 3, "c1"), plain(2, 3, "c2")]}))
     assert p.a.image.topics[TOPIC].topic_id == c.image.topics[TOPIC].topic_id
@@ -259,7 +259,7 @@ def test_bootstrap_servers_altered_live_to_other_brokers_of_the_same_cluster() -
 
 
 @pytest.mark.decision("D12")
-def test_bootstrap_servers_that_are_gone_do_not_matter_once_the_brokers_are_known() -> None:
+def test_bootstrap_servers_are_not_needed_once_the_brokers_are_known() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.there.create({"bootstrap.servers": f"nowhere:9092,{p.a.endpoint(1)}"})
     p.there.add_topics([TOPIC])
@@ -312,7 +312,7 @@ def test_a_raised_log_start_survives_a_restart_of_all_nodes() -> None:
 
 
 @pytest.mark.decision("D12")
-def test_the_log_start_of_a_source_that_has_no_records_left_is_followed() -> None:
+def test_the_log_start_of_an_empty_source_log_is_followed() -> None:
     """It is returned with the divergence, and not again: it is no news in the source's session any more."""
     p = pair()
     p.a.place_topic()

@@ -115,7 +115,7 @@ def test_mirroring_waits_for_a_missing_right_with_a_reason(request_class: type, 
     assert b.reason() == ""
 
 
-def test_a_right_that_is_taken_away_while_mirroring_shows_as_well() -> None:
+def test_a_right_revoked_while_mirroring_is_reported_too() -> None:
     p, hooks = hooked_pair(partitions=1)
 
     def missing(request_class: type) -> Callable[[], None]:

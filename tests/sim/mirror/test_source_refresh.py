@@ -74,7 +74,7 @@ def refreshes(refresh_requests: list[Message]) -> list[list[str]]:
     ]
 
 
-def test_a_refresh_without_news_looks_at_no_partition(
+def test_a_refresh_without_changes_checks_no_partition(
     looked: list[TopicPartition], refresh_requests: list[Message]
 ) -> None:
     p = mirroring()
