@@ -30,7 +30,7 @@ def test_a_counter_example_is_found_by_as_few_steps(spark: Any) -> None:
     assert len(story_of(model, spread.path)) == len(alone.path) - 1
 
 
-def test_a_bound_is_no_answer(spark: Any) -> None:
+def test_a_bound_is_not_a_result(spark: Any) -> None:
     outcome = explore_on_spark(spark, Model(scope_named("tiny"), rules_named("decided")), lambda states: states < 5)
     assert outcome.ending is Ending.BOUND
     assert outcome.states >= 5

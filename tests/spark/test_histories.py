@@ -77,7 +77,7 @@ def sim(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
-def test_the_command_line_says_the_same_with_spark_and_without(tmp_path: Path) -> None:
+def test_the_command_line_prints_the_same_with_spark_and_without(tmp_path: Path) -> None:
     confs = ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m"]
     where = ["--spark", "--master", "local[2]", "--results", str(tmp_path / "out"), *confs]
     seeds = ["--seeds", "3", "-o", "json"]

@@ -128,7 +128,7 @@ def plain(spark: Any) -> Iterator[Any]:
     spark.conf.unset(PUSHDOWN)
 
 
-def test_without_the_rule_queries_read_more_and_say_the_same(plain: Any) -> None:
+def test_without_the_rule_queries_read_more_with_the_same_result(plain: Any) -> None:
     """Spark's own push-down is off, then on, then explicitly requested."""
     small = {"splitBytes": 65536, "topics": "codecs,txn"}
     for pushes in ("false", "true"):

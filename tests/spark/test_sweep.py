@@ -173,7 +173,7 @@ def cluster_command(tmp_path: Path, url: str, tasks: int) -> list[str]:
     )  # fmt: skip
 
 
-def test_a_standalone_cluster_gets_the_package_and_gives_the_same_digests(cluster: str, tmp_path: Path) -> None:
+def test_a_standalone_cluster_gets_the_package_and_returns_the_same_digests(cluster: str, tmp_path: Path) -> None:
     command = cluster_command(tmp_path, cluster, 2)
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
@@ -252,7 +252,7 @@ def _spark_home() -> str:
     return str(Path(pyspark.__file__).parent)
 
 
-def test_spark_connect_gives_the_same_digests(tmp_path: Path) -> None:
+def test_spark_connect_returns_the_same_digests(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio: pip install 'kmirror[spark]'")
     port = "15911"
     server = spark_class(

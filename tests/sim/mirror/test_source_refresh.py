@@ -85,7 +85,7 @@ def test_a_refresh_without_changes_checks_no_partition(
     assert looked == []
 
 
-def test_a_refresh_looks_at_the_partition_that_has_another_leader_epoch(
+def test_a_refresh_checks_the_partition_with_another_leader_epoch(
     looked: list[TopicPartition], refresh_requests: list[Message]
 ) -> None:
     p = mirroring()
@@ -100,7 +100,7 @@ def test_a_refresh_looks_at_the_partition_that_has_another_leader_epoch(
     assert all(topics == [NAMES[3]] or len(topics) == COUNT for topics in refreshes(refresh_requests))
 
 
-def test_a_failover_asks_the_source_nothing(refresh_requests: list[Message]) -> None:
+def test_a_failover_sends_no_request_to_the_source(refresh_requests: list[Message]) -> None:
     p = mirroring()
     refresh_requests.clear()
     p.fail_over(topics=NAMES)
@@ -123,7 +123,7 @@ def test_source_leaders_are_forgotten_when_a_topic_is_removed() -> None:
     p.run_until(lambda: p.b.state(tp(5)) == "MIRRORING", "to be mirrored again")
 
 
-def test_an_answer_that_comes_after_the_removal_is_forgotten_too() -> None:
+def test_a_response_after_the_removal_is_ignored_too() -> None:
     """No request is sent for a topic that seems known: once it is added again, nothing would follow the source."""
     p = mirroring()
     source = p.b.component(1).context.sources["m"]
@@ -166,7 +166,7 @@ def test_missing_topics_are_created_in_requests_of_bounded_size(
     assert created == [5, 5, 2]
 
 
-def test_a_creation_that_got_no_answer_is_asked_for_again(refresh_requests: list[Message]) -> None:
+def test_a_creation_without_a_response_is_requested_again(refresh_requests: list[Message]) -> None:
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
     p.there.create()
     p.run_until(lambda: bool(p.b.component(1).context.sources), "the mirror")

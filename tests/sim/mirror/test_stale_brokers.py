@@ -81,7 +81,7 @@ def test_a_topic_that_only_a_stale_broker_lacks_is_not_stopped() -> None:
     p.run_until(lambda: p.b.state() == "MIRRORING", "its new leader")
 
 
-def test_a_topic_is_not_stopped_while_only_a_stale_broker_can_be_reached() -> None:
+def test_a_topic_is_not_stopped_while_only_a_stale_broker_is_reachable() -> None:
     p = with_a_topic_that_one_broker_does_not_know()
     away = leave_only_the_stale_one(p)
     next(away)

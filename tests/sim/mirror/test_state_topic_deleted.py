@@ -73,7 +73,7 @@ def test_a_stopped_topic_keeps_its_records_and_stays_writable(brokers: int) -> N
 
 
 @pytest.mark.decision("D25")
-def test_a_failback_from_a_topic_whose_state_was_lost_waits_and_says_why() -> None:
+def test_a_failback_from_a_topic_with_lost_state_waits_with_a_reason() -> None:
     a, b, mirror = mirrored()
     a.simulation.line(a, b).take_down()
     a.produce("t", 0, [b"only here"])
@@ -176,7 +176,7 @@ def test_the_lag_is_known_again_though_the_source_has_nothing_new() -> None:
 
 
 @pytest.mark.decision("D8")
-def test_a_topic_of_a_mirror_is_created_though_the_states_are_lost_before_that() -> None:
+def test_a_mirror_creates_a_topic_although_its_states_are_lost_before() -> None:
     simulation = Simulation(seed=1)
     a = Cluster(simulation, "a", brokers=1, configs=CONFIGS)
     b = Cluster(simulation, "b", brokers=2, configs=CONFIGS)
@@ -259,7 +259,7 @@ def test_a_topic_that_stops_without_its_state_leaves_no_transaction_of_the_sourc
 @pytest.mark.decision("D15")
 @pytest.mark.decision("D68")
 @pytest.mark.parametrize("tenths_ms", range(0, 30, 3))
-def test_a_stop_resets_producers_whenever_the_states_are_lost_meanwhile(tenths_ms: int) -> None:
+def test_a_stop_resets_producers_even_if_the_states_are_lost_meanwhile(tenths_ms: int) -> None:
     """Its leader epoch is raised between the loss of the state and the time when its leader learns of it."""
     p = with_an_open_transaction(brokers=1)
     p.there.begin_remove_topics([stage.TOPIC])
@@ -293,7 +293,7 @@ def test_a_raised_leader_epoch_during_the_loss_of_states_copies_nothing_again(te
 @pytest.mark.decision("D9")
 @pytest.mark.decision("D68")
 @pytest.mark.parametrize("is_elected", [False, True], ids=["raised", "elected"])
-def test_a_state_that_is_there_is_read_in_a_new_leader_epoch_and_not_written_again(is_elected: bool) -> None:
+def test_an_existing_state_is_read_in_a_new_leader_epoch_and_not_rewritten(is_elected: bool) -> None:
     p = stage.pair()
     p.a.place_topic()
     p.a.write("m0")
@@ -311,7 +311,7 @@ def test_a_state_that_is_there_is_read_in_a_new_leader_epoch_and_not_written_aga
 
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D68")
-def test_a_replica_that_owes_a_cut_still_owes_it_when_the_states_are_lost() -> None:
+def test_a_replica_that_must_truncate_still_must_when_states_are_lost() -> None:
     p = with_a_foreign_log(5)
     victim = mirrored_without_one(p)
     lose_states(p.b, restart=False)
@@ -324,7 +324,7 @@ def test_a_replica_that_owes_a_cut_still_owes_it_when_the_states_are_lost() -> N
 
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D68")
-def test_so_does_one_whose_leader_waits_for_it_in_preparing() -> None:
+def test_a_replica_whose_leader_waits_in_preparing_still_must_truncate() -> None:
     """The leader has only the list of uncut replicas: the lineage is the source's from MIRRORING on."""
     p = with_a_foreign_log(5)
     p.b.alter(stage.TOPIC, {"mirror.support.unclean.leader.election": "true"})

@@ -72,7 +72,7 @@ def test_an_undefined_error_code_is_an_unknown_error() -> None:
     assert p.b.state() == "MIRRORING"
 
 
-def test_a_divergence_at_a_negative_offset_cuts_nothing() -> None:
+def test_a_divergence_at_a_negative_offset_truncates_nothing() -> None:
     p = mirroring()
     end = p.b.await_leader().log.log_end_offset
     where = EpochEndOffset(epoch=3, end_offset=-5)
@@ -104,9 +104,7 @@ def tell_versions(cluster: StagedCluster, other: Mapping[type[Message], tuple[in
 
 
 @pytest.mark.parametrize(("request_class", "last"), [(FetchRequest, 9), (MetadataRequest, 3)])
-def test_a_source_that_cannot_be_asked_in_these_words_does_not_end_a_broker(
-    request_class: type[Message], last: int
-) -> None:
+def test_a_request_that_the_source_cannot_decode_does_not_end_a_broker(request_class: type[Message], last: int) -> None:
     p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
     tell_versions(p.a, {request_class: (0, last)})
     p.there.create()
@@ -123,7 +121,7 @@ def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
     survives(p)
 
 
-def test_a_source_without_topic_ids_is_mirrored_under_an_id_of_our_own() -> None:
+def test_a_source_without_topic_ids_is_mirrored_under_a_new_id() -> None:
     p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
     tell_versions(p.a, {FetchRequest: (4, 12), MetadataRequest: (0, 9)})
     p.begin()

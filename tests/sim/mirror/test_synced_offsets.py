@@ -104,7 +104,7 @@ def test_a_verdict_on_a_sync_does_not_apply_to_later_commits(in_transaction: boo
     assert here.get().offset == 9
 
 
-def test_a_leader_epoch_that_a_partition_has_not_come_to_is_left_out_of_the_offset() -> None:
+def test_a_leader_epoch_unknown_to_the_partition_is_left_out_of_the_offset() -> None:
     """A client that begins there would reject the metadata of this cluster, whose epoch is lower."""
     p, there, here = with_groups()
     leader = p.b.await_leader().broker_id

@@ -118,7 +118,7 @@ def test_a_compacted_topic_arrives_compacted_and_follows_its_configs() -> None:
     assert_equal(p.there)
 
 
-def test_a_source_that_says_the_same_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_equal_response_of_the_source_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request contains some of the topics, so one changed topic costs the decoding of few."""
     names = [f"t{number}" for number in range(2 * TOPICS_MAX)]
     p = pair(brokers=1)
@@ -140,7 +140,7 @@ def test_a_source_that_says_the_same_again_is_not_read_again(monkeypatch: pytest
     assert len(answers) == 1 and configs_here(p, "t7") == {"retention.ms": "3600000"}, "altered back unread"
 
 
-def test_answers_that_came_long_ago_are_forgotten() -> None:
+def test_old_responses_are_removed_from_the_cache() -> None:
     known, answer = KnownAnswers(), SourceConfigs()
     for digest in (b"1", b"2", b"3"):
         known.add(digest, answer)
@@ -245,7 +245,7 @@ def test_partitions_that_are_added_at_the_source_are_mirrored() -> None:
     assert errors(p) == dict.fromkeys(SyncKind, 0)
 
 
-def test_a_broker_that_led_nothing_for_a_while_asks_the_source_again() -> None:
+def test_a_broker_that_led_nothing_for_a_while_requests_the_source_again() -> None:
     """Its knowledge of the source is from the time when it led the topic, which had one partition then."""
     p = pair()
     p.a.place_topic()
@@ -264,7 +264,7 @@ def test_a_broker_that_led_nothing_for_a_while_asks_the_source_again() -> None:
     assert deposed in {p.b.await_leader(tp).broker_id for tp in added}
 
 
-def test_a_paused_topic_is_left_alone() -> None:
+def test_a_paused_topic_is_not_synced() -> None:
     p = pair()
     p.a.place_topic()
     groups = OffsetRequests(p.a)
@@ -387,7 +387,7 @@ def test_offsets_follow_with_their_epoch_and_metadata_forwards_and_backwards() -
 
 
 @pytest.mark.parametrize(("clamp", "offset"), [("false", Found(10_000, 0)), ("true", Found(10))])
-def test_an_offset_above_the_local_end_is_committed_as_it_is_or_clamped(clamp: str, offset: Found) -> None:
+def test_an_offset_above_the_local_end_is_committed_unchanged_or_clamped(clamp: str, offset: Found) -> None:
     p, there, here = with_groups(mirror={"mirror.groups.clamp": clamp})
     there.commit(10_000, epoch=0)
     cycle(p)
@@ -404,7 +404,7 @@ def test_offsets_are_clamped_once_the_mirror_is_configured_so() -> None:
     assert here.get() == Found(10)
 
 
-def test_an_offset_below_a_log_start_that_moved_is_clamped_though_it_is_the_sources() -> None:
+def test_an_offset_below_a_raised_log_start_is_clamped() -> None:
     p, there, here = with_groups(mirror={"mirror.groups.clamp": "true"})
     there.commit(5, epoch=0)
     cycle(p)
@@ -454,7 +454,7 @@ def test_a_group_that_is_active_here_keeps_its_offsets() -> None:
     assert errors(p) == dict.fromkeys(SyncKind, 0), "that is no error"
 
 
-def test_offsets_for_topics_that_are_not_mirrored_stay_where_they_are() -> None:
+def test_offsets_for_topics_that_are_not_mirrored_are_not_changed() -> None:
     p, there, here = with_groups()
     p.a.place_topic("payments")
     p.b.place_topic("payments")
@@ -493,7 +493,7 @@ def test_one_broker_of_the_source_that_hangs_costs_only_its_groups() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
-def test_a_group_that_moves_after_it_was_listed_comes_with_the_next_cycle_and_is_no_error(error: ErrorCode) -> None:
+def test_a_group_that_moves_after_it_was_listed_is_synced_in_the_next_cycle(error: ErrorCode) -> None:
     made, hooks = hooked()
     p, there, here = with_groups(made)
     told = problems(p)

@@ -67,7 +67,7 @@ def test_a_list_without_this_replica_holds_nothing(listed: str) -> None:
 
 
 @pytest.mark.parametrize("altered", ["rate", "list"])
-def test_a_rate_that_is_raised_or_a_list_that_is_emptied_holds_no_more(altered: str) -> None:
+def test_a_raised_rate_or_an_emptied_list_ends_the_throttle(altered: str) -> None:
     p = loaded(rate=1, listed="0:1")
     p.simulation.run_for(span_s=2)
     assert not has_all(p.there, HELD)
@@ -85,7 +85,7 @@ def test_the_rate_is_no_static_config() -> None:
 
 @pytest.mark.decision("D19")
 @pytest.mark.kip("219", "throttled clients")
-def test_a_source_that_throttles_is_not_fetched_from_until_its_time_is_over() -> None:
+def test_a_throttling_source_is_not_fetched_from_until_its_time_is_over() -> None:
     """A broker returns nothing above consumer_byte_rate, and continues the session."""
     p = pair(6, brokers=1)
     p.a.create_topic(HELD.topic)

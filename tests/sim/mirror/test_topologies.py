@@ -105,7 +105,7 @@ def test_bidirectional_mirroring_of_different_topics() -> None:
 
 
 @pytest.mark.decision("D11")
-def test_one_broker_on_each_side_goes_there_and_back() -> None:
+def test_one_broker_on_each_side_fails_over_and_back() -> None:
     p = pair(logs=WrittenLogs(LOGS), brokers=1)
     p.begin()
     p.simulation.line(p.a, p.b).take_down()

@@ -51,7 +51,7 @@ def only(p: Pair, broker_id: int, kill: Iterable[int], *, at: StagedCluster | No
 
 @pytest.mark.kip("1279", "Unclean Leader Election, before mirroring")
 @pytest.mark.decision("D11")
-def test_an_unclean_election_before_the_cut_is_resolved_by_it() -> None:
+def test_an_unclean_election_before_the_truncation_is_resolved_by_it() -> None:
     p = make(1)
     p.a.write("r0")
     p.a.settle()
@@ -98,7 +98,7 @@ def stale_replica(p: Pair) -> int:
 @pytest.mark.kip("1279", "Unclean Leader Election, after the cut")
 @pytest.mark.decision("D11")
 @pytest.mark.decision("D30")
-def test_a_replica_that_missed_the_cut_and_leads_uncleanly_cuts_before_it_serves() -> None:
+def test_an_unclean_leader_that_missed_the_truncation_truncates_before_it_serves() -> None:
     """With the KIP's rules alone it would keep a record where B has its producer reset, undetected."""
     p = make(2)
     stale = stale_replica(p)
@@ -180,7 +180,7 @@ def bring_back(p: Pair, away: int, *, leads: bool) -> None:
 @pytest.mark.decision("D54")
 @pytest.mark.parametrize("leads", [False, True])
 @pytest.mark.parametrize("option", ["false", "true"])
-def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: str, leads: bool) -> None:
+def test_a_truncated_source_log_is_followed_although_a_replica_is_offline(option: str, leads: bool) -> None:
     """The replica that was down has records that the source lost: it truncates them as a follower, and as a leader."""
     p, away = lost_at_the_source(option)
     bring_back(p, away, leads=leads)
@@ -200,9 +200,7 @@ def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: s
         (True, [(0, "r0"), (1, "lost 1"), (2, "lost 2"), (3, "b1")]),
     ],
 )
-def test_a_replica_that_comes_back_after_the_failover_ends_as_the_others(
-    leads: bool, right: list[tuple[int, str]]
-) -> None:
+def test_a_replica_that_returns_after_the_failover_equals_the_others(leads: bool, right: list[tuple[int, str]]) -> None:
     """If it leads uncleanly, B loses records, as in any unclean election; the failback makes A equal to it."""
     p, away = lost_at_the_source("true")
     p.a.settle()

@@ -57,7 +57,7 @@ def test_unreadable_states_are_reported_until_their_topic_is_deleted() -> None:
 
 
 @pytest.mark.decision("D66")
-def test_an_isr_that_is_too_small_for_states_is_named_with_the_brokers_that_are_missing() -> None:
+def test_an_isr_too_small_for_states_is_reported_with_the_missing_brokers() -> None:
     """A stop is ordered, and two of three brokers die: the last one cannot commit its states."""
     p = pair(5, b_configs={"mirror.topic.num.partitions": "1"})
     p.a.create_topic(TOPIC)
@@ -82,7 +82,7 @@ def test_an_isr_that_is_too_small_for_states_is_named_with_the_brokers_that_are_
 
 
 @pytest.mark.decision("D66")
-def test_a_state_that_the_isr_is_too_small_to_write_says_so_until_min_insync_replicas_is_lowered() -> None:
+def test_a_state_that_cannot_be_written_is_reported_until_the_isr_suffices() -> None:
     p = pair(5, b_configs={"mirror.topic.num.partitions": "1"})
     p.a.create_topic(TOPIC)
     p.begin()
@@ -101,7 +101,7 @@ def test_a_state_that_the_isr_is_too_small_to_write_says_so_until_min_insync_rep
 
 
 @pytest.mark.decision("D67")
-def test_unclean_elections_at_the_source_are_warned_of_in_each_cycle_unless_they_are_supported() -> None:
+def test_unclean_elections_at_the_source_are_warned_of_in_each_cycle() -> None:
     p = pair(6, brokers=1, b_configs={"mirror.metadata.refresh.interval.ms": "1000"})
     told: list[UncleanSource] = []
     p.simulation.on(UncleanSource, lambda seen: told.append(seen.fact))

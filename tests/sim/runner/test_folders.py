@@ -88,7 +88,7 @@ def test_nodes_killed_in_turn_keep_all_acknowledged_records(tmp_path: Path) -> N
     assert_verified(folders.path(CONTROLLER_ID))
 
 
-def test_all_nodes_die_at_once_and_nothing_acknowledged_is_gone(tmp_path: Path) -> None:
+def test_all_nodes_die_at_once_and_no_acknowledged_record_is_lost(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
     simulation = Simulation(seed=12)
     a = Cluster(simulation, "a", disks=folders, configs={"log.segment.bytes": str(1 << 20)})
@@ -142,7 +142,7 @@ def test_a_formatted_folder_begins_with_its_own_feature_levels(tmp_path: Path) -
         assert a.image.features == FORMAT_LEVELS
 
 
-def test_a_topic_that_was_deleted_before_a_crash_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_topic_deleted_before_a_crash_leaves_no_folder(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
     with Simulation(seed=14) as simulation, Cluster(simulation, "a", brokers=1, disks=folders) as a:
         aside = tmp_path / "node-1" / f"gone-0.{'0' * 32}-delete"
@@ -156,7 +156,7 @@ def test_a_topic_that_was_deleted_before_a_crash_leaves_no_folder(tmp_path: Path
         assert not aside.exists()
 
 
-def test_a_log_whose_topic_id_a_power_cut_took_is_kept(tmp_path: Path) -> None:
+def test_a_log_without_its_topic_id_after_a_power_cut_is_kept(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
     with Simulation(seed=16) as simulation, Cluster(simulation, "a", brokers=1, disks=folders) as a:
         a.create_topic("orders")

@@ -26,7 +26,7 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, cls: type[Message], name: str) 
     return calls
 
 
-def test_a_poll_without_news_is_neither_encoded_nor_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_poll_without_changes_is_neither_encoded_nor_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     simulation = Simulation(seed=3)
     with Cluster(simulation, "a", brokers=3) as a:
         a.create_topic("orders", 4)

@@ -12,7 +12,7 @@ REST_S = 40
 """Longer than every request timeout: the timers of sent requests are over."""
 
 
-def test_a_mirrored_partition_takes_some_kilobytes() -> None:
+def test_a_mirrored_partition_needs_some_kilobytes() -> None:
     simulation = kmirror.Simulation(seed=1)
     a, b = (kmirror.Cluster(simulation, name, brokers=3) for name in ("a", "b"))
     a.start()

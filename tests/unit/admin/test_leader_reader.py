@@ -91,7 +91,7 @@ async def batches(reader: LeaderReader) -> None:
 
 
 @pytest.mark.parametrize("rows", [[], [(1, 7)]])
-def test_an_answer_has_a_row_of_the_partition(rows: list[tuple[int, int]]) -> None:
+def test_a_response_has_a_row_of_the_partition(rows: list[tuple[int, int]]) -> None:
     told = "t-0 of b:9 cannot be read: the leader's answer has no row for it"
     assert refused(Leader(offsets(*rows)), LeaderReader.epochs) == told
     wrong = epochs(*((index, 5, 0) for index, _ in rows))
@@ -127,17 +127,17 @@ class Epochs(Leader):
         return epochs((0, 5, 9) if asked == 5 else (0, 3, 4) if asked >= 3 else (0, asked, 0))
 
 
-def test_epochs_are_found_however_far_the_leaders_own_is_above_them() -> None:
+def test_epochs_are_found_for_any_higher_epoch_of_the_leader() -> None:
     reader = LeaderReader(cast(AsyncAdmin, Epochs()), TP)
     assert asyncio.run(reader.epochs()) == ([EpochEntry(3, 0), EpochEntry(5, 4)], 9)
 
 
-def test_offsets_that_were_not_asked_for_are_left_out() -> None:
+def test_offsets_that_were_not_requested_are_ignored() -> None:
     leader = Leader(offsets((0, 3), (8, 4)))
     assert asyncio.run(latest_offsets(cast(AsyncAdmin, leader), [TP])) == {TP: 3}
 
 
-def test_a_leader_that_is_no_broker_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leader_that_is_an_unknown_broker_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leader_reader, "PAUSE_S", 0)
     leader = Leader(KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no broker 1"), offsets((0, 3)))
     reader = LeaderReader(cast(AsyncAdmin, leader), TP)

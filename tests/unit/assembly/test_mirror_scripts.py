@@ -129,7 +129,7 @@ def test_a_wait_names_the_partitions_that_are_not_ready() -> None:
     assert mirror.began == ["mirror m to reach MIRRORING, caught up"]
 
 
-def test_a_wait_that_takes_too_long_says_where_the_partitions_are() -> None:
+def test_a_timeout_of_a_wait_names_the_states_of_the_partitions() -> None:
     mirror = ByHand(Scripted(*[row(MirrorState.STOPPING)] * 2))
     late = r"^mirror m did not reach STOPPED within 0.5 s; waiting for t-0 \(STOPPING, lag 0\)$"
     with pytest.raises(KafkaError, match=late) as error:
@@ -137,7 +137,7 @@ def test_a_wait_that_takes_too_long_says_where_the_partitions_are() -> None:
     assert error.value.code is ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_a_failover_of_topics_that_never_came_is_over_at_once() -> None:
+def test_a_failover_of_topics_that_were_never_created_ends_immediately() -> None:
     scripts = Scripted(RemoveTopicsFromMirrorResponse(), row(MirrorState.MIRRORING), topics=["later"])
     assert [found.tp for found in ByHand(scripts).fail_over()] == [TP]
     with pytest.raises(UsageError, match=r"mirror m of cluster b has no topics: call add_topics\(\) first"):

@@ -45,7 +45,7 @@ def test_the_version_of_kafka_is_in_the_names_of_its_jars(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
-def test_a_large_log_is_one_that_a_broker_would_leave(codec: Compression) -> None:
+def test_a_large_log_equals_one_of_a_broker(codec: Compression) -> None:
     shape = Shape(f"test {codec.name}", 16 * KIB, codec)
     folder = big_logs.partition(shape, 256 * KIB)
     told: list[object] = []
@@ -77,7 +77,7 @@ def test_a_cycle_copies_every_partition(monkeypatch: pytest.MonkeyPatch) -> None
     ours(), theirs()
 
 
-def test_the_file_append_leaves_its_files_where_they_are_deleted() -> None:
+def test_the_file_append_writes_its_files_in_a_temporary_folder() -> None:
     ours, theirs = log.file_pair(64 * KIB)()
     ours(), theirs()
 
@@ -124,7 +124,7 @@ def test_a_mirror_and_a_consumer_over_a_line_are_measured(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("load", mirror.LOADS)
-def test_records_are_as_large_as_said_and_no_two_alike(load: mirror.Load) -> None:
+def test_records_have_the_requested_size_and_are_all_different(load: mirror.Load) -> None:
     found = mirror.values(load.record_bytes)
     assert {len(value) for value in found} == {load.record_bytes}
     assert len(set(found)) == len(found)

@@ -54,12 +54,12 @@ def test_a_limit_that_appends_nothing_serves_the_same_frames() -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_both_sides_of_a_fetch_answer_with_the_same_bytes(partitions: int) -> None:
+def test_both_sides_of_a_fetch_return_the_same_bytes(partitions: int) -> None:
     ours, theirs = engine.fetch(partitions)()
     assert answered(ours) == joined(theirs)
 
 
-def test_both_sides_of_a_produce_answer_with_the_same_bytes() -> None:
+def test_both_sides_of_a_produce_return_the_same_bytes() -> None:
     ours, theirs = engine.produce(3)()
     for _ in range(3):
         assert answered(ours) == joined(theirs)
@@ -77,7 +77,7 @@ def joined(run: Run) -> bytes:
     return b"".join(chunks)
 
 
-def test_a_broker_is_asked_for_metadata_twice_and_says_the_same() -> None:
+def test_two_metadata_requests_have_the_same_response() -> None:
     assert len(engine.second_metadata(20)(2)) == 2
 
 

@@ -42,12 +42,12 @@ def test_a_fault_changes_its_file_into_another_program(fault: Fault) -> None:
     compile(changed, fault.file, "exec")
 
 
-def test_a_fault_whose_text_is_gone_is_refused() -> None:
+def test_a_fault_whose_text_is_missing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"fault one: its text stands 0 times in kmirror/log/epochs.py"):
         FAULT.applied("def f():\n    return 3\n")
 
 
-def test_a_fault_is_planted_and_taken_out_again(tmp_path: Path) -> None:
+def test_a_fault_is_planted_and_removed_again(tmp_path: Path) -> None:
     file = tmp_path / FAULT.file
     file.parent.mkdir(parents=True)
     file.write_text("def f():\n    return 1\n")
@@ -58,7 +58,7 @@ def test_a_fault_is_planted_and_taken_out_again(tmp_path: Path) -> None:
     assert (file.read_text(), file.stat().st_mtime) == ("def f():\n    return 1\n", before)
 
 
-def test_faults_go_to_toml_and_back(tmp_path: Path) -> None:
+def test_faults_survive_a_round_trip_through_toml(tmp_path: Path) -> None:
     path = tmp_path / "faults.toml"
     path.write_text(to_toml(read_faults(FILES[:1])), "utf-8")
     assert read_faults((path,)) == read_faults(FILES[:1])
@@ -154,7 +154,7 @@ def test_a_history_that_cannot_run_is_a_finding(tmp_path: Path) -> None:
     assert histories(tmp_path, FAULT, []) == Finding("", 0)
 
 
-def test_a_history_of_the_engine_as_it_is_finds_nothing_and_reaches_no_probe() -> None:
+def test_a_history_without_a_fault_finds_nothing_and_reaches_no_probe() -> None:
     assert run_histories(ROOT, [1_001]) == [Run(1_001, "", [])]
 
 
@@ -185,9 +185,7 @@ def test_a_campaign_with_more_histories_runs_only_the_additional_ones(
     assert [row.after for row in read_results(tmp_path / "results.jsonl")] == [2, 8]
 
 
-def test_an_old_mistake_is_looked_for_in_its_profile_and_in_full_until_it_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_mistake_is_searched_in_its_profile_and_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, list[int]]] = []
 
     def run(project: Path, seeds: Sequence[int], profile: str) -> list[Run]:
@@ -206,7 +204,7 @@ def test_an_old_mistake_is_looked_for_in_its_profile_and_in_full_until_it_is_fou
     assert row.endswith("| `compacted` | not in 4 | 4 | key-lost |")
 
 
-def test_a_report_counts_each_finder_and_leaves_out_equivalent_faults() -> None:
+def test_a_report_counts_each_finder_and_omits_equivalent_faults() -> None:
     faults = [FAULT, Fault("drawn-1-01", "kmirror/log/x.py", "", "a", "b"), Fault("same", "f", "", "a", "b", "No one.")]
     results = [
         Result("one", "histories", "acked-lost", 7, 1.0, "abc"),

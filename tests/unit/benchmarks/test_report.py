@@ -50,7 +50,7 @@ def test_recorded_rows_are_of_the_groups(path: Path) -> None:
     }
 
 
-def test_a_table_has_a_row_for_each_and_says_where() -> None:
+def test_a_table_has_a_row_for_each_case_and_names_the_machine() -> None:
     other = replace(ROW, peer="aiokafka", peer_version="0.14.0", ratio=123.4, floor=None, reach=None)
     told = report.markdown([ROW, other, replace(ROW, ratio=0.5)]).splitlines()
     assert told[0] == "Commit abc1234; 2 x CPU, Linux, CPython 3.11.7; aiokafka 0.14.0."

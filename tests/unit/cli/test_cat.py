@@ -112,7 +112,7 @@ def test_cat_reads_from_log_start_to_high_watermark(folder: Path) -> None:
     assert offsets(folder) == []
 
 
-def test_a_torn_tail_above_the_high_watermark_is_not_looked_at(folder: Path) -> None:
+def test_a_torn_tail_above_the_high_watermark_is_not_read(folder: Path) -> None:
     path = write_segment(folder, data(0, count=5), data(5)[:-1])
     checkpoint(folder, "replication-offset-checkpoint", 5)
     assert offsets(folder) == [0, 1, 2, 3, 4]
@@ -190,7 +190,7 @@ def test_a_timestamp_is_where_reading_begins_not_a_filter(folder: Path) -> None:
     assert offsets(folder, "--timestamp", "10", "--read-committed") == [2]
 
 
-def test_a_timestamp_is_looked_for_from_the_log_start_on_not_from_the_batch_that_holds_it(folder: Path) -> None:
+def test_a_timestamp_is_searched_from_the_log_start_on(folder: Path) -> None:
     write_segment(folder, data(0, count=3, timestamp=30), data(3, timestamp=5), data(4, timestamp=30))
     checkpoint(folder, "log-start-offset-checkpoint", 3)
     assert offsets(folder, "--timestamp", "30") == [4]
@@ -242,7 +242,7 @@ def test_a_folder_being_deleted_can_be_read(folder: Path) -> None:
     assert cat(renamed, "--format", "%t %p %o").stdout == "some-topic 7 0"
 
 
-def test_the_checkpoints_are_about_the_partition_s_new_folder_where_there_is_one(folder: Path) -> None:
+def test_checkpoints_apply_to_the_new_folder_of_a_partition_if_it_exists(folder: Path) -> None:
     write_segment(folder, data(0, count=4), data(4))
     checkpoint(folder, "log-start-offset-checkpoint", 3)
     checkpoint(folder, "replication-offset-checkpoint", 4)

@@ -89,7 +89,7 @@ def test_a_selection_without_partitions_is_refused(top: Path, tmp_path_factory: 
     assert cat().exit_code == 2
 
 
-def test_no_record_is_printed_before_every_folder_and_the_format_are_known_to_be_right(top: Path) -> None:
+def test_no_record_is_printed_before_all_folders_and_the_format_are_checked(top: Path) -> None:
     (top / "nothing").mkdir()
     assert "contains no segment files" in refusal(top / "a-0", top / "nothing")
     assert "%z does not exist" in refusal(top, "-t", "a", "-f", "%z")
@@ -173,7 +173,7 @@ def test_a_torn_end_above_the_high_watermark_is_no_fault(top: Path) -> None:
 # -- JSON -------------------------------------------------------------------------------------
 
 
-def test_text_is_text_in_json_and_other_bytes_are_base64_under_a_name_that_says_so(top: Path) -> None:
+def test_json_has_text_as_text_and_other_bytes_as_base64(top: Path) -> None:
     record = RecordData(
         "Zoë".encode(), b"\xff\x00", [("h", b"text"), ("h", b"\xc3"), ("n", None), ("e", b"")], 1_700_000_000_123
     )

@@ -70,7 +70,7 @@ def test_configs_of_a_topic_are_shown_altered_and_deleted(stage: Stage) -> None:
     assert stage.run(f"{topic} --describe") == (0, shown, "")
 
 
-def test_a_config_that_is_refused_says_why(stage: Stage) -> None:
+def test_a_refused_config_has_a_reason(stage: Stage) -> None:
     code, out, err = stage.run("--topic orders --alter --add-config retention.ms=soon")
     assert (code, out) == (1, "")
     assert err.startswith("Error while executing config command : INVALID_CONFIG: ") and "retention.ms" in err
@@ -203,7 +203,7 @@ def test_features_that_kmirror_lacks_are_refused(stage: Stage, words: str, why: 
     assert err.startswith("Error while executing config command : ") and why in err
 
 
-def test_a_cluster_that_does_not_mirror_says_so() -> None:
+def test_a_cluster_without_mirroring_is_reported() -> None:
     with TcpCluster(brokers=1, mirror_version=0) as cluster:
         for action in ("--describe", "--alter --add-config bootstrap.servers=:1"):
             code, _, err = Stage(cluster).run(f"--entity-type mirrors --entity-name m {action}")
@@ -338,9 +338,7 @@ def test_a_command_line_that_is_refused(words: str, text: str) -> None:
         ),
     ],
 )
-def test_quotas_and_credentials_that_are_none_are_refused_before_anything_is_asked(
-    stage: Stage, words: str, text: str
-) -> None:
+def test_invalid_quotas_and_credentials_are_refused_before_any_request(stage: Stage, words: str, text: str) -> None:
     server = ["--bootstrap-server", stage.cluster.bootstrap_servers]
     result = CliRunner().invoke(command, [*server, *words.split()])
     assert isinstance(result.exception, UsageError), result.exception

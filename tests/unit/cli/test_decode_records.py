@@ -109,7 +109,7 @@ def test_no_records_are_null_or_an_empty_list() -> None:
     assert batches(fetched(b""), FETCH) == ([], "")
 
 
-def test_an_answer_may_end_inside_of_a_batch_and_a_request_may_not() -> None:
+def test_a_response_may_end_inside_a_batch_and_a_request_must_not() -> None:
     whole = batch_of(b"v")
     (first, rest), err = batches(fetched(whole + whole[:-1]), FETCH)
     assert (first["isValid"], rest["position"], len(rest["base64"]) > 50, err) == (True, len(whole), True, "")
@@ -137,7 +137,7 @@ def test_damage_is_reported_and_the_readable_part_is_shown() -> None:
     assert batch["fault"] in err
 
 
-def test_records_stay_base64_where_that_is_asked_for_and_in_snapshots_that_begin_anywhere() -> None:
+def test_records_stay_base64_on_request_and_in_snapshots() -> None:
     result = decode(produce(batch_of(b"v")), PRODUCE, "--raw-records")
     assert ProduceRequest.from_json(json.loads(result.stdout), PRODUCE) == produce(batch_of(b"v"))
     snapshot = FetchSnapshotResponse(
@@ -183,7 +183,7 @@ def test_byte_ranges_report_damage_like_json() -> None:
     assert any(row["path"].endswith("records.(fault)") for row in rows(produce(torn), PRODUCE, code=1))
 
 
-def test_a_whole_frame_says_in_which_part_the_damage_is() -> None:
+def test_a_damaged_frame_names_the_damaged_part() -> None:
     frame = headers.encode_request(produce(batch_of(b"v")[:-1]), PRODUCE, correlation_id=1, client_id="c")
     for options, path in (((), "topicData[0].partitionData[0]"), (("--bytes",), "topic_data[0].partition_data[0]")):
         result = CliRunner().invoke(command, [frame.hex(), *options], standalone_mode=False)

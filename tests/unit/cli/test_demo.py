@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
-def test_json_is_alone_on_stdout_and_has_the_promised_keys() -> None:
+def test_stdout_has_only_json_with_the_documented_keys() -> None:
     result = demo("--topic", "txn", "--topic", "retention", "--seed", "3", "-o", "json")
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
@@ -65,7 +65,7 @@ def test_json_is_alone_on_stdout_and_has_the_promised_keys() -> None:
         assert row["cut_offset"] <= row["lost_first_offset"] < row["lost_end_offset"]
 
 
-def test_an_undecided_transaction_is_cut_at_failover() -> None:
+def test_an_undecided_transaction_is_truncated_at_failover() -> None:
     result = demo("--topic", "codecs", "-o", "json")
     rows = {row["partition"]: row for row in json.loads(result.stdout)["failover"]}
     assert rows[0]["log_end_offset"] - rows[0]["cut_offset"] == 2
@@ -136,7 +136,7 @@ def test_a_long_table_shows_lagging_partitions_first(capsys: pytest.CaptureFixtu
     assert "6 more" in lines[-1]
 
 
-def test_nothing_lost_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_demo_without_losses_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
     Console(width=140).print(failback_table([Failback(TopicPartition("t", 0), 5, 5, 5)], 140))

@@ -90,7 +90,7 @@ def test_equal_bytes_are_equal_also_in_a_format_that_does_not_exist(logs: Logs) 
     assert logs.summary["batches"] == 2
 
 
-def test_a_batch_that_is_longer_and_says_nothing_more(logs: Logs) -> None:
+def test_a_batch_that_is_only_longer_is_a_difference(logs: Logs) -> None:
     left = keyed(0)
     right = left[:8] + (len(left) - 11).to_bytes(4, "big") + left[12:] + b"!"
     logs.write(left, right)
@@ -107,7 +107,7 @@ def test_old_messages(logs: Logs) -> None:
     assert (row["offset"], row["field"], row["left"], row["right"]) == (0, "record value", "b'v'", "b'w'")
 
 
-def test_segments_may_be_cut_elsewhere(logs: Logs) -> None:
+def test_logs_may_differ_in_their_segment_boundaries(logs: Logs) -> None:
     parts = [keyed(offset, values=(b"v" * 50,)) for offset in range(40)]
     logs.write(b"".join(parts[:7]), b"".join(parts[:20]))
     (logs.left / f"{7:020d}.log").write_bytes(b"".join(parts[7:]))
@@ -170,7 +170,7 @@ def test_a_log_without_checkpoints_starts_with_its_first_segment(logs: Logs) -> 
     assert logs.summary["notes"] == ["t-0: the logs start at 1 and 0; compared from 1"]
 
 
-def test_progress_comes_to_the_size_of_the_left_log(logs: Logs) -> None:
+def test_progress_ends_at_the_size_of_the_left_log(logs: Logs) -> None:
     same = b"".join(keyed(offset) for offset in range(5))
     logs.write(same + keyed(5) + keyed(6), same + keyed(5, epoch=1))
     passed: list[int] = []
@@ -301,7 +301,7 @@ def test_counts_continue_after_the_first_difference(logs: Logs) -> None:
     )
 
 
-def test_a_flipped_offset_is_one_difference_and_not_the_rest_of_the_log(logs: Logs) -> None:
+def test_a_flipped_offset_is_a_single_difference(logs: Logs) -> None:
     parts = [keyed(offset) for offset in range(20)]
     damaged = bytearray(parts[7])
     damaged[3] ^= 1
@@ -394,7 +394,7 @@ def test_logs_without_a_batch_are_not_equal(logs: Logs, option: list[str]) -> No
         assert "no batch below the last stable offset on either side" in logs.refused(*option)
 
 
-def test_internal_topics_alone_are_not_equal_unless_asked_for(logs: Logs) -> None:
+def test_internal_topics_are_compared_only_on_request(logs: Logs) -> None:
     for side in ("left", "right"):
         folder = getattr(logs, side).rename(getattr(logs, side).parent / "__consumer_offsets-0")
         (folder / f"{0:020d}.log").write_bytes(keyed(0))

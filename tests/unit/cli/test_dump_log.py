@@ -162,7 +162,7 @@ def test_the_last_record_is_shown_when_nothing_follows_it(segment: Path) -> None
     assert dump("--deep-iteration", "--files", str(segment)).stdout.count("| offset") == 2
 
 
-def test_a_wrapper_with_offset_0_says_nothing_of_the_offsets_inside(segment: Path) -> None:
+def test_a_wrapper_with_offset_0_does_not_determine_the_offsets_inside(segment: Path) -> None:
     records = [RecordData(b"k", b"%d" % number, (), 1) for number in range(3)]
     wrapper = build_message_set(records, magic=1, compression=Compression.GZIP)
     segment.write_bytes(bytes(8) + wrapper[8:])

@@ -57,7 +57,7 @@ def test_unknown_names_end_with_exit_code_2(words: tuple[str, ...]) -> None:
     assert CliRunner().invoke(command, list(words)).exit_code == 2
 
 
-def test_json_holds_the_question_the_size_and_the_story() -> None:
+def test_json_has_the_question_the_size_and_the_story() -> None:
     result = run("--scope", "tiny", "--rules", "decided", "--without", "D25", "--option", "-o", "json")
     assert result.return_value == 4
     told = json.loads(result.stdout)
@@ -70,7 +70,7 @@ def test_json_holds_the_question_the_size_and_the_story() -> None:
     assert set(last["clusters"][0]["rows"][0]) == {"replica", "is_leader", "in_isr", "uncut", "cells"}
 
 
-def test_the_list_names_all_that_can_be_asked_for() -> None:
+def test_the_list_has_all_possible_arguments() -> None:
     text = run("--list")
     assert text.return_value == 0
     told = json.loads(run("--list", "-o", "json").stdout)

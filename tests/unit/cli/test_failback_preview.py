@@ -148,7 +148,7 @@ MAY_GO = "everything would be removed and copied again if the log was compacted 
 )
 @pytest.mark.decision("D63")
 @pytest.mark.decision("D64")
-def test_of_a_log_that_was_cleaned_all_goes_or_may_go(
+def test_all_records_of_a_cleaned_log_may_be_removed(
     ours: list[bytes], theirs: list[bytes], policy: str, stay_ms: int, why: str, may_go: str
 ) -> None:
     readers = {"source": Reader(*theirs), "destination": Reader(*ours)}
@@ -225,7 +225,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield made
 
 
-def test_metadata_is_asked_for_by_cluster_and_not_by_partition(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_is_requested_by_cluster_not_by_partition(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     metadata = AsyncAdmin._metadata
 
@@ -431,7 +431,7 @@ GOES, STAYS = Removed(5, 0, "", batches=1), Removed(5, 0, "")
         ([Waits("a moment", passes=True), Waits("for a user")], 1),
     ],
 )
-def test_the_exit_code_is_0_only_if_a_failback_can_begin_and_removes_nothing(
+def test_the_exit_code_is_0_only_if_a_failback_can_start_and_removes_nothing(
     found: list[Removed | Waits], code: int
 ) -> None:
     assert exit_code({TopicPartition("orders", index): each for index, each in enumerate(found)}) == code

@@ -59,7 +59,7 @@ def test_words_that_are_refused(words: str, reason: str) -> None:
     assert str(refused.value) == reason
 
 
-def test_values_are_judged_when_they_are_asked_for() -> None:
+def test_values_are_validated_when_they_are_used() -> None:
     given = read(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
     with pytest.raises(UsageError, match=r"^--size was given 2 times, but takes one value$"):
         given.number("size", 5)

@@ -58,7 +58,7 @@ def exit_code(*arguments: str, rows: tuple[CommandRow, ...] = ROWS) -> object:
 
 
 @pytest.mark.usefixtures("planted")
-def test_an_error_on_purpose_is_one_line_on_stderr_and_exit_code_1(
+def test_an_expected_error_is_one_line_on_stderr_with_exit_code_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert exit_code("refuse") == 1
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_the_process_with_130_and_no_traceback() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_quick_command_has_no_need_of_click_unless_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quick_command_runs_without_click_unless_it_declines(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt_quickly(words: list[str]) -> int | None:
         if words == ["wait"]:
             raise KeyboardInterrupt
@@ -167,7 +167,7 @@ PRINTING = [
 
 @pytest.mark.parametrize("words", PRINTING, ids=[words[0] for words in PRINTING])
 @pytest.mark.parametrize(("stdout", "reason"), [(">&-", "stdout is closed"), (">/dev/full", "No space left on device")])
-def test_a_stdout_that_takes_nothing_is_an_error_in_one_line(words: list[str], stdout: str, reason: str) -> None:
+def test_a_stdout_that_cannot_be_written_is_a_one_line_error(words: list[str], stdout: str, reason: str) -> None:
     shell = ["sh", "-c", f'exec "$@" {stdout}', "sh", sys.executable, "-m", "kmirror", *words]
     ended = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert ended.returncode == (2 if words[0] == "diff" else 1), "1 is an answer of diff"

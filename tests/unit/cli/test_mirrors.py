@@ -261,7 +261,7 @@ def test_the_number_of_replicas_is_given(stage: Stage) -> None:
     stage.run("--delete --mirror wide")
 
 
-def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -> None:
+def test_a_source_that_does_not_respond_to_the_client(stage: Stage, tmp_path: Path) -> None:
     port = Port("127.0.0.1", 0)
     port.close()
     (tmp_path / "away").write_text(f"bootstrap.servers=127.0.0.1:{port.endpoint.port}\n")

@@ -158,7 +158,7 @@ def test_invalid_properties_are_refused(base: Mapping[str, str], changed: Mappin
         node_plan(FILE, {**base, **changed})
 
 
-def test_options_go_before_the_file() -> None:
+def test_options_take_precedence_over_the_file() -> None:
     broker = node_plan(FILE, BROKER)
     assert broker is not None
     assert with_options(broker, None, None, None) == broker
@@ -186,7 +186,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode,
     return found
 
 
-def test_roles_make_a_node_unless_a_whole_cluster_is_asked_for(
+def test_roles_make_a_node_unless_a_whole_cluster_is_requested(
     started: list[tuple[TcpCluster | TcpNode, dict[str, object]]], tmp_path: Path
 ) -> None:
     said = {**BOTH, "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0", "num.partitions": "7"}

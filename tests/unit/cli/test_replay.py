@@ -71,7 +71,7 @@ def test_a_difference_ends_with_1_and_is_shown(
     assert (code, found["is_equal"], found["calls"], found["difference"]["number"]) == (1, False, 1, 1)
 
 
-def test_a_torn_journal_is_equal_and_says_so(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_torn_journal_is_equal_with_a_note(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "torn.journal"
     path.write_bytes((folder / "a-1.1.journal").read_bytes()[:-3])
     code, lines, _ = replayed(capsys, path)
@@ -93,7 +93,7 @@ def test_a_file_that_is_no_journal_exits_with_2(tmp_path: Path, capsys: pytest.C
     assert (code, err) == (2, f"kmirror: {tmp_path / 'nowhere'}: No such file or directory\n")
 
 
-def test_journals_that_are_there_stay(tmp_path: Path) -> None:
+def test_existing_journals_are_kept(tmp_path: Path) -> None:
     for expected in (["a.1.journal"], ["a.1.journal", "a.2.journal"]):
         files = JournalFiles(tmp_path)
         files.open("a")(b"x")

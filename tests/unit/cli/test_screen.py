@@ -44,7 +44,7 @@ def demo_tables(topic: str, width: int) -> list[RenderableType]:
 
 
 @pytest.mark.parametrize("topic", [SHORT, LONG])
-def test_the_tables_of_the_demo_fit_80_columns_and_cut_no_number(topic: str) -> None:
+def test_the_tables_of_the_demo_fit_80_columns_with_complete_numbers(topic: str) -> None:
     for table in demo_tables(topic, 80):
         lines = rendered(table)
         assert max(map(len, lines)) <= 80

@@ -80,7 +80,7 @@ def test_json_names_the_brokers_and_the_cluster() -> None:
         assert answer.cluster_id == said["cluster_id"]
 
 
-def test_metrics_are_served_where_the_command_says() -> None:
+def test_metrics_are_served_at_the_given_port() -> None:
     with serving("--metrics-port", "0", "-o", "json") as process:
         page = json.loads(line(process))["metrics"]
         with urlopen(page, timeout=WITHIN_S) as answer:

@@ -60,7 +60,7 @@ def test_data_selects_the_folder_that_is_closed_cleanly(clusters: list[TcpCluste
     assert "mirror.version" not in clusters[0].image.features
 
 
-def test_log_dirs_of_the_properties_are_used_unless_the_command_says_otherwise(
+def test_log_dirs_of_the_properties_are_used_unless_an_option_is_given(
     clusters: list[TcpCluster], tmp_path: Path
 ) -> None:
     config = properties(tmp_path, f"log.dirs={tmp_path / 'theirs'}")
@@ -71,13 +71,13 @@ def test_log_dirs_of_the_properties_are_used_unless_the_command_says_otherwise(
     assert (tmp_path / "theirs" / "meta.properties").is_file()
 
 
-def test_mirroring_is_a_feature_that_is_asked_for(clusters: list[TcpCluster], tmp_path: Path) -> None:
+def test_mirroring_is_enabled_only_on_request(clusters: list[TcpCluster], tmp_path: Path) -> None:
     run("--data", str(tmp_path), "--feature", "mirror.version=1")
     assert clusters[0].image.features["mirror.version"] == 1
 
 
 @pytest.mark.decision("D71")
-def test_a_new_folder_has_eligible_leader_replicas_unless_level_0_is_asked_for(
+def test_a_new_folder_has_eligible_leader_replicas_unless_level_0_is_given(
     clusters: list[TcpCluster], tmp_path: Path
 ) -> None:
     for where in (["--data", str(tmp_path / "without")], ["--memory"]):
@@ -93,9 +93,7 @@ def test_a_new_folder_has_eligible_leader_replicas_unless_level_0_is_asked_for(
 
 @pytest.mark.decision("D71")
 @pytest.mark.parametrize("level", [0, 1])
-def test_a_folder_of_another_level_than_is_asked_for_is_refused(
-    clusters: list[TcpCluster], tmp_path: Path, level: int
-) -> None:
+def test_a_folder_with_another_level_is_refused(clusters: list[TcpCluster], tmp_path: Path, level: int) -> None:
     there, asked = f"{ELIGIBLE_VERSION}={level}", f"{ELIGIBLE_VERSION}={1 - level}"
     how = "upgrade" if level == 0 else "downgrade"
     run("--data", str(tmp_path), "--feature", there)

@@ -153,7 +153,7 @@ WRONG_PLANS = [
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG_PLANS, ids=range(len(WRONG_PLANS)))
-def test_a_file_that_holds_no_plan_is_one_clear_line_and_exit_code_2(
+def test_a_file_without_a_plan_is_a_one_line_error_with_exit_code_2(
     sim: Any, tmp_path: Path, text: str | bytes, said: str
 ) -> None:
     file = tmp_path / "plan.json"
@@ -186,7 +186,7 @@ def test_a_file_that_holds_no_plan_is_one_clear_line_and_exit_code_2(
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_a_command_line_that_makes_no_sense_is_one_clear_line_and_exit_code_2(
+def test_an_invalid_command_line_is_a_one_line_error_with_exit_code_2(
     sim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -212,7 +212,7 @@ def test_profiles_are_listed_with_their_purpose(sim: Any) -> None:
 # -- many histories ---------------------------------------------------------------------------
 
 
-def test_many_histories_are_a_table_and_the_first_of_the_worst_is_printed(sim: Any) -> None:
+def test_many_histories_are_a_table_and_the_first_failure_is_printed(sim: Any) -> None:
     told = sim("--seed", 10, "--seeds", 6, "--profile", "mixed")
     assert told.code == Exit.SAFETY
     assert told.lines[0] == "6 histories of profile mixed, seeds 10 to 15"

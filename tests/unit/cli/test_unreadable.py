@@ -80,16 +80,14 @@ def test_verify_finds_no_fault_only_where_there_is_something(top: Path, capsys: 
     assert code == 1 and err.endswith("contains no partition yet, so there is no log to verify\n")
 
 
-def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
-    top: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_folders_of_log_folders_without_files_are_not_equal(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     top.rename(top.with_name("kafka-1"))
     code, lines, err = ended(capsys, "diff", top.parent, top.parent)
     assert (code, lines) == (2, [])
     assert err == f"kmirror: {top.parent}: contains no log to compare; did you mean {top.parent / 'kafka-1'}?\n"
 
 
-def test_a_segment_that_goes_while_logs_are_compared_is_one_that_the_system_refuses(top: Path) -> None:
+def test_a_segment_removed_during_a_comparison_is_a_system_error(top: Path) -> None:
     pairs = pair_folders(top / "txn-2", top / "txn-2")
     gone = pairs.both[0][0].segments[1].path
     gone.unlink()
@@ -122,7 +120,7 @@ def test_permission_errors_are_no_usage_errors(
     assert err.count("\n") == 1
 
 
-def test_a_report_that_cannot_be_written_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_that_cannot_be_written_names_its_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def refused(_: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "runs"))
 

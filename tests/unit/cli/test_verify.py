@@ -172,7 +172,7 @@ def test_snapshots_are_compared_with_the_log(top: Path) -> None:
     assert any("is missing, its transaction is open since" in fault["reason"] for fault in faults)
 
 
-def test_deep_looks_into_the_records(tmp_path: Path) -> None:
+def test_deep_checks_the_records(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()
     # A batch with a right checksum and wrong records: the count is one too high.
@@ -204,7 +204,7 @@ def test_offsets_and_counts(tmp_path: Path) -> None:
     ]
 
 
-def test_a_batch_that_belongs_to_a_later_segment_is_named_where_it_is(tmp_path: Path) -> None:
+def test_a_batch_of_a_later_segment_is_reported_at_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()
     segment(folder, 0).write_bytes(batch() + batch(offset=1) + batch(offset=2))
@@ -216,7 +216,7 @@ def test_a_batch_that_belongs_to_a_later_segment_is_named_where_it_is(tmp_path: 
         assert first["reason"] == f"the segment continues to offset {moved}, but the next one begins with 2"
 
 
-def test_a_deep_look_holds_a_wrappers_offset_against_those_inside(tmp_path: Path) -> None:
+def test_a_deep_check_compares_a_wrappers_offset_with_those_inside(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     inside = build_message(RecordData(None, b"v"), magic=0, offset=3)
     wrapper = RecordData(None, compress(Compression.GZIP, inside))
@@ -254,7 +254,7 @@ def test_a_segment_that_is_larger_than_a_broker_can_open(tmp_path: Path) -> None
     assert (first["position"], first["reason"]) == (None, f"{2**31} bytes, more than the {2**31 - 1} of a segment")
 
 
-def test_only_a_deep_look_finds_a_wrapper_that_cannot_be_inflated(tmp_path: Path) -> None:
+def test_only_a_deep_check_finds_a_wrapper_that_cannot_be_decompressed(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     segment(folder, 0).write_bytes(build_message(RecordData(None, b"no gzip"), magic=1, offset=0, attributes=1))
     assert verify(folder)[1] == []
@@ -309,7 +309,7 @@ def test_a_partition_that_lost_its_segments_ends_where_it_begins(top: Path) -> N
     assert verify(alone)[:2] == (0, []), "nothing says that there was a segment"
 
 
-def test_a_kill_leaves_rows_of_zeros_in_the_last_segment_alone(top: Path) -> None:
+def test_a_kill_leaves_rows_of_zeros_only_in_the_last_segment(top: Path) -> None:
     folder = top / "txn-2"
     last, other = max(folder.glob("*.index")), segment(folder, 2, ".index")
     rows, known = last.read_bytes(), verify(folder)[2]["index_entries"]
@@ -362,7 +362,7 @@ def test_a_segment_that_is_swapped_in_has_indexes_of_its_own(top: Path) -> None:
     assert fault["path"] == str(paths[0]), "the marker is there"
 
 
-def test_a_swap_that_does_not_count_has_no_say(top: Path) -> None:
+def test_an_incomplete_swap_is_ignored(top: Path) -> None:
     folder = top / "txn-2"
     segment(folder, 2, ".txnindex.cleaned").touch()
     for suffix in (".log", ".index", ".timeindex"):
@@ -370,7 +370,7 @@ def test_a_swap_that_does_not_count_has_no_say(top: Path) -> None:
     assert verify(folder)[:2] == (0, [])
 
 
-def test_a_kill_in_a_recovery_leaves_indexes_that_are_not_finished(top: Path) -> None:
+def test_a_kill_during_a_recovery_leaves_incomplete_indexes(top: Path) -> None:
     """Records above the recovery point are recovered again; the broker has started to rebuild these indexes."""
     folder = top / "txn-2"
     (top / ".kafka_cleanshutdown").unlink()
@@ -447,7 +447,7 @@ def test_plain_arguments_are_parsed_as_by_click(
         assert NUMBERS_OF_TIME.sub(b"", mine) == NUMBERS_OF_TIME.sub(b"", by_click.stdout_bytes)
 
 
-def test_a_deep_look_is_as_quick_to_be_had(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_deep_check_takes_the_quick_path_too(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     segment(folder, 0).write_bytes(build_message(RecordData(None, b"no gzip"), magic=1, offset=0, attributes=1))
     assert [quick([str(folder)]), quick(["--deep", str(folder)])] == [0, 1]

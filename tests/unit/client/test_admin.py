@@ -79,6 +79,6 @@ def test_pauses_double_until_the_timeout() -> None:
     assert stage.answers == [(900 * MILLISECOND, ErrorCode.REQUEST_TIMED_OUT)]
 
 
-def test_a_pause_has_a_maximum_however_often_it_failed() -> None:
+def test_a_pause_has_a_maximum_after_any_number_of_failures() -> None:
     backoff = Backoff(100, 1_000)
     assert [backoff.pause_ms(n) for n in (0, 1, 2, 3, 4, 10_000)] == [100, 200, 400, 800, 1_000, 1_000]

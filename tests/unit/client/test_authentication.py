@@ -148,7 +148,7 @@ def test_authentication_requests_are_counted_separately() -> None:
     assert talk.requester.counts(LINK) is None
 
 
-def test_refusals_are_counted_the_first_and_those_of_later_sessions_apart() -> None:
+def test_failures_of_the_first_and_of_later_sessions_are_counted_separately() -> None:
     talk = Talk(PLAIN)
     refused = SaslAuthenticateResponse(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message="no")
     talk.ask()
@@ -180,7 +180,7 @@ def test_each_link_is_secured_by_itself() -> None:
     assert talk.kinds() == [ApiVersionsRequest] * 2
 
 
-def test_tls_alone_is_opened_and_then_used() -> None:
+def test_a_link_with_tls_alone_is_opened_and_then_used() -> None:
     talk = Talk(TLS)
     talk.ask()
     talk.ask()
@@ -205,7 +205,7 @@ def test_a_lost_link_is_authenticated_again() -> None:
     assert first.auth_bytes != second.auth_bytes, "another nonce"
 
 
-def test_nonces_come_of_the_seed_alone() -> None:
+def test_nonces_depend_only_on_the_seed() -> None:
     ours, same, other = (Authenticator(SCRAM, Rng(seed), 1) for seed in (1, 1, 2))
     found = ours.nonce()
     assert found == same.nonce() != other.nonce() and found != ours.nonce()
@@ -281,7 +281,7 @@ def test_a_failed_authentication_fails_waiting_requests_with_a_reason(replies: l
     assert words in talk.why() and "hush" not in talk.why() and len(talk.why()) < 400 and "\x1b" not in talk.why()
 
 
-def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None:
+def test_after_each_failure_the_pause_is_longer() -> None:
     talk, now, pauses = Talk(PLAIN), 0, []
     for _ in range(8):
         talk.ask(now)
@@ -306,7 +306,7 @@ def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None
     assert talk.kinds() == [ApiVersionsRequest], "another broker is asked at once"
 
 
-def test_an_answer_ends_the_trouble() -> None:
+def test_a_response_ends_the_pauses() -> None:
     talk = Talk(TLS)
     talk.ask()
     talk.requester.on_link_closed(0, LINK, "the broker's certificate is not trusted: it has expired")

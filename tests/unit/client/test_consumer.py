@@ -135,7 +135,7 @@ def test_the_next_round_continues_the_session() -> None:
     assert (request.session_id, request.session_epoch, row.fetch_offset, row.last_fetched_epoch) == (9, 1, 4, 4)
 
 
-def test_records_before_the_position_and_markers_are_not_given() -> None:
+def test_records_before_the_position_and_markers_are_not_returned() -> None:
     stage = Stage()
     stage.begin(2)
     records = batch(0, "a", "b", "c", "d") + marker(4, producer=5, commit=True)
@@ -155,7 +155,7 @@ def test_aborted_transactions_are_hidden_from_committed_readers() -> None:
     assert stage.fetched() == [(1, "other"), (3, "later")]
 
 
-def test_a_batch_whose_checksum_is_wrong_is_refused() -> None:
+def test_a_batch_with_a_wrong_checksum_is_refused() -> None:
     records = bytearray(batch(0, "a"))
     records[-1] ^= 1
     stage = Stage()
@@ -164,14 +164,14 @@ def test_a_batch_whose_checksum_is_wrong_is_refused() -> None:
     assert stage.rounds[0].errors == [ReadError(TP, ErrorCode.CORRUPT_MESSAGE)]
 
 
-def test_a_batch_that_is_cut_off_waits_for_the_next_round() -> None:
+def test_an_incomplete_batch_waits_for_the_next_round() -> None:
     stage = Stage()
     stage.begin(0)
     stage.script.answer(fetch(data(batch(0, "a") + batch(1, "b")[:-3])))
     assert stage.fetched() == [(0, "a")] and stage.rounds[0].errors == []
 
 
-def test_a_broker_without_topic_ids_is_asked_by_name() -> None:
+def test_a_broker_without_topic_ids_gets_requests_by_name() -> None:
     stage = Stage()
     stage.begin(0, topic_id=Uuid.ZERO)
     assert stage.script.versions == [12]
@@ -179,7 +179,7 @@ def test_a_broker_without_topic_ids_is_asked_by_name() -> None:
     assert stage.fetched() == [(0, "a")]
 
 
-def test_a_broker_that_takes_no_epoch_with_a_position_is_asked_without_one() -> None:
+def test_a_broker_without_support_for_an_epoch_gets_requests_without_one() -> None:
     """Kafka before 2.7 has no such field: one round is lost to find that out, and no further one."""
     stage = Stage()
     stage.consumer.positions[TP] = Position(0, 4)
@@ -199,7 +199,7 @@ def test_a_broker_that_takes_no_epoch_with_a_position_is_asked_without_one() -> 
     assert [found.fetched.get(TP) is not None for found in stage.rounds] == [False, True, True]
 
 
-def test_a_log_that_was_cut_is_read_on_where_the_two_part() -> None:
+def test_a_truncated_log_is_read_on_from_the_divergence() -> None:
     stage = Stage()
     stage.begin(10, 4)
     row = data()
@@ -230,7 +230,7 @@ def test_a_moved_leader_makes_the_next_round_request_metadata() -> None:
     stage.script.next(MetadataRequest)
 
 
-def test_a_leader_that_names_the_next_one_saves_the_question() -> None:
+def test_a_leader_that_names_the_next_one_saves_a_request() -> None:
     stage = Stage()
     stage.begin(0)
     row = data(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -240,7 +240,7 @@ def test_a_leader_that_names_the_next_one_saves_the_question() -> None:
     assert stage.script.pending_requests()[0].peer == TWO
 
 
-def test_a_leader_that_lost_a_partition_forgets_it_when_it_is_asked_next() -> None:
+def test_a_leader_that_lost_a_partition_gets_a_fetch_that_forgets_it() -> None:
     stage = Stage()
     stage.consumer.positions.update({TP: Position(0), OTHER: Position(0)})
     stage.poll(TP, OTHER)
@@ -332,7 +332,7 @@ def test_a_topic_that_cannot_be_read_is_refused_unless_that_may_pass(error: Erro
     assert stage.rounds[0].errors == refused
 
 
-def test_a_position_that_was_moved_meanwhile_counts() -> None:
+def test_a_position_changed_by_the_user_counts() -> None:
     stage = Stage()
     stage.begin(0)
     stage.consumer.positions[TP] = Position(7)

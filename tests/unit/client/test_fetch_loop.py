@@ -245,7 +245,7 @@ def test_a_partition_that_is_removed_is_forgotten_at_the_leader() -> None:
     assert log.forgets() == [1] and log.checked_partitions() == []
 
 
-def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> None:
+def test_a_withheld_partition_is_checked_when_its_hold_may_be_over() -> None:
     log, states = many(3)
     log.calls_since_last()
     states[1].may_be_fetched = False
@@ -261,7 +261,7 @@ def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> No
     assert log.checked_partitions() == [1] and log.named() == [(9, 5, [1])]
 
 
-def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -> None:
+def test_a_partition_whose_position_raises_does_not_block_others() -> None:
     log, states = many(3)
     for state in states:
         state.source_epoch += 1
@@ -274,13 +274,13 @@ def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -
     assert log.named() == [(9, 3, [0, 2])]
 
 
-def test_a_new_session_names_all_and_looks_at_none_again() -> None:
+def test_a_new_session_names_all_partitions_and_checks_none_again() -> None:
     log, _ = many(3)
     log.script.answer(answer(session=0, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
     assert log.named() == [(9, 0, [0, 1, 2])] and log.checked_partitions() == []
 
 
-def test_new_configs_are_a_reason_to_look_at_all() -> None:
+def test_new_configs_cause_a_check_of_all_partitions() -> None:
     log, _ = many(3)
     log.configs = broker_configs({}, {})
     log.script.answer(answer())
@@ -301,7 +301,7 @@ def test_the_cost_of_a_poll_grows_with_changes_only(news: int) -> None:
     assert cost(10) == cost(500)
 
 
-def test_a_partition_comes_back_from_its_own_pause_not_from_the_last_one() -> None:
+def test_a_partition_returns_after_its_own_pause() -> None:
     log, _ = many(2)
     log.script.answer(answer(row(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)), 0)
     log.script.answer(answer(row(1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)), 300 * MILLISECOND)
@@ -316,7 +316,7 @@ def test_a_partition_comes_back_from_its_own_pause_not_from_the_last_one() -> No
 
 
 @pytest.mark.kip("219", "throttled clients")
-def test_a_leader_that_throttles_is_not_asked_before_its_time_is_over() -> None:
+def test_a_throttling_leader_gets_no_fetch_before_its_time_is_over() -> None:
     log, state, other = Log(), State(TP), State(OTHER)
     log.assign(state)
     log.script.answer(throttled(700))
@@ -329,7 +329,7 @@ def test_a_leader_that_throttles_is_not_asked_before_its_time_is_over() -> None:
 
 
 @pytest.mark.kip("219", "throttled clients")
-def test_an_answer_that_throttles_is_none_without_news() -> None:
+def test_a_throttled_response_is_not_one_without_news() -> None:
     """The same bytes arrive again: each throttle time is waited for."""
     log = Log()
     log.assign(State(TP))
@@ -375,7 +375,7 @@ def test_a_partition_held_by_a_quota_leaves_the_fetch() -> None:
     assert log.named() == [(9, 1, [0])]
 
 
-def test_a_hold_that_ends_early_is_over_when_the_owner_says_so() -> None:
+def test_a_hold_that_ends_early_is_over_when_the_owner_reports_it() -> None:
     log, states = many(1)
     log.holds[states[0].tp] = 5 * BACKOFF
     log.loop.changed(states[0].tp)
@@ -402,7 +402,7 @@ def test_fetches_and_the_bytes_of_their_records_are_counted() -> None:
     )
 
 
-def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
+def test_a_response_about_an_earlier_topic_of_the_name_does_not_count() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
     state.source_topic_id = Uuid.from_ints(3, 4)
@@ -410,7 +410,7 @@ def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
     assert log.calls_since_last() == [("unheard",)]
 
 
-def test_a_partition_that_is_assigned_again_between_two_fetches_has_heard_nothing_yet() -> None:
+def test_a_partition_assigned_again_between_two_fetches_has_no_response_yet() -> None:
     """The leader sent its offsets to the former state, and repeats them only in a new session."""
     log, states = many(2)
     log.calls_since_last()
@@ -436,7 +436,7 @@ def test_a_partition_that_no_fetch_has_named_may_be_assigned_again_within_the_se
     assert log.named() == [(9, 3, [1])], "the session goes on, and what it has is not named again"
 
 
-def test_an_answer_from_before_a_partition_was_assigned_again_was_not_heard() -> None:
+def test_a_response_from_before_a_new_assignment_does_not_count() -> None:
     log, (state,) = many(1)
     log.calls_since_last()
     log.loop.remove(state.tp)
@@ -457,7 +457,7 @@ def test_a_lost_session_is_reopened_immediately() -> None:
 
 
 @pytest.mark.parametrize("silent", [True, False])
-def test_a_leader_that_is_lost_is_asked_again_after_a_pause(silent: bool) -> None:
+def test_a_lost_leader_gets_a_fetch_again_after_a_pause(silent: bool) -> None:
     log = Log()
     log.assign(State(TP))
     if silent:
@@ -501,7 +501,7 @@ def test_an_unknown_error_code_is_treated_like_others() -> None:
     assert log.calls_since_last() == [("error", ErrorCode.UNKNOWN_SERVER_ERROR)]
 
 
-def test_an_answer_of_another_leader_epoch_was_not_heard() -> None:
+def test_a_response_of_another_leader_epoch_does_not_count() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
     state.source_epoch = 5
@@ -512,7 +512,7 @@ def test_an_answer_of_another_leader_epoch_was_not_heard() -> None:
     assert log.calls_since_last() == [("unheard",)]
 
 
-def test_a_leader_that_moved_is_asked_at_its_new_place_only() -> None:
+def test_a_moved_leader_gets_fetches_only_at_its_new_place() -> None:
     log, state = Log(), State(TP)
     log.assign(state)
     log.assign(state, endpoint=TWO)
@@ -572,7 +572,7 @@ def test_without_an_identity_no_request_is_sent() -> None:
     assert log.script.pending_requests() == []
 
 
-def test_a_leader_that_is_named_with_an_error_is_handed_on_with_where_it_listens() -> None:
+def test_a_leader_named_with_an_error_is_passed_on_with_its_endpoint() -> None:
     log = Log()
     log.assign(State(TP))
     data = row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)

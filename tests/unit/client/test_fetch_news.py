@@ -10,7 +10,7 @@ from tests.unit.client.script import TWO
 from tests.unit.client.test_fetch_loop import BACKOFF, State, answer, many, row, throttled
 
 
-def test_answers_without_a_partition_say_that_it_has_nothing_new_until_one_names_it() -> None:
+def test_responses_without_a_partition_mean_no_news_for_it() -> None:
     log, _ = many(2)  # The fetch in flight was sent at 0.
     log.names.clear()
     for now in (10, 20):
@@ -20,7 +20,7 @@ def test_answers_without_a_partition_say_that_it_has_nothing_new_until_one_names
     assert log.names == [(TopicPartition("t", 1), 10), (TopicPartition("t", 0), 20)]
 
 
-def test_an_answer_that_was_throttled_or_never_came_does_not_say_so() -> None:
+def test_a_throttled_or_lost_response_does_not_mean_that() -> None:
     log, _ = many(1)
     log.names.clear()
     log.script.answer(answer(), 10)
@@ -33,7 +33,7 @@ def test_an_answer_that_was_throttled_or_never_came_does_not_say_so() -> None:
 
 
 @pytest.mark.parametrize("why", ["held", "withheld", "moved"])
-def test_nor_do_answers_say_it_of_a_partition_that_fetches_leave_out(why: str) -> None:
+def test_nor_for_a_partition_that_fetches_leave_out(why: str) -> None:
     log, (state,) = many(1)
     log.names.clear()
     log.script.answer(answer(), 10)

@@ -53,7 +53,7 @@ def test_a_session_without_partitions_is_closed() -> None:
     assert sessions.resolve(again, topic_ids=True)[0] is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
+def test_a_fetcher_with_a_closed_session_names_everything_again() -> None:
     session = FetchSession()
     session.set_fetch(TP, WANTED)
     session.fill(FetchRequest(), [TP], [])

@@ -67,7 +67,7 @@ def test_any_line_can_be_quoted(text: str, quote: str) -> None:
 
 
 @given(st.text(st.sampled_from("ab.-1/*=;\"'\\\n \t7é\x80"), max_size=30))
-def test_anything_is_taken_or_refused(text: str) -> None:
+def test_any_text_is_accepted_or_refused(text: str) -> None:
     try:
         parse_jaas(f"a required {text};")
     except UsageError:

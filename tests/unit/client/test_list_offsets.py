@@ -12,7 +12,7 @@ from kmirror.protocol.gen.list_offsets_response import (
 from kmirror.spec.error_codes import ErrorCode
 
 
-def test_errors_and_partitions_without_such_an_offset_are_passed_over() -> None:
+def test_errors_and_partitions_without_such_an_offset_are_skipped() -> None:
     rows = [
         ListOffsetsPartitionResponse(partition_index=0, offset=0),
         ListOffsetsPartitionResponse(partition_index=1, offset=-1),

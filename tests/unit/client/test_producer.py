@@ -117,7 +117,7 @@ def test_a_plain_batch_is_sent_with_the_id_of_its_topic_in_the_newest_version() 
     assert stage.delivered == [("a", ErrorCode.NONE, 12)]
 
 
-def test_without_numbers_a_partition_has_one_batch_under_way() -> None:
+def test_without_sequences_a_partition_has_one_batch_in_flight() -> None:
     stage = Stage(PLAIN)
     stage.send("a")
     stage.send("b")
@@ -156,7 +156,7 @@ def test_a_retry_keeps_its_sequence_and_precedes_later_batches() -> None:
     assert [name for name, _, _ in stage.delivered] == ["a", "b", "c"]
 
 
-def test_a_retry_that_waits_for_an_answer_sets_no_timer_over_and_over() -> None:
+def test_a_retry_that_waits_for_a_response_sets_one_timer() -> None:
     """The partition has no leader, and another batch is in flight: only its response, or its timeout, helps."""
     stage = Stage()
     stage.send("a")
@@ -201,7 +201,7 @@ def test_a_leader_that_names_the_next_one_is_believed() -> None:
     assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.pending_requests()[0].peer == TWO
 
 
-def test_the_numbers_of_a_refused_batch_are_never_given_to_another() -> None:
+def test_the_sequence_of_a_failed_batch_is_never_reused() -> None:
     stage = Stage()
     stage.send("a", records=3)
     stage.send("b")
@@ -215,7 +215,7 @@ def test_the_numbers_of_a_refused_batch_are_never_given_to_another() -> None:
 
 
 @pytest.mark.parametrize("error", [OUT_OF_ORDER, ErrorCode.UNKNOWN_PRODUCER_ID])
-def test_a_leader_that_lost_the_numbers_is_written_to_in_a_new_epoch(error: ErrorCode) -> None:
+def test_a_leader_that_lost_the_producer_state_gets_a_new_epoch(error: ErrorCode) -> None:
     stage = Stage()
     stage.send("a")
     stage.answer(offset=0)
@@ -251,7 +251,7 @@ def test_a_batch_refused_after_an_earlier_one_keeps_its_number() -> None:
         stage.answer(offset=number)
 
 
-def test_a_batch_whose_time_is_over_is_given_up_and_the_epoch_with_it() -> None:
+def test_an_expired_batch_fails_and_ends_the_epoch() -> None:
     stage = Stage(ProducerConfigs(delivery_timeout_ms=1_000))
     stage.send("a")
     while not stage.delivered:
@@ -267,7 +267,7 @@ def test_a_batch_whose_time_is_over_is_given_up_and_the_epoch_with_it() -> None:
     assert stage.batches() == [(TP, "b", 1, 0)]
 
 
-def test_a_batch_that_was_never_sent_leaves_the_epoch_as_it_is() -> None:
+def test_a_batch_that_was_never_sent_does_not_change_the_epoch() -> None:
     stage = Stage(ProducerConfigs(delivery_timeout_ms=1_000))
     stage.leaders = {TP: (9, 4)}
     stage.send("a")

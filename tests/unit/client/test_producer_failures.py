@@ -68,7 +68,7 @@ def test_a_batch_after_a_rejection_does_not_reuse_a_sequence_in_flight() -> None
 
 
 @pytest.mark.parametrize("written", [0, 1, 2, 3])
-def test_batches_behind_one_whose_time_is_over_keep_their_numbers_until_they_are_answered(written: int) -> None:
+def test_batches_after_an_expired_one_keep_their_sequences_until_they_are_answered(written: int) -> None:
     site = Site(ProducerConfigs(delivery_timeout_ms=1_000))
     first = site.send()
     site.now += 600 * MILLISECOND
@@ -84,7 +84,7 @@ def test_batches_behind_one_whose_time_is_over_keep_their_numbers_until_they_are
     assert site.told == {first: ErrorCode.REQUEST_TIMED_OUT, second: NONE, third: NONE}
 
 
-def test_an_earlier_batch_fails_when_a_later_one_turns_out_to_be_written() -> None:
+def test_an_earlier_batch_fails_if_a_later_one_was_written() -> None:
     stage = Stage()
     stage.send("a")
     stage.send("b")
@@ -117,7 +117,7 @@ def test_the_next_leader_gets_nothing_before_the_former_has_answered() -> None:
     assert stage.batches()[1:] == [(TP, "b", 0, 1)] and stage.script.pending_requests()[-1].peer == TWO
 
 
-def test_after_the_last_epoch_comes_a_new_producer_id_and_old_batches_keep_theirs() -> None:
+def test_after_the_last_epoch_there_is_a_new_producer_id() -> None:
     site = Site(epoch=EPOCH_MAX)
     first, second, third, other = site.send(), site.send(), site.send(), site.send(OTHER)
     site.serve(1, ErrorCode.MESSAGE_TOO_LARGE)

@@ -138,14 +138,14 @@ def test_an_error_of_the_replica_leads_back_to_the_leader(error: ErrorCode) -> N
     assert stage.consumer.positions[TP] == Position(3)
 
 
-def test_a_replica_that_does_not_know_the_leader_epoch_yet_is_asked_again() -> None:
+def test_a_replica_without_the_leader_epoch_gets_the_request_again() -> None:
     stage = Racks()
     stage.go_to_follower()
     stage.reply(data(error=ErrorCode.UNKNOWN_LEADER_EPOCH))
     assert stage.peer() == TWO
 
 
-def test_out_of_range_at_a_follower_leads_to_the_leader_and_at_the_leader_to_a_reset() -> None:
+def test_out_of_range_at_a_follower_leads_to_the_leader_and_there_to_a_reset() -> None:
     stage = Racks()
     stage.go_to_follower()
     stage.reply(data(error=ErrorCode.OFFSET_OUT_OF_RANGE))
@@ -158,7 +158,7 @@ def test_out_of_range_at_a_follower_leads_to_the_leader_and_at_the_leader_to_a_r
     assert stage.script.pending_requests()[0].peer == ONE
 
 
-def test_a_follower_that_names_the_leader_that_is_known_is_not_asked_again() -> None:
+def test_a_follower_that_names_the_known_leader_gets_no_second_request() -> None:
     stage = Racks()
     stage.go_to_follower()
     row = data(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -167,14 +167,14 @@ def test_a_follower_that_names_the_leader_that_is_known_is_not_asked_again() -> 
     assert stage.peer() == ONE
 
 
-def test_a_replica_that_does_not_answer_is_given_up() -> None:
+def test_a_replica_that_does_not_respond_is_given_up() -> None:
     stage = Racks()
     stage.go_to_follower()
     stage.script.break_link()
     assert (stage.peer(), stage.looked_up) == (ONE, 1)
 
 
-def test_an_error_of_the_session_gives_up_the_session_alone() -> None:
+def test_an_error_of_the_session_ends_only_the_session() -> None:
     stage = Racks()
     stage.go_to_follower()
     stage.script.answer(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
@@ -190,7 +190,7 @@ def test_another_leader_epoch_ends_the_preference() -> None:
     assert stage.peer() == ONE
 
 
-def test_a_replica_that_leaves_the_metadata_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replica_that_disappears_from_the_metadata_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Racks()
     stage.go_to_follower()
     stage.reply()
@@ -199,7 +199,7 @@ def test_a_replica_that_leaves_the_metadata_is_given_up(monkeypatch: pytest.Monk
     assert stage.peer() == ONE
 
 
-def test_a_replica_that_is_not_in_the_metadata_makes_the_next_round_look_it_up(
+def test_a_replica_missing_in_the_metadata_causes_a_refresh(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stage = Racks()
@@ -233,7 +233,7 @@ class TestPositionsThatTheLeaderHasToKnow:
         stage.reply(row)
         assert (stage.peer(), stage.request().rack_id) == (ONE, "")
 
-    def test_a_position_that_was_moved_meanwhile_is_still_to_be_answered_for(self) -> None:
+    def test_a_position_changed_by_the_user_is_still_to_be_validated(self) -> None:
         stage = Racks(Position(10, 3))
         stage.next_fetch()
         stage.consumer.positions[TP] = Position(20, 3)

@@ -65,7 +65,7 @@ class Stage:
         self.cluster.send(0, ONE, "x", body, self.on_reply, version_min=version_min, version_max=version_max)
 
 
-def test_versions_are_asked_once_for_a_broker_and_the_newest_is_taken() -> None:
+def test_versions_are_requested_once_per_broker_and_the_newest_is_used() -> None:
     stage = Stage()
     stage.send(MetadataRequest())
     stage.script.answer_versions(Metadata=(2, 9))
@@ -110,7 +110,7 @@ def test_an_api_is_sent_once_the_broker_serves_it() -> None:
     ids=["at the top", "in a row"],
 )
 @pytest.mark.decision("D76")
-def test_a_version_that_is_refused_is_replaced_by_the_one_that_is_served_now(body: Message, refusal: Message) -> None:
+def test_a_refused_version_is_replaced_by_the_one_served_now(body: Message, refusal: Message) -> None:
     stage = Stage()
     stage.send(body)
     stage.script.answer_versions()
@@ -140,7 +140,7 @@ def test_an_error_is_returned_if_no_other_version_exists(served: bool) -> None:
 
 
 @pytest.mark.decision("D76")
-def test_a_version_that_is_refused_once_more_is_not_sent_a_third_time() -> None:
+def test_a_version_refused_twice_is_not_sent_a_third_time() -> None:
     stage = Stage()
     stage.send(FetchRequest())
     stage.script.answer_versions()
@@ -165,7 +165,7 @@ def test_versions_are_unknown_if_the_broker_does_not_return_them_again(by: str) 
 
 
 @pytest.mark.parametrize(("served", "sent"), [((1, 11), [7]), ((1, 5), [5]), ((8, 11), [])])
-def test_a_body_that_newer_versions_do_not_carry_is_sent_in_an_older_one(
+def test_a_body_that_newer_versions_cannot_carry_is_sent_in_an_older_one(
     served: tuple[int, int], sent: list[int]
 ) -> None:
     stage = Stage()
@@ -175,7 +175,7 @@ def test_a_body_that_newer_versions_do_not_carry_is_sent_in_an_older_one(
     assert stage.told == ([] if sent else [None])
 
 
-def test_a_link_that_dies_takes_the_versions_with_it() -> None:
+def test_a_dead_link_removes_the_known_versions() -> None:
     stage = Stage()
     stage.send(MetadataRequest())
     stage.script.answer_versions()
@@ -208,7 +208,7 @@ def test_a_request_that_no_version_can_carry_counts_as_unanswered() -> None:
     assert stage.told == [None] and any("cannot send to one:9092" in note for note in stage.script.notes)
 
 
-def test_leaders_are_found_at_the_brokers_that_the_answer_names() -> None:
+def test_leaders_are_found_at_the_brokers_named_by_the_response() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4), OTHER: (9, 4)}))
     assert stage.cluster.leader_endpoint(TP) == ONE
@@ -243,7 +243,7 @@ def test_a_broker_that_moved_or_went_changes_the_partitions_that_it_leads() -> N
         assert stage.refresh_with(moved) == (False, [], [TP]), "nobody knows where broker 1 is"
 
 
-def test_a_topic_whose_error_comes_or_goes_has_changed_and_a_missing_one_each_time() -> None:
+def test_a_changed_topic_error_and_a_missing_topic_are_changes() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     for error, told in [
@@ -258,7 +258,7 @@ def test_a_topic_whose_error_comes_or_goes_has_changed_and_a_missing_one_each_ti
     assert stage.refresh_with(metadata({}))[1] == ["t"], "asked for, and not in the answer"
 
 
-def test_an_error_that_stays_is_no_news_in_an_answer_with_other_news() -> None:
+def test_a_repeated_error_is_no_change_in_a_response_with_others() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     renamed = metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -289,7 +289,7 @@ def test_missing_and_denied_topics_are_distinguished() -> None:
     assert (stage.cluster.topic_errors, stage.cluster.topics["t"].topic_id) == ({}, TOPIC_ID)
 
 
-def test_one_refresh_at_a_time_goes_to_one_broker_after_the_other() -> None:
+def test_one_refresh_at_a_time_goes_to_one_broker_after_another() -> None:
     stage = Stage()
     stage.cluster.refresh(0, ["t"])
     stage.cluster.refresh(0, ["t"])
@@ -319,7 +319,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     return found
 
 
-def test_an_answer_that_repeats_the_last_one_is_not_read(read: list[Message]) -> None:
+def test_an_equal_response_is_not_read(read: list[Message]) -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     read.clear()
@@ -330,7 +330,7 @@ def test_an_answer_that_repeats_the_last_one_is_not_read(read: list[Message]) ->
     assert stage.cluster.leader(TP) == RemoteLeader(2, 9)
 
 
-def test_an_answer_is_read_again_once_something_else_was_learned() -> None:
+def test_a_response_is_read_again_once_other_data_was_learned() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     stage.cluster.forget("t")
@@ -339,7 +339,7 @@ def test_an_answer_is_read_again_once_something_else_was_learned() -> None:
     assert stage.cluster.has("t") and stage.cluster.leader(TP) is not None
 
 
-def test_an_answer_to_another_question_is_read(read: list[Message]) -> None:
+def test_a_response_to_another_request_is_read(read: list[Message]) -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     read.clear()
@@ -368,7 +368,7 @@ def test_a_hint_counts_if_its_epoch_is_later_than_the_known_one() -> None:
     assert stage.cluster.leader(TP) == RemoteLeader(other, known.epoch + 1)
 
 
-def test_a_broker_that_only_a_hint_knows_listens_where_that_says() -> None:
+def test_a_broker_known_only_by_a_hint_has_the_endpoint_of_the_hint() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     where = Endpoint("new", 9092)
@@ -386,7 +386,7 @@ def test_where_a_known_broker_listens_no_hint_changes() -> None:
     assert stage.cluster.brokers == known
 
 
-def test_a_broker_that_did_not_answer_is_left_out_until_none_did() -> None:
+def test_a_broker_that_did_not_respond_is_skipped_until_none_did() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     every = {*stage.cluster.brokers.values(), BOOTSTRAP}

@@ -23,7 +23,7 @@ def send(requester: Requester, told: list[Message | None]) -> None:
     requester.send(0, HERE, "c", ApiVersionsRequest(), 0, on_reply, timeout_ms=1000)
 
 
-def test_an_answer_from_another_peer_does_not_take_the_request_away() -> None:
+def test_a_response_from_another_peer_does_not_end_the_request() -> None:
     requester, told = Requester("me", Outbox()), list[Message | None]()
     send(requester, told)
     requester.on_response(0, OutboundLink(ELSEWHERE, "c"), ANSWER)

@@ -150,7 +150,7 @@ def test_an_empty_transaction_sends_no_request() -> None:
     "error",
     [ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, None],
 )
-def test_a_coordinator_that_cannot_yet_is_asked_again_where_it_is_by_then(error: ErrorCode | None) -> None:
+def test_an_unavailable_coordinator_is_looked_up_and_asked_again(error: ErrorCode | None) -> None:
     stage = Stage()
     stage.producer.begin()
     stage.producer.add_partitions(0, [TP, OTHER], stage.on_done)
@@ -193,7 +193,7 @@ def test_a_fenced_producer_is_lost(error: ErrorCode) -> None:
         stage.producer.begin()
 
 
-def test_a_partition_that_is_refused_is_not_written_to_and_the_transaction_can_be_aborted() -> None:
+def test_a_refused_partition_is_not_written_to_and_the_transaction_can_be_aborted() -> None:
     stage = Stage()
     stage.producer.begin()
     stage.send()
@@ -216,7 +216,7 @@ def test_a_transaction_that_lost_a_batch_is_not_committed() -> None:
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (7, -1), (-(2**63), 3)])
-def test_an_id_below_zero_is_no_answer(producer_id: int, epoch: int) -> None:
+def test_a_negative_producer_id_is_no_response(producer_id: int, epoch: int) -> None:
     stage = Stage(ready=False)
     stage.answer(FOUND)
     stage.answer(InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch))
@@ -239,7 +239,7 @@ def test_an_abort_after_a_batch_with_unknown_outcome_takes_the_next_epoch() -> N
     assert (stage.results_since_last(), stage.state, stage.producer.transactions.epoch) == ([NONE], State.READY, 4)
 
 
-def test_a_transaction_with_a_refused_batch_is_over_for_those_behind_it_and_the_next_one_has_a_new_epoch() -> None:
+def test_a_transaction_with_a_rejected_batch_fails_later_batches_and_bumps_the_epoch() -> None:
     stage = Stage()
     stage.begin()
     stage.send()
@@ -279,7 +279,7 @@ def test_a_batch_needs_a_transaction() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), list(product(State, State)))
-def test_states_follow_each_other_as_the_table_says(before: State, after: State) -> None:
+def test_states_follow_the_table(before: State, after: State) -> None:
     manager = Stage().producer.transactions
     manager.state = before
     if before in PREDECESSORS[after]:

@@ -55,7 +55,7 @@ class Stage:
         return [one.endpoints for one in self.found]
 
 
-def test_a_broker_that_has_replayed_all_that_is_committed_is_a_witness_alone() -> None:
+def test_a_broker_that_has_replayed_all_committed_records_is_the_only_witness() -> None:
     stage = Stage()
     stage.search(ONE, TWO)
     stage.tell_quorum(10)
@@ -84,7 +84,7 @@ def test_a_broker_that_lags_is_passed_over() -> None:
         (0, ErrorCode.NONE, ErrorCode.NONE),
     ],
 )
-def test_without_an_answer_of_the_controller_there_are_no_witnesses(
+def test_without_a_response_of_the_controller_there_are_no_witnesses(
     committed: int, error: ErrorCode, row: ErrorCode
 ) -> None:
     stage = Stage()
@@ -93,7 +93,7 @@ def test_without_an_answer_of_the_controller_there_are_no_witnesses(
     assert stage.endpoints == [[]] and not stage.found[0].are_valid(stage.cluster)
 
 
-def test_a_broker_that_cannot_reach_its_controller_is_no_witness_and_does_not_count_as_silent() -> None:
+def test_a_broker_without_its_controller_is_neither_witness_nor_silent() -> None:
     stage = Stage()
     stage.search(ONE, TWO)
     stage.script.answer_versions()
@@ -105,7 +105,7 @@ def test_a_broker_that_cannot_reach_its_controller_is_no_witness_and_does_not_co
     assert [stage.cluster.round_robin([ONE, TWO])[0] for _ in range(2)] == [ONE, TWO]
 
 
-def test_a_cluster_that_is_closed_is_not_asked_any_more() -> None:
+def test_a_closed_cluster_gets_no_more_requests() -> None:
     stage = Stage()
     stage.search(ONE, TWO)
     stage.script.answer_versions()
@@ -145,7 +145,7 @@ def answer(stage: Stage) -> None:
         stage.script.answer(MetadataResponse(cluster_id="c"))
 
 
-def test_a_question_is_answered_when_all_witnesses_have_answered() -> None:
+def test_a_question_is_answered_when_all_witnesses_have_responded() -> None:
     stage = Stage()
     told = collect_responses(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
     for _ in range(3):
@@ -155,7 +155,7 @@ def test_a_question_is_answered_when_all_witnesses_have_answered() -> None:
     assert [len(answers) for answers in told] == [2]
 
 
-def test_one_witness_that_does_not_answer_leaves_the_question_open() -> None:
+def test_a_silent_witness_leaves_the_question_open() -> None:
     stage = Stage()
     told = collect_responses(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
     answer(stage)
@@ -171,7 +171,7 @@ def test_one_witness_that_does_not_answer_leaves_the_question_open() -> None:
     assert told == [()]
 
 
-def test_a_witness_whose_link_ended_may_have_restarted_and_is_none() -> None:
+def test_a_witness_whose_link_ended_may_have_restarted_and_counts_no_more() -> None:
     stage = Stage()
     witnesses = Witnesses.of(stage.cluster, [ONE])
     told = collect_responses(stage, witnesses)
@@ -187,7 +187,7 @@ def test_without_witnesses_no_request_is_sent() -> None:
     assert stage.script.pending_requests() == []
 
 
-def test_a_proof_may_take_longer_where_answers_take_long_but_no_longer_than_any_request() -> None:
+def test_a_proof_may_take_as_long_as_slow_responses_up_to_the_request_timeout() -> None:
     cluster = RemoteCluster("me", Script().requester, (BOOTSTRAP,), timeout_ms=30_000)
     assert proof_timeout_ms(cluster) == 3_000
     cluster.last_refresh_duration = 300 * MILLISECOND
@@ -200,7 +200,7 @@ def test_a_proof_may_take_longer_where_answers_take_long_but_no_longer_than_any_
     assert proof_timeout_ms(cluster) == 1_000
 
 
-def test_where_no_broker_answers_the_reason_says_how_long_each_was_waited_for() -> None:
+def test_if_no_broker_responds_the_reason_has_the_waiting_times() -> None:
     stage = Stage()
     stage.search(ONE, TWO)
     for _ in range(2):
@@ -209,7 +209,7 @@ def test_where_no_broker_answers_the_reason_says_how_long_each_was_waited_for() 
     assert stage.found[0].why_none == f"{NO_PROOF}: no answer within 1000 ms (request.timeout.ms)"
 
 
-def test_where_a_broker_answers_without_a_proof_silence_is_not_the_reason() -> None:
+def test_a_response_without_a_proof_is_the_reason_rather_than_silence() -> None:
     stage = Stage()
     stage.search(ONE, TWO)
     stage.tell_quorum(-1)

@@ -39,7 +39,7 @@ def may(operation: Op, name: str, *records: Message, of: Principal = ALICE) -> b
     return rights(*records, of=of).allow(operation, Resource.topic(name))
 
 
-def test_whoever_is_allowed_nothing_may_do_nothing_unless_everybody_may() -> None:
+def test_without_rights_nothing_is_permitted_unless_everyone_may() -> None:
     assert not may(Op.READ, "t")
     open_to_all = rights(acl(1, Op.READ, "known", principal="User:bob"), configs=OBEYED)
     assert open_to_all.allow(Op.READ, Resource.topic("t")) and open_to_all.allow(Op.CLUSTER_ACTION, CLUSTER)
@@ -68,7 +68,7 @@ def test_an_acl_is_about_a_principal_a_host_an_operation_and_a_resource(
     assert may(Op.READ, "t", record) is allowed
 
 
-def test_what_denies_counts_before_what_allows() -> None:
+def test_deny_takes_precedence_over_allow() -> None:
     assert may(Op.READ, "ab", acl(1, Op.READ, "a", pattern=PREFIXED))
     assert not may(Op.READ, "ab", acl(1, Op.READ, "a", pattern=PREFIXED), deny(2, Op.READ, "ab"))
     assert not may(Op.READ, "ab", deny(2, Op.READ, "*"), acl(1, Op.READ, "ab"))
@@ -137,7 +137,7 @@ def test_rights_of_others_have_another_version() -> None:
     assert len(set(versions)) == 3 and UNLIMITED not in versions
 
 
-def test_only_what_nothing_limits_needs_no_question() -> None:
+def test_only_unrestricted_operations_need_no_check() -> None:
     assert Rights(ALLOW_ALL, ALICE, HOST).version == UNLIMITED
 
     class Denies(AllowAll):

@@ -64,7 +64,7 @@ class Stage:
         self.components.add(self.second)
 
 
-def test_each_learns_of_leaderships_before_the_rest_and_before_the_next_one_does() -> None:
+def test_each_component_learns_of_leaderships_before_the_rest() -> None:
     stage = Stage()
     stage.components.before_metadata(0, Delta())
     stage.components.on_metadata(0, Delta(), {TWO: True, ONE: False})
@@ -75,7 +75,7 @@ def test_each_learns_of_leaderships_before_the_rest_and_before_the_next_one_does
     ]
 
 
-def test_a_timer_goes_to_the_one_whose_name_begins_its_key() -> None:
+def test_a_timer_goes_to_the_component_that_is_the_prefix_of_its_key() -> None:
     stage = Stage()
     stage.components.on_timer(0, ("second", "again", 7))
     assert stage.told == [("second", ("second", "again", 7))]
@@ -93,7 +93,7 @@ def test_the_first_reason_to_refuse_counts() -> None:
     assert stage.components.marker_error(ONE) is ErrorCode.NOT_LEADER_OR_FOLLOWER, "as for produce, if nothing else"
 
 
-def test_one_that_says_so_is_enough() -> None:
+def test_one_positive_component_is_enough() -> None:
     stage, partition = Stage(), cast(Partition, None)
     assert not stage.components.withholds(partition) and not stage.components.foreign_epochs(partition)
     assert stage.components.may_compact(partition)
@@ -116,7 +116,7 @@ def test_a_component_guards_all_topics_unless_it_names_some_at_the_time() -> Non
     assert components.may_guard("two")
 
 
-def test_the_first_that_coordinates_a_key_is_asked() -> None:
+def test_the_first_component_that_coordinates_a_key_is_used() -> None:
     stage = Stage()
     assert stage.components.coordinator_for(1, "key") is None
     stage.second.shard = TWO

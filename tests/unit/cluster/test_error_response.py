@@ -79,14 +79,14 @@ def test_an_error_is_at_the_top_or_in_the_rows_as_requested() -> None:
     assert (group.group_id, group.error_code, group.topics) == ("g", X, [])
 
 
-def test_a_topic_is_named_although_the_answer_calls_its_name_otherwise() -> None:
+def test_a_topic_is_named_although_the_response_uses_another_field() -> None:
     request = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[TopicData(topic_name="orders")])
     answer = refused(request, 0)
     assert [(row.name, row.error_code) for row in answer.topics] == [("orders", X)]
 
 
 @pytest.mark.parametrize("version", [10, 11, 12, 13])
-def test_a_topic_that_was_asked_for_by_its_id_has_no_name(version: int) -> None:
+def test_a_topic_requested_by_its_id_has_no_name(version: int) -> None:
     """A Metadata request may omit the name from version 10 on, a response from version 12 on."""
     topic_id = Uuid.from_ints(1, 2)
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=None)])

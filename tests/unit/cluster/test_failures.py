@@ -71,7 +71,7 @@ def test_a_handler_that_fails_in_a_simulation_ends_the_run() -> None:
     assert failures.count == 0
 
 
-def test_a_handler_that_fails_in_a_server_is_an_unknown_server_error_and_the_link_lives_on() -> None:
+def test_a_failing_handler_of_a_server_is_an_unknown_server_error() -> None:
     s, failures = server(broken, OnFailure.GO_ON)
     for turn in (1, 2):
         note, reply = ask(s, LIST, 5)
@@ -85,7 +85,7 @@ def test_a_handler_that_fails_in_a_server_is_an_unknown_server_error_and_the_lin
         assert row.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_an_answer_that_cannot_be_written_is_an_unknown_server_error_as_well() -> None:
+def test_a_response_that_cannot_be_written_is_an_unknown_server_error() -> None:
     s, _ = server(unwritable, OnFailure.GO_ON)
     note, reply = ask(s, ApiVersionsRequest(), 3)
     assert isinstance(note, Note) and isinstance(note.fact, HandlingFailed)
@@ -94,7 +94,7 @@ def test_an_answer_that_cannot_be_written_is_an_unknown_server_error_as_well() -
     assert isinstance(answer, ApiVersionsResponse) and answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_a_handler_that_fails_after_its_answer_answers_once() -> None:
+def test_a_handler_that_fails_after_its_response_responds_once() -> None:
     s, failures = server(half_done, OnFailure.GO_ON)
     effects = ask(s, ApiVersionsRequest(), 0)
     assert [type(effect) for effect in effects] == [Reply, Note] and failures.count == 1
@@ -106,7 +106,7 @@ def test_a_failed_request_without_a_response_closes_its_link() -> None:
     assert not any(isinstance(effect, Reply) for effect in s.outbox.drain())
 
 
-def test_an_answer_on_which_a_callback_fails_counts_as_none() -> None:
+def test_a_response_with_a_failing_callback_counts_as_none() -> None:
     peer, outbox = Endpoint("peer", 1), Outbox()
     requester = Requester("me", outbox, Failures(outbox, OnFailure.GO_ON))
     told: list[Message | None] = []
@@ -123,7 +123,7 @@ def test_an_answer_on_which_a_callback_fails_counts_as_none() -> None:
 
 
 @pytest.mark.parametrize("ends", ["timeout", "link closed"])
-def test_a_callback_that_fails_when_a_link_ends_takes_no_other_request_with_it(ends: str) -> None:
+def test_a_failing_callback_at_the_end_of_a_link_affects_no_other_request(ends: str) -> None:
     peer, outbox = Endpoint("peer", 1), Outbox()
     failures = Failures(outbox, OnFailure.GO_ON)
     requester = Requester("me", outbox, failures)
@@ -141,7 +141,7 @@ def fail(*_: object) -> bool:
     raise Bug
 
 
-def test_a_timer_whose_work_failed_fires_again() -> None:
+def test_a_timer_with_failed_work_fires_again() -> None:
     outbox = Outbox()
     Failures(outbox, OnFailure.GO_ON).shield(5, TimerFired(("tick",)), fail, lambda _: False)
     assert SetTimer(("tick",), 5 + SECOND) in outbox.drain()
@@ -155,7 +155,7 @@ def test_follow_up_work_is_tried_although_the_event_failed() -> None:
     assert left == [] and failures.count == 2
 
 
-def test_work_that_always_fails_comes_to_an_end() -> None:
+def test_work_that_always_fails_is_given_up() -> None:
     failures = Failures(Outbox(), OnFailure.GO_ON)
     failures.shield(0, Started(), lambda *_: None, fail)
     assert failures.count == FOLLOW_UPS_MAX

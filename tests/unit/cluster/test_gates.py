@@ -205,7 +205,7 @@ def run(stage: Stage, step: Step, change: Callable[[Stage, int], None] | None = 
 
 
 @each_step
-def test_a_shorter_way_is_taken(step: Step) -> None:
+def test_a_fast_path_is_taken(step: Step) -> None:
     """Else the tests below would compare the general way with itself."""
     stage = filled(in_general=False)
     run(stage, step)
@@ -213,7 +213,7 @@ def test_a_shorter_way_is_taken(step: Step) -> None:
 
 
 @each_step
-def test_what_an_authorizer_denies_is_denied_on_each_way(step: Step) -> None:
+def test_a_denied_request_is_denied_on_each_path(step: Step) -> None:
     def change(stage: Stage, number: int) -> None:
         stage.authorizer.denies = number in (3, 4, 6)
 
@@ -223,7 +223,7 @@ def test_what_an_authorizer_denies_is_denied_on_each_way(step: Step) -> None:
 
 
 @each_step
-def test_what_a_gate_stops_is_stopped_on_each_way(step: Step) -> None:
+def test_a_gate_applies_on_each_path(step: Step) -> None:
     def change(stage: Stage, number: int) -> None:
         stage.throttle.stops = number in (3, 5, 6)
 
@@ -234,7 +234,7 @@ def test_what_a_gate_stops_is_stopped_on_each_way(step: Step) -> None:
 
 
 @each_step
-def test_each_answer_leaves_by_the_same_door(step: Step) -> None:
+def test_each_response_leaves_through_the_same_function(step: Step) -> None:
     """So a change to all responses, such as to stop reading a link whose client sends too much, has one place."""
     answer = Links.answer
 
@@ -249,7 +249,7 @@ def test_each_answer_leaves_by_the_same_door(step: Step) -> None:
     assert all(StopReading in effects for effects in answered) and len(answered) in (0, 8)
 
 
-def test_a_refusal_says_what_the_gate_wants() -> None:
+def test_an_error_of_a_gate_names_its_requirement() -> None:
     stage = filled(in_general=False)
     stage.throttle.stops = True
     for _ in range(2):

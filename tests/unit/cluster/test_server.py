@@ -54,7 +54,7 @@ def replies(effects: Sequence[Effect]) -> list[tuple[Chunk, ...]]:
     return [effect.chunks for effect in effects if isinstance(effect, Reply)]
 
 
-def test_records_go_into_an_answer_uncopied() -> None:
+def test_records_are_put_into_a_response_without_a_copy() -> None:
     log = bytes(1000)
     kept = Waiting()
     s = server(kept)
@@ -103,7 +103,7 @@ def reading(effects: Sequence[Effect]) -> list[type[Effect]]:
     return [type(effect) for effect in effects if isinstance(effect, StopReading | ResumeReading)]
 
 
-def test_a_link_on_which_too_many_requests_wait_is_read_again_when_the_last_is_taken_up() -> None:
+def test_a_link_with_too_many_requests_is_read_again_when_the_last_one_starts() -> None:
     kept = Waiting()
     s = server(kept)
     client = connect(s, "c")

@@ -35,5 +35,5 @@ def test_a_line_ending_is_a_difference(tmp_path: Path) -> None:
     assert differences(files, tmp_path) == [f"stale: {GENERATED}/a.py"]
 
 
-def test_generated_text_depends_on_the_schemas_alone() -> None:
+def test_generated_text_depends_only_on_the_schemas() -> None:
     assert build() == build()

@@ -285,7 +285,7 @@ def test_every_value_is_accepted_or_refused(value: Any) -> None:
         ("float64", "", "0.0"), ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ==", 'Uuid.from_str("AAAAAAAAAAAAAAAAAAAAAQ==")'),
     ],
 )  # fmt: skip
-def test_a_default_that_is_taken_is_the_value_that_java_has(type: str, text: str, value: str) -> None:
+def test_an_accepted_default_has_the_value_of_java(type: str, text: str, value: str) -> None:
     raw = message(field(type=type, default=text))
     assert check_message(raw, "x.json") == []
     (found,) = build_message(raw, "x.json").fields
@@ -311,7 +311,7 @@ def test_text_that_is_not_json_is_refused(text: str) -> None:
         load_json(text)
 
 
-def test_comments_are_taken_and_text_like_comments_is_kept() -> None:
+def test_comments_are_accepted_and_text_like_comments_is_kept() -> None:
     text = '// one\n{ "a": "// no comment", /* two\n lines */ "b": 1 } // three'
     assert load_json(text) == {"a": "// no comment", "b": 1}
 
@@ -369,7 +369,7 @@ def test_illegal_extensions_are_refused(case: tuple[dict[str, Any], str], tmp_pa
     assert any(text in str(f) for f in faults), [str(f) for f in faults]
 
 
-def test_an_extension_leaves_the_release_as_it_is(tmp_path: Path) -> None:
+def test_an_extension_does_not_change_the_release(tmp_path: Path) -> None:
     _write(tmp_path, "kafka", "SampleRequest", message(struct()))
     added = field("Extra", versions="5+", taggedVersions="5+", tag=0)
     extension = {

@@ -29,7 +29,7 @@ def test_invalid_ranges_are_refused(text: str) -> None:
         Versions.parse(text)
 
 
-def test_conditions_say_no_more_than_the_context_needs() -> None:
+def test_conditions_check_no_more_than_the_context_needs() -> None:
     context = Versions(4, 18)
     assert condition(Versions.parse("0+"), context) == ""
     assert condition(Versions.parse("7+"), context) == "version >= 7"

@@ -14,7 +14,7 @@ def test_a_mean_has_its_interval_from_two_values_on() -> None:
     assert str(estimate([4])) == "4.0"
 
 
-def test_many_values_take_the_normal_quantile() -> None:
+def test_many_values_use_the_normal_quantile() -> None:
     found = estimate([0, 1] * 50)
     assert found.half == pytest.approx(1.96 * (25 / 99) ** 0.5 / 10)
 

@@ -97,7 +97,7 @@ def test_an_interval_covers_every_instant_of_the_fetch_cycle() -> None:
     assert sum(e.half is not None and abs(e.mean - mean) <= e.half for e in fixed) <= 2
 
 
-def test_no_figure_comes_in_steps_of_the_script() -> None:
+def test_no_figure_has_the_resolution_of_the_script() -> None:
     """RTO once had steps of the load's pause, the failback steps of the half second between two checks."""
     found = [outcome(seed=seed, latency_ms=40).figures for seed in range(6)]
     assert len({figures.rto_ms for figures in found}) > 3
@@ -145,7 +145,7 @@ def test_open_transactions_break_no_rule_where_nodes_die(options: dict[str, obje
     assert found.broken == [] and found.figures.mirrored_records > 0
 
 
-def test_where_nothing_was_mirrored_the_failback_takes_nothing_away() -> None:
+def test_without_mirrored_records_the_failback_removes_nothing() -> None:
     """The source's broker dies before anything is decided: a has the only copy (D25)."""
     found = outcome(**{**TRANSACTIONS, "seed": 6, "brokers": 3, "fault": "source_broker"})
     assert found.broken == []
@@ -159,7 +159,7 @@ def test_a_dead_site_loses_only_unmirrored_records() -> None:
 
 
 @pytest.mark.parametrize("fault", ["source_broker", "destination_broker"])
-def test_a_broker_that_dies_on_the_way_breaks_no_rule(fault: str) -> None:
+def test_a_broker_that_dies_in_between_breaks_no_rule(fault: str) -> None:
     assert outcome(seed=5, brokers=3, fault=fault).broken == []
 
 

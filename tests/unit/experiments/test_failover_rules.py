@@ -49,7 +49,7 @@ def test_a_batch_at_another_offset_is_another_batch() -> None:
     )
 
 
-def test_a_committed_transaction_is_whole_in_a_partition_and_may_be_missing_from_another() -> None:
+def test_a_committed_transaction_is_complete_in_a_partition_or_missing() -> None:
     batches = [acked(HERE, 0, "t"), acked(HERE, 10, "t"), acked(THERE, 50, "t")]
     torn = {HERE: holds([0, 10]), THERE: holds([])}
     assert list(check_atomic_per_partition(batches, torn)) == []

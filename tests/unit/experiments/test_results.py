@@ -43,7 +43,7 @@ def test_results_of_another_version_are_refused_with_the_columns(tmp_path: Path,
     assert isinstance(done.exception, UsageError)
 
 
-def test_a_row_of_another_version_beside_ours_is_found(tmp_path: Path) -> None:
+def test_a_row_of_another_version_is_found(tmp_path: Path) -> None:
     where = folder(tmp_path, SCHEMA)
     old = OTHER_VERSIONS[0][0].empty_table()
     parquet.write_table(old, tmp_path / "runs" / "all-old.parquet")
@@ -57,7 +57,7 @@ def test_results_of_this_version_are_read(tmp_path: Path) -> None:
     assert [row["run_id"] for row in read_rows(where)] == ["0" * 16]
 
 
-def test_a_run_that_ends_after_the_results_were_gathered_adds_no_second_row(tmp_path: Path) -> None:
+def test_a_run_that_ends_after_the_gathering_adds_no_second_row(tmp_path: Path) -> None:
     # The Python worker of a killed executor continues its run, which another executor has repeated.
     where = folder(tmp_path, SCHEMA)
     late = Results(where)
@@ -71,9 +71,7 @@ def test_a_run_that_ends_after_the_results_were_gathered_adds_no_second_row(tmp_
     assert [path.name for path in (tmp_path / "runs").iterdir() if path.suffix != ".parquet"] == []
 
 
-def test_a_file_that_is_being_written_while_results_are_gathered_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_written_while_results_are_gathered_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     where = folder(tmp_path, SCHEMA)
     staging = tmp_path / "runs" / ".writing"
     (staging / ".half-written").write_bytes(b"PAR1")

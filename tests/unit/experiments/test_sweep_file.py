@@ -37,7 +37,7 @@ def test_random_points_stay_in_range_and_are_the_same_every_time() -> None:
     assert set(fewer) < set(runs), "a longer sweep repeats none of a shorter one"
 
 
-def test_a_run_is_named_by_its_options_alone() -> None:
+def test_a_run_is_named_only_by_its_options() -> None:
     one = parse_sweep({"fixed": {"latency_ms": 30}}, "a").runs[0]
     other = parse_sweep({"grid": {"latency_ms": [30]}}, "b").runs[0]
     assert one == other

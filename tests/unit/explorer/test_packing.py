@@ -36,7 +36,7 @@ def test_a_search_over_packed_states_meets_the_same_states(scope: Scope) -> None
     assert len(known) == explore(Model(scope, rules_named("decided"))).states
 
 
-def test_a_state_comes_back_as_it_was() -> None:
+def test_a_state_survives_a_round_trip() -> None:
     model = Model(scope_named("four-sessions"), rules_named("decided", ("D39",)))
     path = explore(model).path
     assert [unpack(model, pack(model, state)) for state in path] == list(path)

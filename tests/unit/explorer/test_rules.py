@@ -38,7 +38,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize(("rules", "state", "theirs", "own", "loses_nothing", "expected"), QUESTIONS)
 @pytest.mark.decision("D31")
-def test_the_epoch_to_cut_to(rules, state, theirs, own, loses_nothing, expected) -> None:  # type: ignore[no-untyped-def]
+def test_the_epoch_to_truncate_to(rules, state, theirs, own, loses_nothing, expected) -> None:  # type: ignore[no-untyped-def]
     assert cut_epoch_for(rules, state, theirs, own, loses_nothing=loses_nothing) == expected
 
 

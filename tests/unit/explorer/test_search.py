@@ -106,7 +106,7 @@ def test_the_shortest_story_is_no_longer_than_that_of_a_wider_scope() -> None:
     assert wider.states > narrow.states
 
 
-def test_a_bound_is_no_answer() -> None:
+def test_a_bound_is_not_a_result() -> None:
     model = Model(scope_named("elections"), rules_named("decided"))
     outcome = explore(model, lambda states: states < 10_000)
     assert outcome.ending is Ending.BOUND
@@ -145,7 +145,7 @@ def test_no_log_has_an_epoch_above_its_clusters_own() -> None:
         assert model.logs.logs[cluster.leader.log].latest_epoch <= cluster.epoch
 
 
-def test_followers_that_differ_in_name_alone_are_one_state() -> None:
+def test_followers_that_differ_only_in_name_are_one_state() -> None:
     model = Model(scope_named("three"), rules_named("decided"))
     leaving = [step for step in model.steps_of(model.first()) if step.move.kind == "leaves" and step.side == 0]
     assert len(leaving) == 1

@@ -180,7 +180,7 @@ def test_a_function_is_a_target() -> None:
 
 
 @pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json"])
-def test_no_such_function(place: str) -> None:
+def test_an_unknown_function_is_refused(place: str) -> None:
     with pytest.raises(UsageError, match=place.partition(":")[0]):
         open_target(f"python:{place}", Wanted())
 

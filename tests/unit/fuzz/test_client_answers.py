@@ -75,7 +75,7 @@ def test_an_error_is_put_in_the_error_field_of_a_response() -> None:
     assert len(seen) > 50 and 0 not in seen
 
 
-def test_other_records_begin_where_those_were_and_the_answer_can_be_read() -> None:
+def test_replaced_records_have_the_same_start_and_can_be_read() -> None:
     random, count = Random(1).random, 0
     for _ in range(300):
         data, story, _ = broken(random, FETCH, head(FetchResponse, 11), LATE_MS)
@@ -101,7 +101,7 @@ def test_unreadable_responses_are_mutated_too(data: bytes) -> None:
 # -- storage ----------------------------------------------------------------------------------------
 
 
-def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> None:
+def test_a_stored_response_is_repeated_with_other_ports_and_ids() -> None:
     first = Names([Endpoint("127.0.0.1", 9_092)], [Uuid(b"a" * 16)])
     second = Names([Endpoint("127.0.0.1", 40_001)], [Uuid(b"b" * 16)])
     data = METADATA + b"a" * 16
@@ -113,7 +113,7 @@ def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> Non
     assert xored(first.given(kept), METADATA[:4]) == data
 
 
-def test_an_answer_without_the_clients_id_is_kept_by_the_difference() -> None:
+def test_a_response_without_the_clients_id_is_stored_by_the_difference() -> None:
     assert xored(xored(b"\0\0\0\7rest", b"\0\0\0\5"), b"\0\0\1\5") == b"\0\0\1\7rest"
     assert xored(b"\1\2", b"\0\0\0\5") == b"\1\2"  # It was truncated inside the mask.
 
@@ -129,7 +129,7 @@ def test_an_entry_is_read_back() -> None:
     assert Entry(9_999, 0, 0, b"").name == "the answer of API 9999"
 
 
-def test_a_script_gives_an_answer_to_the_same_request_alone() -> None:
+def test_a_script_responds_only_to_the_same_request() -> None:
     script = Script([Entry(3, 9, 1, b"\0\0\0\0body")], NO_NAMES)
     assert script.answer(head(MetadataResponse, 9), 0, METADATA) is None
     assert script.answer(head(MetadataResponse, 8), 1, METADATA) is None
@@ -138,7 +138,7 @@ def test_a_script_gives_an_answer_to_the_same_request_alone() -> None:
     assert given is not None and given.data == METADATA[:4] + b"body"
 
 
-def test_a_script_sends_an_answer_in_the_way_in_which_it_was_sent() -> None:
+def test_a_script_repeats_the_delivery_fault_of_a_response() -> None:
     plan = Drawn(1, 0, late_s=0.5)
     session = Session(0, plan, NO_NAMES)
     for _ in range(2_000):
@@ -196,7 +196,7 @@ def test_the_clients_next_action_is_counted_by_link() -> None:
     assert session.seen == [(key_of(FetchResponse), 1), (key_of(MetadataResponse), 2)]
 
 
-def test_a_client_that_asks_for_ever_is_given_whole_answers_at_last() -> None:
+def test_a_client_that_never_ends_gets_unchanged_responses_at_last() -> None:
     script = Script([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
     session = Session(0, script, NO_NAMES)
     given = [session.answer(LINK, head(MetadataResponse, 9), METADATA) for _ in range(BROKEN_MAX + 5)]

@@ -59,7 +59,7 @@ def test_every_delivery_fault_is_drawn() -> None:
     assert {each.way for each in found if each is not None} == set(Way)
 
 
-def test_lengths_are_wrong_as_their_rows_say() -> None:
+def test_lengths_are_wrong_as_in_their_rows() -> None:
     assert {True} == {number < 0 for number in lengths("a length below zero")}
     assert {0} == set(lengths("a length of zero"))
     assert {True} == {0 < number < SIZE for number in lengths("a length that is too short")}
@@ -71,19 +71,19 @@ def test_lengths_are_wrong_as_their_rows_say() -> None:
     assert {each.way for each in draw_results("a length near 2^31")} == {Way.LENGTH_AND_END}
 
 
-def test_an_answer_is_cut_anywhere_or_whole_before_its_link_is_closed() -> None:
+def test_a_response_is_truncated_anywhere_or_complete_before_the_link_is_closed() -> None:
     cut = lengths("cut, then closed")
     assert min(cut) == 0 and max(cut) == SIZE + 3 and any(0 < number < 4 for number in cut)
     assert set(lengths("closed after it")) == {SIZE + 4}
 
 
-def test_an_answer_has_an_id_that_was_not_asked_for() -> None:
+def test_a_response_has_an_unknown_correlation_id() -> None:
     ids = {each.data[:4] for each in draw_results("a correlation id that is not asked for")}
     assert FRAME[:4] not in ids and {(4).to_bytes(4, "big"), (6).to_bytes(4, "big")} < ids
     assert all(each.data[4:] == FRAME[4:] for each in draw_results("a correlation id that is not asked for"))
 
 
-def test_an_answer_is_written_in_another_version_than_was_asked_for() -> None:
+def test_a_response_is_written_in_another_version_than_requested() -> None:
     found = draw_results("another version")
     versions = set()
     for each in found:
@@ -172,7 +172,7 @@ def test_a_wrong_length_precedes_the_response() -> None:
     assert links.run() == (-7).to_bytes(4, "big", signed=True) + FRAME + sized(b"whole")
 
 
-def test_nothing_comes_after_a_length_whose_rest_never_comes() -> None:
+def test_nothing_follows_a_length_without_its_bytes() -> None:
     links = Links()
     links.send(Way.LENGTH_AND_END, numbered(Way.LENGTH_AND_END, 2**31 - 1, "").data)
     links.send_whole()
@@ -183,7 +183,7 @@ def test_nothing_comes_after_a_length_whose_rest_never_comes() -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 3, 4, 9, SIZE + 4])
-def test_a_link_is_closed_within_an_answer_or_after_it(kept: int) -> None:
+def test_a_link_is_closed_within_a_response_or_after_it(kept: int) -> None:
     links = Links()
     links.send(Way.CUT, numbered(Way.CUT, kept, "").data)
     links.send_whole()
@@ -191,7 +191,7 @@ def test_a_link_is_closed_within_an_answer_or_after_it(kept: int) -> None:
     assert links.closed == [LINK]
 
 
-def test_an_answer_never_comes_comes_twice_or_changes_places() -> None:
+def test_a_response_is_lost_duplicated_or_reordered() -> None:
     links = Links()
     links.send(Way.NEVER, b"")
     links.send(Way.TWICE, b"", b"two")
@@ -201,14 +201,14 @@ def test_an_answer_never_comes_comes_twice_or_changes_places() -> None:
     assert links.run() == sized(b"two", b"two", b"sooner", b"later", b"whole")
 
 
-def test_an_answer_that_waits_for_the_next_comes_alone_if_there_is_none() -> None:
+def test_a_response_that_waits_for_the_next_is_sent_alone_if_there_is_none() -> None:
     links = Links()
     links.send(Way.AFTER_NEXT, b"")
     assert links.run() == sized(FRAME)
     assert links.now == HELD
 
 
-def test_an_answer_that_waits_for_the_next_is_lost_with_its_link() -> None:
+def test_a_response_that_waits_for_the_next_is_lost_with_its_link() -> None:
     links = Links()
     links.send(Way.AFTER_NEXT, b"", b"lost")
     links.send(Way.CUT, numbered(Way.CUT, 4, "").data)
@@ -226,7 +226,7 @@ def test_bytes_after_a_late_response_wait_for_it() -> None:
     assert links.streams[LINK].endswith(sized(b"whole", b"whole"))
 
 
-def test_an_answer_comes_byte_by_byte_and_a_long_one_has_an_end() -> None:
+def test_a_response_is_sent_byte_by_byte_up_to_a_limit() -> None:
     links = Links()
     links.send(Way.DRIBBLED, b"")
     links.send_whole()
@@ -239,7 +239,7 @@ def test_an_answer_comes_byte_by_byte_and_a_long_one_has_an_end() -> None:
 
 
 @pytest.mark.parametrize("way", [Way.LATE, Way.AFTER_NEXT, Way.DRIBBLED])
-def test_no_timer_is_left_of_a_link_that_is_gone(way: Way) -> None:
+def test_no_timer_is_left_of_a_closed_link(way: Way) -> None:
     links = Links()
     links.send(way, numbered(Way.LATE, 700, "").data)
     assert links.timers
@@ -308,7 +308,7 @@ def test_a_broker_is_notified_of_a_link_closed_by_a_fault() -> None:
     assert doors.ends == [doors.session]
 
 
-def test_a_broker_hears_of_its_own_timers_alone() -> None:
+def test_a_broker_gets_only_its_own_timers() -> None:
     doors = Doors(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Way.LATE))
     doors.ask(1)
     doors.ask(2)

@@ -11,11 +11,11 @@ WHOLE = [(NODE, ("a",)), (DISK, (1, b"x" * 40)), (CALL, (2,))]
 DATA = beginning() + b"".join(entry(kind, value) for kind, value in WHOLE)
 
 
-def test_entries_come_back_in_order() -> None:
+def test_entries_are_read_back_in_order() -> None:
     assert list(entries(DATA)) == WHOLE
 
 
-def test_a_torn_end_is_cut_with_a_word_about_it() -> None:
+def test_a_torn_end_is_ignored_with_a_note() -> None:
     """Wherever the writer was killed, the complete entries before that place are kept."""
     ends = [len(beginning())]
     for kind, value in WHOLE:

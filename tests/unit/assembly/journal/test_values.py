@@ -36,12 +36,12 @@ def kinds(value: Any) -> Any:
 
 
 @given(VALUES)
-def test_a_value_comes_out_as_it_went_in(value: Any) -> None:
+def test_a_value_survives_a_round_trip(value: Any) -> None:
     assert kinds(decode(encode(value))) == kinds(value)
 
 
 @given(VALUES, st.data())
-def test_a_value_that_is_cut_or_followed_by_anything_is_refused(value: Any, data: st.DataObject) -> None:
+def test_a_truncated_or_extended_value_is_refused(value: Any, data: st.DataObject) -> None:
     whole = encode(value)
     for broken in (whole[: data.draw(st.integers(0, len(whole) - 1))], whole + b"N"):
         with pytest.raises(ProtocolError):

@@ -73,7 +73,7 @@ def produce(*topics: TopicProduceData, acks: int = -1, transactional_id: str | N
     return ProduceRequest(transactional_id, acks, 1000, list(topics))
 
 
-def test_a_partition_that_a_produce_names_twice_is_written_once_as_it_was_named_last(cluster: Cluster) -> None:
+def test_a_partition_named_twice_is_written_once_as_named_last(cluster: Cluster) -> None:
     first, last, other = (PartitionProduceData(n, batch(value)) for n, value in ((0, b"a"), (0, b"b"), (1, b"c")))
     request = produce(
         TopicProduceData(TOPIC, partition_data=[first, other]), TopicProduceData(TOPIC, partition_data=[last])
@@ -106,7 +106,7 @@ def test_a_topic_without_partitions_has_no_row(cluster: Cluster) -> None:
         (INTERNAL, 9, 7, E.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_a_partition_that_there_is_not_goes_before_all_else(
+def test_a_missing_partition_is_reported_before_other_errors(
     cluster: Cluster, name: str, index: int, acks: int, code: E
 ) -> None:
     data = PartitionProduceData(index, batch(b"a"))
@@ -155,7 +155,7 @@ def test_a_denied_transactional_write_fails_before_later_checks(cluster: Cluster
         assert rows(answer) == {(TOPIC, 0): code, (TOPIC, 1): code}
 
 
-def test_a_batch_that_is_cut_is_in_no_transaction(cluster: Cluster) -> None:
+def test_a_truncated_batch_is_in_no_transaction(cluster: Cluster) -> None:
     data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a"))[:-1])
     answer = call(cluster, produce(TopicProduceData(TOPIC, partition_data=[data])), 9)
     assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD}
@@ -181,7 +181,7 @@ def test_bytes_after_a_batch_are_ignored_unless_they_may_be_one(cluster: Cluster
 
 
 @pytest.mark.parametrize(("name", "acks"), [(INTERNAL, -1), (TOPIC, 7), (INTERNAL, 7)])
-def test_records_that_no_partition_takes_go_before_acks_and_topic(cluster: Cluster, name: str, acks: int) -> None:
+def test_invalid_records_are_reported_before_acks_and_topic(cluster: Cluster, name: str, acks: int) -> None:
     for records, code in ((batch(b"a")[:-1], E.INVALID_RECORD), (batch(b"a") * 2, E.INVALID_RECORD)):
         data = PartitionProduceData(0, records)
         answer = call(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
@@ -191,7 +191,7 @@ def test_records_that_no_partition_takes_go_before_acks_and_topic(cluster: Clust
 @pytest.mark.parametrize(
     ("version", "code"), [(3, E.UNSUPPORTED_COMPRESSION_TYPE), (6, E.UNSUPPORTED_COMPRESSION_TYPE), (7, E.NONE)]
 )
-def test_zstd_comes_with_version_7(cluster: Cluster, version: int, code: E) -> None:
+def test_zstd_needs_version_7(cluster: Cluster, version: int, code: E) -> None:
     records = build_batch([RecordData(value=b"a" * 99)], compression=Compression.ZSTD)
     plain = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch(b"a"))]))
     squeezed = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)]))
@@ -202,7 +202,7 @@ def test_zstd_comes_with_version_7(cluster: Cluster, version: int, code: E) -> N
 
 @pytest.mark.parametrize("acks", [-1, 7])
 @pytest.mark.parametrize("version", [9, 12])
-def test_batches_of_several_transactional_producers_are_refused_with_all_that_came_with_them(
+def test_batches_of_several_transactional_producers_fail_the_whole_request(
     cluster: Cluster, acks: int, version: int
 ) -> None:
     data = [PartitionProduceData(n, bytes(transactional(0, 0, 7 + n, "a"))) for n in range(2)]
@@ -270,7 +270,7 @@ def test_partitions_are_added_to_a_transaction_as_often_as_they_were_named(clust
 
 
 @pytest.mark.parametrize(("epoch", "code"), [(-1, E.NOT_LEADER_OR_FOLLOWER), (0, E.UNKNOWN_LEADER_EPOCH)])
-def test_a_fetcher_that_is_no_replica_is_behind_if_it_knows_the_epoch(cluster: Cluster, epoch: int, code: E) -> None:
+def test_a_fetcher_that_is_no_replica_gets_an_error_by_its_epoch(cluster: Cluster, epoch: int, code: E) -> None:
     wanted = FetchPartition(0, current_leader_epoch=epoch, partition_max_bytes=1)
     request = FetchRequest(replica_id=9, session_epoch=-1, topics=[FetchTopic(topic=TOPIC, partitions=[wanted])])
     (topic,) = call(cluster, request, 9).responses
@@ -314,7 +314,7 @@ def test_a_fetch_knows_two_isolation_levels_where_there_is_a_partition(
         assert E(gone.error_code) == E.INVALID_FETCH_SESSION_EPOCH, "the request counts"
 
 
-def test_a_fetch_that_failed_takes_no_session_of_another() -> None:
+def test_a_failed_fetch_does_not_take_another_session() -> None:
     slots = "max.incremental.fetch.session.cache.slots"
     made = Cluster(Simulation(1), "b", brokers=1, configs={slots: "1"})
     made.start()
@@ -358,7 +358,7 @@ def test_a_producer_rejected_by_the_log_gets_the_log_start(cluster: Cluster) -> 
         assert answer.responses[0].partition_responses[0].log_start_offset == start
 
 
-def test_the_newest_time_has_the_epoch_of_its_batch_also_below_the_log_start(cluster: Cluster) -> None:
+def test_the_maximum_timestamp_has_its_epoch_also_below_the_log_start(cluster: Cluster) -> None:
     cluster.produce(TOPIC, 0, [b"a"])
     topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 1)])]
     call(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
@@ -415,7 +415,7 @@ def sent(cluster: Cluster, version: int, producer_id: int, sequence: int, epoch:
     return row
 
 
-def test_a_batch_that_comes_before_an_earlier_one_is_judged_by_its_records_first(cluster: Cluster) -> None:
+def test_a_batch_before_an_earlier_one_is_validated_by_its_records_first(cluster: Cluster) -> None:
     producer_id = begun(cluster)
     for size, code, start in ((2_000_000, E.MESSAGE_TOO_LARGE, -1), (1, E.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)):
         row = sent(cluster, 12, producer_id, 5, size=size)
@@ -435,7 +435,7 @@ def test_a_repetition_ends_no_verification(cluster: Cluster) -> None:
     assert E(sent(cluster, 9, producer_id, 1).error_code) == E.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_whether_a_verification_adds_the_partition_its_first_batch_says(cluster: Cluster) -> None:
+def test_the_first_batch_decides_if_a_verification_adds_the_partition(cluster: Cluster) -> None:
     producer_id = begun(cluster)
     assert E(sent(cluster, 9, producer_id, 5, epoch=1).error_code) == E.INVALID_PRODUCER_EPOCH
     assert E(sent(cluster, 12, producer_id, 5).error_code) == E.NONE

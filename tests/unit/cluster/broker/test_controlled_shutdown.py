@@ -51,7 +51,7 @@ def test_leaderships_move_before_a_broker_ends(cluster: Cluster) -> None:
     assert cluster.image.brokers[1].fenced and -1 not in leaders(cluster)
 
 
-def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cluster: Cluster) -> None:
+def test_a_broker_may_stop_once_others_have_replayed_that_it_leads_nothing(cluster: Cluster) -> None:
     """The broker's own heartbeats do not request the shutdown: the test sends them instead."""
     epoch = cluster.image.brokers[1].epoch
     others = [cluster.broker(2), cluster.broker(3)]
@@ -81,7 +81,7 @@ def test_a_controlled_shutdown_waits_for_nobodys_next_heartbeat(cluster: Cluster
     assert cluster.simulation.now_ms - before < 200
 
 
-def test_a_shutdown_that_has_to_wait_asks_more_and_more_seldom(cluster: Cluster) -> None:
+def test_a_waiting_shutdown_sends_fewer_and_fewer_requests(cluster: Cluster) -> None:
     line = cluster.simulation.line(cluster.process(3), cluster.process(CONTROLLER_ID))
     line.take_down()
     asked: list[int] = []
@@ -140,7 +140,7 @@ def test_a_killed_broker_recovers_its_logs(cluster: Cluster) -> None:
     assert cluster.broker(1).context.previous_epoch is None
 
 
-def test_a_broker_that_was_never_let_in_ends_at_once() -> None:
+def test_a_broker_that_was_never_registered_ends_immediately() -> None:
     cluster = Cluster(Simulation(5), "a", brokers=1)
     cluster.simulation.world.start(cluster.process(1))
     cluster.simulation.run_for(span_s=1)
@@ -149,7 +149,7 @@ def test_a_broker_that_was_never_let_in_ends_at_once() -> None:
     assert cluster.simulation.world.now == before and not cluster.runs(1)
 
 
-def test_a_broker_waits_five_minutes_for_a_controller_that_does_not_answer(cluster: Cluster) -> None:
+def test_a_broker_waits_five_minutes_for_an_unresponsive_controller(cluster: Cluster) -> None:
     cluster.kill(CONTROLLER_ID)
     before = cluster.simulation.now_ms
     cluster.stop(1)
@@ -170,7 +170,7 @@ def test_an_unreadable_clean_shutdown_file_counts_as_one(cluster: Cluster, data:
     assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
 
 
-def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster: Cluster) -> None:
+def test_a_stopping_follower_stops_fetching_once_it_is_out_of_the_isr(cluster: Cluster) -> None:
     """In Kafka the controller's change reaches the broker while it waits for permission, and stops its fetchers."""
     world = cluster.simulation.world
     tp = next(TopicPartition("t", p) for p in range(PARTITIONS) if leaders(cluster)[p] != 1)

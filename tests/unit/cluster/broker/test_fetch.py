@@ -271,7 +271,7 @@ def test_partitions_with_records_take_turns_under_a_limit() -> None:
     assert given == [0, 1, 2, 0, 1, 2]
 
 
-def test_a_batch_larger_than_the_limits_is_given_to_the_first_partition_only() -> None:
+def test_a_batch_larger_than_the_limits_is_returned_for_the_first_partition_only() -> None:
     broker = LoneBroker({TOPIC: 2})
     append(broker, 0)
     append(broker, 1)
@@ -303,7 +303,7 @@ def test_a_fetch_waits_for_min_bytes(min_bytes: int, max_bytes: int, waits: bool
 # -- changes that must be noticed ------------------------------------------------------------------
 
 
-def test_a_follower_out_of_the_isr_is_looked_at_until_it_may_join() -> None:
+def test_a_follower_out_of_the_isr_is_checked_until_it_may_join() -> None:
     broker = LoneBroker({TOPIC: 2}, replicas=(1, FOLLOWER))
     fetcher = Fetcher(broker, FOLLOWER)
     fetcher.settle(2)
@@ -318,7 +318,7 @@ def test_a_follower_out_of_the_isr_is_looked_at_until_it_may_join() -> None:
     assert partition.pending_isr == (1, FOLLOWER)
 
 
-def test_a_session_hears_that_retention_raised_the_log_start() -> None:
+def test_a_session_gets_a_log_start_raised_by_retention() -> None:
     broker = LoneBroker({TOPIC: 2})
     fetcher = Fetcher(broker)
     fetcher.settle(2)
@@ -411,7 +411,7 @@ def test_a_partition_both_named_and_forgotten_is_forgotten() -> None:
     assert served(fetcher.fetch()) == [1]
 
 
-def test_a_session_whose_last_partition_is_named_and_forgotten_ends_with_an_answer_about_it() -> None:
+def test_a_session_that_forgets_its_last_partition_ends_with_a_response_about_it() -> None:
     broker = LoneBroker({TOPIC: 1})
     append(broker, 0)
     fetcher = Fetcher(broker)
@@ -442,7 +442,7 @@ def test_a_fetch_that_waits_is_overtaken_by_the_next_of_its_session() -> None:
     )
 
 
-def test_the_first_partition_gives_a_batch_even_where_it_may_give_no_byte() -> None:
+def test_the_first_partition_returns_a_batch_even_with_a_limit_of_0() -> None:
     broker = LoneBroker({TOPIC: 2})
     append(broker, 0, 2)
     append(broker, 1)

@@ -21,7 +21,7 @@ from tests.client_links import link_opened
 
 @pytest.mark.kip("590", "Envelope")
 @pytest.mark.parametrize("error", [ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION])
-def test_a_client_hears_of_a_refused_envelope(error: ErrorCode) -> None:
+def test_a_client_gets_the_error_of_a_refused_envelope(error: ErrorCode) -> None:
     cluster = Cluster(Simulation(3), "a", brokers=1)
     cluster.start()
     broker, now = cluster.broker(1), cluster.simulation.world.now

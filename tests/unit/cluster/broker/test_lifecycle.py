@@ -50,7 +50,7 @@ def test_each_heartbeat_extends_the_session(stage: Stage) -> None:
 
 
 @pytest.mark.decision("D32")
-def test_after_a_session_that_may_have_ended_the_metadata_log_has_to_be_replayed(stage: Stage) -> None:
+def test_after_a_possible_end_of_the_session_the_metadata_log_must_be_replayed(stage: Stage) -> None:
     held = stage.hooks.on(FetchRequest, node=CONTROLLER_ID, from_nodes=True).hold()
     stage.lose_controller(5)
     assert not stage.is_in_session()
@@ -64,7 +64,7 @@ def test_after_a_session_that_may_have_ended_the_metadata_log_has_to_be_replayed
 
 
 @pytest.mark.decision("D32")
-def test_answers_without_news_resume_a_session_as_well(stage: Stage) -> None:
+def test_empty_responses_resume_a_session_as_well(stage: Stage) -> None:
     stage.cluster.broker(1).context.in_session_until = 0  # By this broker's clock alone: the log does not contain it.
     stage.simulation.run_until(stage.is_in_session, within_s=3)
 

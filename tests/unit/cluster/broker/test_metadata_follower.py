@@ -58,9 +58,7 @@ def test_a_record_that_cannot_be_read_ends_the_broker(cluster: Cluster, value: b
     assert f"the metadata log cannot be read from offset {end} on: " in str(gone)
 
 
-def test_a_snapshot_that_does_not_come_is_asked_for_again_after_a_pause(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_snapshot_is_requested_again_after_a_pause(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, fetch_snapshot = list[int](), metadata_follower.fetch_snapshot
 
     def fails_three_times(context: Any, now: int, channel: str, wanted: Any, bytes_max: int, on_read: Any) -> None:

@@ -47,7 +47,7 @@ def faults(row: PartitionProduceResponse) -> list[tuple[int, str | None]]:
     return [(fault.batch_index, fault.batch_index_error_message) for fault in row.record_errors]
 
 
-def test_a_batch_that_is_too_large_is_refused_by_its_code_alone(cluster: Cluster) -> None:
+def test_a_batch_that_is_too_large_has_only_an_error_code(cluster: Cluster) -> None:
     row = produced(cluster, "small", RecordData(b"k", b"x" * 200))
     assert (row.error_code, row.error_message, faults(row)) == (ErrorCode.MESSAGE_TOO_LARGE, None, [])
 
@@ -64,7 +64,7 @@ def test_each_record_without_a_key_is_named(cluster: Cluster) -> None:
     )
 
 
-def test_each_record_of_another_time_is_named_with_the_times_that_are_taken(cluster: Cluster) -> None:
+def test_each_record_with_an_invalid_timestamp_is_named_with_the_valid_range(cluster: Cluster) -> None:
     rows = [RecordData(b"k", b"v"), RecordData(b"k", b"v", timestamp=FUTURE)]
     row = produced(cluster, "timely", *rows)
     assert row.error_code == ErrorCode.INVALID_TIMESTAMP

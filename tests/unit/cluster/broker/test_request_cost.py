@@ -64,7 +64,7 @@ def errors_in(effects: list[Effect]) -> list[int]:
 
 
 @pytest.mark.parametrize("acks", [Acks.LEADER, Acks.ALL])
-def test_a_record_is_taken_in_few_calls(acks: Acks) -> None:
+def test_a_record_is_appended_in_few_calls(acks: Acks) -> None:
     asked = Asked()
     event = asked.produce(0, acks=acks)
     asked.broker.handle(asked.now, event)
@@ -115,7 +115,7 @@ def test_the_cost_of_metadata_grows_with_changes_only() -> None:
     assert third <= 300, "four for each topic; to describe and encode it takes twenty"
 
 
-def test_a_lookup_by_time_goes_by_the_index() -> None:
+def test_a_lookup_by_time_uses_the_index() -> None:
     asked = Asked()
     log = asked.broker.parts.replicas.partitions[TopicPartition(TOPIC, 0)].log
     for number in range(1000):

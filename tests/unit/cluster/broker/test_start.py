@@ -30,7 +30,7 @@ def cluster() -> Cluster:
     return made
 
 
-def test_a_leader_that_died_and_is_back_at_once_does_not_lead_in_its_old_epoch(cluster: Cluster) -> None:
+def test_a_restarted_leader_does_not_lead_in_its_old_epoch(cluster: Cluster) -> None:
     before = cluster.leader(TP)
     assert before is not None
     old = before.broker_id
@@ -83,7 +83,7 @@ def test_a_broker_without_a_rack_has_none(cluster: Cluster) -> None:
     assert [broker.rack for broker in answer.brokers] == [None] * 3
 
 
-def test_a_broker_whose_logs_are_open_is_let_in_without_a_pause() -> None:
+def test_a_broker_with_open_logs_is_unfenced_without_a_pause() -> None:
     """Not at the next heartbeat of a fenced broker, which would be a tenth of a second later."""
     made = Cluster(Simulation(1), "a", brokers=1)
     world = made.simulation.world

@@ -133,7 +133,7 @@ def test_required_configs_of_a_mirror_cannot_be_deleted(c: Controller) -> None:
     assert one(c, TOPIC, TP.topic, ("mirror.name", DELETE, None))[0] is ErrorCode.INVALID_CONFIG
 
 
-def test_lists_are_added_to_and_taken_from(c: Controller) -> None:
+def test_values_are_appended_to_and_subtracted_from_lists(c: Controller) -> None:
     def policy() -> str | None:
         return c.image.configs.topic(TP.topic).get("cleanup.policy")
 

@@ -115,9 +115,7 @@ def restarted(target: Controller, disk: MemoryDisk, end: int) -> Controller:
 
 
 @pytest.mark.parametrize("batches", [0, 1, 2, 3])
-def test_a_crash_between_the_batches_of_a_fencing_leaves_a_session_that_ends(
-    monkeypatch: pytest.MonkeyPatch, batches: int
-) -> None:
+def test_a_crash_during_a_fencing_leaves_a_session_that_ends(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
     disk = MemoryDisk()
     monkeypatch.setattr("tests.unit.cluster.stage.MemoryDisk", lambda: disk)
     c = controller()
@@ -133,7 +131,7 @@ def test_a_crash_between_the_batches_of_a_fencing_leaves_a_session_that_ends(
     assert isrs == {(2, 3)}
 
 
-def test_a_crash_between_the_batches_of_an_unfencing_leaves_no_partition_without_a_leader(
+def test_a_crash_during_an_unfencing_leaves_no_partition_without_a_leader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     disk = MemoryDisk()

@@ -28,7 +28,7 @@ def jobs(effects: list[Effect]) -> list[DiskWork]:
     return [effect for effect in effects if isinstance(effect, DiskWork)]
 
 
-def test_an_answer_leaves_when_its_records_are_flushed() -> None:
+def test_a_response_is_sent_when_its_records_are_flushed() -> None:
     node, one, other = controller(), link_opened("one"), link_opened("other")
     node.handle(0, one)
     node.handle(0, other)
@@ -45,7 +45,7 @@ def test_an_answer_leaves_when_its_records_are_flushed() -> None:
     assert node.context.log.log.high_watermark == node.context.log.log.log_end_offset
 
 
-def test_a_controller_whose_disk_fails_ends_without_an_answer() -> None:
+def test_a_controller_with_a_failed_disk_ends_without_a_response() -> None:
     node, one = controller(), link_opened("one")
     node.handle(0, one)
     [flush] = jobs(node.handle(0, RequestReceived(one.link, create("a", 1))))

@@ -168,13 +168,13 @@ def test_a_bad_server_is_named() -> None:
     assert problem_with(Scope.MIRROR, "bootstrap.servers", "a:1,nowhere") == "Invalid url in bootstrap.servers: nowhere"
 
 
-def test_a_value_cannot_be_longer_than_a_record_may_say() -> None:
+def test_a_value_has_the_maximum_length_of_a_record() -> None:
     assert problem_with(Scope.MIRROR, "mirror.groups.include", "a" * 32767) is None
     assert "maximum value size of 32767" in (problem_with(Scope.MIRROR, "mirror.groups.include", "a" * 32768) or "")
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.scope.value}-{row.name}") for row in KEYS if not row.idle])
-def test_every_default_is_a_value_that_may_be_set_and_can_be_read(row: ConfigKey) -> None:
+def test_every_default_is_a_valid_value(row: ConfigKey) -> None:
     assert row.required == (row.name == "bootstrap.servers")
     text = default_of(row)
     if not row.hidden and not row.required and not row.name.startswith("internal."):
@@ -185,7 +185,7 @@ def test_every_default_is_a_value_that_may_be_set_and_can_be_read(row: ConfigKey
             assert configs.integer(row.name) == int(text)
 
 
-def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
+def test_only_keys_that_are_dynamic_in_kafka_take_effect_dynamically() -> None:
     """DynamicBrokerConfig.ALL_DYNAMIC_CONFIGS has the first; the KIP's keys are those that are read when used."""
     assert {row.name for row in KEYS if row.dynamic and not row.idle} == {
         "min.insync.replicas",
@@ -227,7 +227,7 @@ def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
     assert configs.integer("request.timeout.ms") == 7, "what is stored of other keys is passed over"
 
 
-def test_a_topics_value_goes_before_its_brokers() -> None:
+def test_a_topics_value_takes_precedence_over_its_brokers() -> None:
     broker = Configs(Scope.BROKER, {"message.max.bytes": " 11 "})
     assert Configs(Scope.TOPIC, {}, broker).integer("max.message.bytes") == 11
     assert Configs(Scope.TOPIC, {"max.message.bytes": "12"}, broker).integer("max.message.bytes") == 12

@@ -184,7 +184,7 @@ def test_refused_isr_changes(isr: list[int], options: dict[str, int], error: Err
 
 
 @pytest.mark.decision("D72")
-def test_an_unclean_leader_recovers_with_its_first_isr_change_and_alone_until_then() -> None:
+def test_an_unclean_leader_recovers_with_its_first_isr_change() -> None:
     c = controller(topic=(1, 2, 3), configs={"unclean.leader.election.enable": "true"})
     for broker_id in (2, 3, 1):
         c.sessions.fence(0, broker_id, "a test")
@@ -231,7 +231,7 @@ def test_leader_epochs_are_raised_as_requested_and_never_lowered() -> None:
 
 
 @pytest.mark.decision("D14")
-def test_a_raised_epoch_leaves_the_rest_of_a_partition_as_it_is() -> None:
+def test_a_raised_epoch_does_not_change_the_rest_of_a_partition() -> None:
     c = controller(topic=(1, 2, 3))
     change = PartitionChangeRecord(partition_id=TP.partition, topic_id=TOPIC_ID, isr=[], leader=-1)
     change.eligible_leader_replicas, change.last_known_elr = [2, 3], [1]
@@ -271,7 +271,7 @@ def create_mirror(name: str = "m", servers: str = "a:9092", **configs: str) -> C
 
 
 @pytest.mark.kip("590", "Envelope")
-def test_an_envelope_carries_request_and_answer_of_the_client() -> None:
+def test_an_envelope_contains_request_and_response_of_the_client() -> None:
     c = controller()
     answer = enveloped(c, encode_request(create_mirror(), 0, correlation_id=99, client_id="client"))
     assert answer.error_code == 0 and answer.response_data is not None

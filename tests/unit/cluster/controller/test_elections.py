@@ -22,14 +22,14 @@ def test_a_dead_follower_leaves_the_isr_and_the_leader_epoch_stays() -> None:
     assert (found.leader, found.leader_epoch, found.isr, found.partition_epoch) == (1, 7, (1, 3), 3)
 
 
-def test_a_dead_leader_is_followed_by_the_next_isr_member_in_replica_order() -> None:
+def test_the_next_isr_member_in_replica_order_follows_a_dead_leader() -> None:
     c = controller(topic=(1, 2, 3))
     c.sessions.fence(0, 1, "a test")
     found = image_after(c)
     assert (found.leader, found.leader_epoch, found.isr) == (2, 8, (2, 3))
 
 
-def test_the_last_isr_member_stays_on_record_and_only_it_may_lead_again() -> None:
+def test_only_the_last_isr_member_may_lead_again() -> None:
     c = controller(topic=(1, 2, 3))
     for broker_id in (2, 3, 1):
         c.sessions.fence(0, broker_id, "a test")

@@ -94,7 +94,7 @@ def upgrade(c: Controller, level: int = 1, how: int = UpgradeType.UPGRADE, **mor
 # -- eligibility ------------------------------------------------------------------------------
 
 
-def test_a_replica_that_leaves_an_isr_which_is_then_too_small_stays_eligible() -> None:
+def test_a_replica_that_leaves_an_isr_at_the_minimum_stays_eligible() -> None:
     c = make()
     fence(c, 3)
     assert members(c) == (1, (1, 2), (), ()), "two may commit: what they commit 3 has not"
@@ -110,7 +110,7 @@ def test_at_level_0_the_last_isr_stays_and_no_replica_is_eligible() -> None:
     assert members(c) == (NO_LEADER, (1,), (), ())
 
 
-def test_an_isr_that_its_leader_shrinks_leaves_eligible_replicas_and_one_that_it_fills_again_none() -> None:
+def test_an_isr_shrunk_by_its_leader_leaves_eligible_replicas_until_it_is_full() -> None:
     c = make()
     assert alter_isr(c, 1).topics[0].partitions[0].isr == [1]
     assert members(c) == (1, (1,), (2, 3), ())
@@ -137,7 +137,7 @@ def test_no_more_replicas_than_there_are_need_be_in_sync() -> None:
     assert members(c) == (1, (1, 2), (), ())
 
 
-def test_where_one_member_may_commit_the_last_one_alone_is_eligible() -> None:
+def test_with_a_minimum_of_one_only_the_last_replica_is_eligible() -> None:
     c = make(1)
     fence(c, 3, 2, 1)
     assert members(c) == (NO_LEADER, (), (1,), (1,))
@@ -159,21 +159,21 @@ def test_an_eligible_replica_leads_where_the_isr_is_empty() -> None:
     assert members(c) == (2, (2, 3), (), ())
 
 
-def test_an_eligible_replica_that_lives_takes_over_at_once() -> None:
+def test_a_live_eligible_replica_takes_over_immediately() -> None:
     c = make(3)
     alter_isr(c, 1)
     fence(c, 1)
     assert members(c) == (2, (2,), (1, 3), ())
 
 
-def test_a_member_of_the_isr_goes_before_those_that_are_eligible() -> None:
+def test_a_member_of_the_isr_precedes_eligible_replicas() -> None:
     c = make(3)
     alter_isr(c, 1, 3)
     fence(c, 1)
     assert members(c) == (3, (3,), (1, 2), ())
 
 
-def test_a_replica_that_ended_uncleanly_is_not_eligible_and_the_last_leader_leads_when_none_is() -> None:
+def test_a_replica_that_ended_uncleanly_is_not_eligible() -> None:
     c = make()
     fence(c, 3, 2, 1)
     end_uncleanly(c, 2)
@@ -187,7 +187,7 @@ def test_a_replica_that_ended_uncleanly_is_not_eligible_and_the_last_leader_lead
     assert members(c) == (1, (1,), (), ())
 
 
-def test_a_member_of_the_isr_that_ended_uncleanly_leaves_it() -> None:
+def test_a_member_of_the_isr_that_ended_uncleanly_is_removed() -> None:
     c = make()
     assert len(end_uncleanly(c, 2)) == 1
     assert members(c) == (1, (1, 3), (), ())
@@ -227,7 +227,7 @@ def _notes(c: Controller) -> str:
     return "\n".join(str(effect) for effect in c.outbox.drain())
 
 
-def test_after_a_downgrade_the_eligible_lead_where_the_isr_is_empty_and_are_forgotten() -> None:
+def test_after_a_downgrade_eligible_replicas_lead_once_and_are_removed() -> None:
     c = make()
     fence(c, 3, 2, 1)
     assert upgrade(c, 0, UpgradeType.SAFE_DOWNGRADE) == (ErrorCode.NONE, "")
@@ -283,7 +283,7 @@ def test_the_minimum_of_all_brokers_cannot_be_removed() -> None:
 # -- the feature level ------------------------------------------------------------------------
 
 
-def test_a_cluster_that_begins_at_level_1_has_the_minimum_in_its_log() -> None:
+def test_a_cluster_that_starts_at_level_1_has_the_minimum_in_its_log() -> None:
     assert make().image.configs[ResourceType.BROKER, ""] == {KEY: "2"}
     assert (ResourceType.BROKER, "") not in make(eligible_version=0).image.configs
 
@@ -299,7 +299,7 @@ def test_an_upgrade_makes_the_minimum_the_same_for_all_brokers() -> None:
     assert brokers == {"": {KEY: "2"}, "2": {"log.retention.ms": "1"}}
 
 
-def test_an_upgrade_leaves_a_minimum_of_all_brokers_as_it_is() -> None:
+def test_an_upgrade_does_not_change_a_minimum_of_all_brokers() -> None:
     c = make(eligible_version=0)
     assert one(c, BROKER, "", (KEY, SET, "3"))[0] is ErrorCode.NONE
     assert upgrade(c) == (ErrorCode.NONE, "")

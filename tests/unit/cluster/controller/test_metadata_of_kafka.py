@@ -93,12 +93,12 @@ def _values(node: Controller) -> list[bytes]:
     return [record.value or b"" for batch in batches for record in batch.records()]
 
 
-def test_records_that_say_nothing_here_are_passed_over() -> None:
+def test_irrelevant_records_are_skipped() -> None:
     node, effects = of(LEVEL, NoOpRecord(), RegisterControllerRecord(controller_id=1), KEPT)
     assert list(node.image.topics) == ["kept"] and "kept and not enforced" not in notes_text(effects)
 
 
-def test_rights_in_the_log_are_not_enforced_and_that_is_said() -> None:
+def test_acls_in_the_log_are_not_enforced_and_reported() -> None:
     _, effects = of(LEVEL, AccessControlEntryRecord(principal="User:alice", host="*", resource_name="orders"))
     assert "1 records about ACLs, credentials or quotas, which are kept and not enforced" in notes_text(effects)
 
@@ -140,7 +140,7 @@ def partition_with(isr: list[int], eligible: list[int]) -> list[Message]:
     return [LEVEL, *members, KEPT, partition]
 
 
-def test_eligible_leaders_lead_where_a_shutdown_has_emptied_the_isr_and_are_forgotten_then() -> None:
+def test_eligible_leaders_lead_after_a_shutdown_has_emptied_the_isr() -> None:
     node, _ = of(*partition_with([], [1, 2]), versions=[0, 0, 0, 0, 2])
     node.sessions.unfence(1, 2)
     found = node.image.topics["kept"].partitions[0]
@@ -161,7 +161,7 @@ def test_a_replica_neither_in_the_isr_nor_eligible_does_not_lead() -> None:
     assert node.image.topics["kept"].partitions[0].leader == -1, "cleared for all topics"
 
 
-def test_a_member_of_the_isr_comes_before_those_that_are_eligible() -> None:
+def test_a_member_of_the_isr_precedes_eligible_replicas() -> None:
     node, _ = of(*partition_with([1], [2]), versions=[0, 0, 0, 0, 2])
     node.sessions.unfence(1, 2)
     assert node.image.topics["kept"].partitions[0].leader == -1
@@ -169,7 +169,7 @@ def test_a_member_of_the_isr_comes_before_those_that_are_eligible() -> None:
     assert node.image.topics["kept"].partitions[0].leader == 1
 
 
-def test_a_record_type_that_is_not_known_ends_the_controller_with_its_offset() -> None:
+def test_an_unknown_record_type_ends_the_controller_with_its_offset() -> None:
     disk = disk_with([encode_metadata_record(LEVEL, 0), b"\x01\x63\x00"])
     _, effects = opened(disk)
     assert isinstance(effects[-1], Stopped)

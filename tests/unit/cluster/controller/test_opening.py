@@ -39,7 +39,7 @@ def test_requests_wait_until_the_log_has_been_read() -> None:
     assert node.is_open
 
 
-def test_a_log_that_cannot_be_opened_ends_the_controller_and_says_why() -> None:
+def test_a_log_that_cannot_be_opened_ends_the_controller_with_a_reason() -> None:
     node, job = started()
     note, stopped = node.handle(1, DiskDone(job.key, None, OSError("disk away")))
     assert isinstance(note, Note) and "the metadata log cannot be opened: disk away" in note.text

@@ -79,7 +79,7 @@ def test_acks_other_than_minus_one_zero_and_one_are_refused(cluster: Cluster) ->
     assert leader is not None and leader.log.log_end_offset == 0
 
 
-def test_an_error_ends_the_link_of_a_client_that_wants_no_answer(cluster: Cluster) -> None:
+def test_an_error_closes_the_link_of_a_client_without_a_response(cluster: Cluster) -> None:
     before = cluster.simulation.world.now
     assert produce(cluster, "nowhere", 0) is None
     assert cluster.simulation.world.now - before < 1_000_000
@@ -91,7 +91,7 @@ def test_clients_do_not_write_to_internal_topics(cluster: Cluster) -> None:
     assert produce_error(cluster, TRANSACTION_TOPIC, -1) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_a_partition_count_out_of_a_request_is_bounded_before_anything_is_built(cluster: Cluster) -> None:
+def test_a_partition_count_of_a_request_is_checked_before_allocation(cluster: Cluster) -> None:
     assert created(cluster, create("big", partitions=0x7FFFFFFF)) == {"big": ErrorCode.POLICY_VIOLATION}
     half = create("x", "y", partitions=PARTITIONS_MAX // 2 + 1)
     assert set(created(cluster, half).values()) == {ErrorCode.POLICY_VIOLATION}
@@ -139,7 +139,7 @@ def test_a_coordinator_type_is_unknown_to_versions_before_it(cluster: Cluster, k
 
 
 @pytest.mark.parametrize("version", [10, 11])
-def test_topics_may_not_be_asked_for_by_id_before_version_12(cluster: Cluster, version: int) -> None:
+def test_topics_cannot_be_requested_by_id_before_version_12(cluster: Cluster, version: int) -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name=None, topic_id=cluster.image.topics["t"].topic_id)])
     reply = cluster.client.call(cluster.endpoint(1), request, version)
     assert isinstance(reply, MetadataResponse)

@@ -62,7 +62,7 @@ def errors(effects: list[Effect]) -> list[int]:
     return [row.error_code for row in body.responses]
 
 
-def test_records_that_cannot_be_replayed_are_taken_back() -> None:
+def test_records_that_cannot_be_replayed_are_reverted() -> None:
     disk = MemoryDisk()
     node, client = started(disk), link_opened("c")
     node.commit(0, [TopicRecord(name="t", topic_id=UNKNOWN)])

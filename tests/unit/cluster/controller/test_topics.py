@@ -115,7 +115,7 @@ def test_nothing_is_placed_without_a_live_broker() -> None:
     assert caught.value.error is E.INVALID_REPLICATION_FACTOR
 
 
-def test_a_topic_may_have_a_replica_on_a_broker_that_is_away_but_not_in_sync() -> None:
+def test_a_topic_may_have_a_replica_on_an_offline_broker_outside_the_isr() -> None:
     target = controller()
     fence(target, 2)
     [row] = create(target, topic("t", 3, 3))
@@ -141,7 +141,7 @@ def test_brokers_that_are_about_to_stop_lead_nothing_new() -> None:
 # -- creating -------------------------------------------------------------------------------------
 
 
-def test_names_that_differ_in_dots_and_underscores_alone_are_free_again_with_the_topic() -> None:
+def test_colliding_topic_names_are_free_again_after_the_deletion() -> None:
     target = controller()
     assert errors_of(create(target, topic("a.b"))) == [(E.NONE, None)]
     refused = (E.INVALID_TOPIC_EXCEPTION, "Topic 'a_b' collides with existing topic: a.b")
@@ -203,7 +203,7 @@ def test_where_deletion_is_disabled_nothing_is_deleted(version: int, error: E) -
     assert TP.topic in target.image.topics
 
 
-def test_a_topic_that_is_named_and_meant_by_its_id_stays() -> None:
+def test_a_topic_requested_by_name_and_id_is_not_deleted() -> None:
     target = controller(topic=(1, 2))
     by_id = DeleteTopicState(name=None, topic_id=TOPIC_ID)
     [row] = delete(target, by_id, DeleteTopicState(name=TP.topic))

@@ -300,7 +300,7 @@ def test_a_full_batch_is_followed_by_another() -> None:
     assert [error for _, error in bench.drain_answers()] == [ErrorCode.NONE] * 30
 
 
-def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
+def test_a_record_that_no_log_accepts_is_reverted_and_harms_no_other() -> None:
     bench = Bench(configs=[("max.message.bytes", "500")])
     bench.submit("before", add("a"))
     bench.submit("huge", add("a", 100, width=600))
@@ -384,7 +384,7 @@ def test_records_of_a_transaction_have_a_batch_of_their_own() -> None:
     assert bench.state().seen == [("a", 0, -1), ("b", 1, 7), ("c", 2, 7), ("d", 3, 8), ("e", 4, -1)]
 
 
-def test_an_older_epoch_of_a_producer_is_refused_and_its_changes_are_taken_back() -> None:
+def test_an_older_epoch_of_a_producer_is_refused_and_its_changes_are_reverted() -> None:
     bench = Bench()
     bench.submit("new", add("a"), producer=Producer(7, 3))
     bench.settle()
@@ -395,7 +395,7 @@ def test_an_older_epoch_of_a_producer_is_refused_and_its_changes_are_taken_back(
     assert (bench.state().get("a"), bench.state().get("b")) == (1, 1)
 
 
-def test_a_marker_is_applied_in_its_place_and_again_by_the_next_leader() -> None:
+def test_a_marker_is_applied_at_its_offset_and_again_by_the_next_leader() -> None:
     bench = Bench()
     bench.submit("a", add("a"), producer=Producer(7, 0))
     bench.settle()
@@ -435,7 +435,7 @@ class Partly(Picky):
 
 
 @pytest.mark.parametrize("make", [Picky, Partly])
-def test_a_log_that_cannot_be_read_takes_its_own_shard_alone(make: type[Picky]) -> None:
+def test_a_log_that_cannot_be_read_affects_only_its_own_shard(make: type[Picky]) -> None:
     bench = Bench(2)
     bench.runtime._make_state = make
     data = build_batch([RecordData(key=b"a", value=value, timestamp=0) for value in (b"1", b"unreadable", b"2")])

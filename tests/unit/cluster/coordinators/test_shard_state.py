@@ -16,7 +16,7 @@ class Values(TableShard[str, int]):
         self.put(record.key.decode(), None if record.value is None else int(record.value))
 
 
-def test_the_newest_and_the_committed_value_part_until_the_high_watermark_has_passed() -> None:
+def test_newest_and_committed_values_differ_until_the_high_watermark_passes() -> None:
     state = Values()
     state.put("a", 1)
     state.seal(1)

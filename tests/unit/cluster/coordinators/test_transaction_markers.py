@@ -75,7 +75,7 @@ def status(cluster: Cluster) -> Status | None:
     return None
 
 
-def test_a_slow_partition_gets_one_marker_while_another_is_asked_again_and_again() -> None:
+def test_a_slow_partition_gets_one_marker_while_another_is_retried() -> None:
     cluster, _, dying, slow = start(ALONE)
     producer = begin(cluster, dying, slow)
     victim = cluster.leader(dying)
@@ -221,7 +221,7 @@ def test_a_decision_that_a_new_coordinator_may_lose_as_well_writes_no_marker() -
     assert markers(cluster, own) == [ControlType.ABORT]
 
 
-def test_the_opposite_of_a_decision_under_way_is_refused_for_good() -> None:
+def test_the_opposite_of_a_pending_decision_is_refused_permanently() -> None:
     cluster, coordinator, one, other = start(ALONE)
     producer = begin(cluster, one, other)
     victim = cluster.leader(one)

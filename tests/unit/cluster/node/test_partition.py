@@ -39,7 +39,7 @@ def test_a_follower_outside_the_isr_does_not_hold_it() -> None:
     assert p.log.high_watermark == 3
 
 
-def test_a_member_whose_addition_is_under_way_holds_it_already() -> None:
+def test_a_member_being_added_already_holds_the_high_watermark() -> None:
     p = partition(isr=(1, 2))
     append(p, 3)
     p.pending_isr = (1, 2, 3)
@@ -49,7 +49,7 @@ def test_a_member_whose_addition_is_under_way_holds_it_already() -> None:
     assert p.log.high_watermark == 1
 
 
-def test_a_member_whose_removal_is_under_way_still_holds_it() -> None:
+def test_a_member_being_removed_still_holds_the_high_watermark() -> None:
     p = partition()
     append(p, 3)
     p.pending_isr = (1, 2)
@@ -60,7 +60,7 @@ def test_a_member_whose_removal_is_under_way_still_holds_it() -> None:
 
 
 @pytest.mark.decision("D35")
-def test_after_a_cut_nothing_is_known_of_followers_until_they_fetch_again() -> None:
+def test_after_a_truncation_follower_state_is_unknown_until_the_next_fetch() -> None:
     p = partition()
     append(p, 5)
     for follower in (2, 3):
@@ -79,7 +79,7 @@ def test_after_a_cut_nothing_is_known_of_followers_until_they_fetch_again() -> N
 
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D35")
-def test_a_follower_that_owes_a_cut_has_confirmed_nothing_and_is_not_admitted_before_it_is_persisted() -> None:
+def test_a_follower_that_must_truncate_is_not_admitted_before_it_is_persisted() -> None:
     p = partition(isr=(1, 2))
     append(p, 5)
     p.must_cut, p.not_admitted = {3: 0}, frozenset({3})
@@ -135,7 +135,7 @@ def test_a_leader_led_before_if_no_other_broker_can_have_led_in_between(
     assert p.led_before is led_before
 
 
-def test_older_news_of_the_controller_is_ignored() -> None:
+def test_older_metadata_of_the_controller_is_ignored() -> None:
     p = partition(leader_epoch=5)
     p.apply(1, replace(p.image, leader_epoch=6, partition_epoch=4))
     assert not p.apply(2, replace(p.image, leader_epoch=5, partition_epoch=9))

@@ -12,7 +12,7 @@ from tests.unit.log.partitions import follow, open_log
 @pytest.mark.decision("D13")
 @pytest.mark.parametrize("epoch", [0, 3])
 @pytest.mark.parametrize("fetch_offset", [1, 2, 4])
-def test_a_replica_with_a_later_epoch_than_a_mirrored_log_cuts_at_its_end(epoch: int, fetch_offset: int) -> None:
+def test_a_replica_with_a_later_epoch_than_a_mirrored_log_truncates_to_its_end(epoch: int, fetch_offset: int) -> None:
     """It was offline while the log was truncated: no other log has its records of the later epoch."""
     log = open_log()
     follow(log, batch(2, epoch=epoch))

@@ -54,7 +54,7 @@ def led(cluster: Cluster) -> tuple[Broker, Partition]:
 
 
 @pytest.mark.parametrize("new_start", [None, 100])
-def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_start: int | None) -> None:
+def test_a_truncated_record_is_never_acknowledged(cluster: Cluster, new_start: int | None) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
     told: list[ErrorCode] = []
@@ -74,7 +74,7 @@ def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_s
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
-def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(cluster: Cluster) -> None:
+def test_a_requested_member_holds_the_high_watermark_until_the_outcome(cluster: Cluster) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
     joining = next(b for b in partition.isr if b != broker.context.node_id)
@@ -158,7 +158,7 @@ def test_a_leader_led_before_if_no_other_can_have_led_in_between(
     assert partition.led_before is expected
 
 
-def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> None:
+def test_a_deleted_and_recreated_topic_is_another_topic(cluster: Cluster) -> None:
     Producer(cluster).send({TP: [RecordData(value=b"old")]})
     old_id = cluster.image.topics["t"].topic_id
     world = cluster.simulation.world

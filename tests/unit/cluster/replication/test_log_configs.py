@@ -67,7 +67,7 @@ def test_every_field_is_changed_by_some_config() -> None:
     assert found == {field.name for field in fields(LogConfig)}
 
 
-def test_every_other_topic_config_is_read_where_this_table_says() -> None:
+def test_every_other_topic_config_is_used_as_in_this_table() -> None:
     folder = Path(kmirror.__file__).parent
     for name, path in ELSEWHERE.items():
         assert name in known(Scope.TOPIC)

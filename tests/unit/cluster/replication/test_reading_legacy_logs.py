@@ -83,7 +83,7 @@ def test_a_gap_at_the_beginning_is_no_old_message() -> None:
         assert end_of_epoch(made, 2, offset) == tuple(made.end_offset_for_epoch(2)) == (2, 6)
 
 
-def test_a_batch_that_cannot_be_read_does_not_stop_the_answer() -> None:
+def test_an_unreadable_batch_does_not_stop_the_response() -> None:
     store = MemoryStore()
     made = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
     made.append_as_follower(build_message_set([RecordData(value=b"v")] * 4, magic=1), max_epoch=9)

@@ -38,11 +38,11 @@ def test_a_replica_with_a_later_epoch_gets_its_truncation_offset(replica: int) -
     assert data.diverging_epoch.epoch == -1 and data.error_code == ErrorCode.NONE
 
 
-def test_in_a_log_of_our_own_a_later_epoch_stays_out_of_range() -> None:
+def test_in_a_log_of_this_cluster_a_later_epoch_is_out_of_range() -> None:
     assert fetch(log((0, 5, 40)), 10, 9, foreign=False).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_below_the_log_start_the_range_comes_before_the_divergence() -> None:
+def test_below_the_log_start_out_of_range_precedes_the_divergence() -> None:
     leader = log((0, 2, 40), (40, 5, 40))
     leader.update_high_watermark(80)
     leader.advance_log_start(30)
@@ -50,7 +50,7 @@ def test_below_the_log_start_the_range_comes_before_the_divergence() -> None:
     assert fetch(leader, 35, 3, foreign=False).diverging_epoch.epoch == 2
 
 
-def test_a_replica_as_long_as_a_mirrored_log_that_retention_and_a_restart_emptied_gets_its_start() -> None:
+def test_a_replica_as_long_as_an_emptied_mirrored_log_gets_its_start() -> None:
     emptied = log((0, 5, 40))
     emptied.update_high_watermark(40)
     emptied.config = LogConfig(retention_ms=1)
@@ -80,7 +80,7 @@ def two_histories(count: int) -> tuple[PartitionLog, PartitionLog]:
 @pytest.mark.decision("D47")
 @pytest.mark.parametrize("foreign", [False, True])
 @pytest.mark.parametrize("count", [4, 6, 8, 12])
-def test_a_replica_that_is_cut_inside_a_batch_is_left_without_a_hole(count: int, foreign: bool) -> None:
+def test_a_replica_truncated_inside_a_batch_has_no_hole(count: int, foreign: bool) -> None:
     leader, away = two_histories(count)
     converge(leader, away, foreign=foreign)
     held = [offset for batch in away.batches() for offset in range(batch.base_offset, batch.last_offset + 1)]

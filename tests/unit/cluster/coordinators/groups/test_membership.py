@@ -42,7 +42,7 @@ def test_which_state_follows_which(before: GroupState, after: GroupState) -> Non
 # -- joining --------------------------------------------------------------------------------------
 
 
-def test_a_dynamic_member_comes_again_with_the_id_that_it_is_given() -> None:
+def test_a_dynamic_member_joins_again_with_its_assigned_id() -> None:
     stage = Stage()
     first = stage.join()
     assert first.error is E.MEMBER_ID_REQUIRED and stage.group.state is S.EMPTY
@@ -64,7 +64,7 @@ def test_a_join_costs_the_same_among_few_and_among_many() -> None:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_before_version_4_a_member_is_taken_at_once(version: int) -> None:
+def test_before_version_4_a_member_joins_immediately(version: int) -> None:
     stage = Stage()
     call = stage.join(version=version)
     stage.pass_time(0)
@@ -104,7 +104,7 @@ def test_an_unused_member_id_expires_with_its_session() -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("a", E.FENCED_INSTANCE_ID), ("b", E.UNKNOWN_MEMBER_ID)])
-def test_a_member_id_that_was_handed_out_is_that_of_no_static_member(name: str, code: E) -> None:
+def test_an_assigned_member_id_cannot_be_used_by_a_static_member(name: str, code: E) -> None:
     stage = Stage()
     stage.join(instance="a")
     member_id = stage.join().answer.member_id
@@ -119,7 +119,7 @@ def test_a_member_without_a_common_protocol_is_refused(protocols: tuple[str, ...
     assert stage.group.state is S.STABLE
 
 
-def test_a_full_group_takes_no_more_members() -> None:
+def test_a_full_group_accepts_no_more_members() -> None:
     stage = Stage(Limits(0, size_max=2))
     first, second = stage.join(version=3), stage.join(version=3)
     assert stage.join(version=3).error is E.GROUP_MAX_SIZE_REACHED
@@ -142,7 +142,7 @@ def test_a_full_group_keeps_the_first_members() -> None:
 # -- the initial delay ----------------------------------------------------------------------------
 
 
-def test_the_first_rebalance_waits_as_long_as_members_come() -> None:
+def test_the_first_rebalance_is_extended_by_new_members() -> None:
     stage = Stage(Limits(3000))
     calls = [stage.join(version=3, rebalance_ms=7000)]
     for _ in range(3):
@@ -194,7 +194,7 @@ def test_silent_members_are_removed_after_their_session() -> None:
     assert stage.group.state is S.PREPARING_REBALANCE and list(stage.group.members) == [first]
 
 
-def test_a_join_that_waits_keeps_a_member_alive_but_not_a_new_one() -> None:
+def test_a_waiting_join_keeps_a_member_alive_but_not_a_new_one() -> None:
     stage, [first] = stable(1, rebalance_ms=1_000_000)
     stage.enter(rebalance_ms=1_000_000)
     new = stage.enter(rebalance_ms=1_000_000)
@@ -227,7 +227,7 @@ def test_a_follower_that_joins_with_nothing_new_gets_the_present_generation() ->
     assert stage.join(leader).is_waiting, "a leader wants to assign anew"
 
 
-def test_a_member_that_missed_the_answer_to_its_join_gets_it_again() -> None:
+def test_a_member_that_missed_the_response_to_its_join_gets_it_again() -> None:
     stage, [leader, follower] = stable(2)
     stage.join(leader)
     stage.join(follower)
@@ -237,7 +237,7 @@ def test_a_member_that_missed_the_answer_to_its_join_gets_it_again() -> None:
     assert stage.join(follower, metadata=b"new").is_waiting, "this one wants something else"
 
 
-def test_the_protocol_is_the_one_with_most_votes_of_those_that_all_support() -> None:
+def test_the_protocol_with_most_votes_among_common_ones_is_chosen() -> None:
     stage = Stage()
     calls = [
         stage.join(version=3, protocols=names) for names in (("x", "a", "b"), ("b", "a"), ("a", "b"), ("c", "a", "b"))
@@ -275,7 +275,7 @@ def test_assignments_are_returned_when_they_are_committed() -> None:
     assert stage.sync(follower).answer.assignment == b"2"
 
 
-def test_an_assignment_that_cannot_be_written_means_another_rebalance() -> None:
+def test_an_assignment_that_cannot_be_written_causes_another_rebalance() -> None:
     stage, [leader, follower] = stable(2)
     stage.join(leader)
     stage.join(follower)
@@ -347,7 +347,7 @@ def test_an_assignment_of_an_earlier_generation_is_not_returned() -> None:
     assert call.answer.assignment == b"new"
 
 
-def test_a_member_that_says_nothing_after_its_join_is_out_after_its_session() -> None:
+def test_a_silent_member_after_its_join_is_removed_after_its_session() -> None:
     stage = Stage()
     joined_but_gone = stage.join(version=3)
     stage.pass_time(0)
@@ -370,14 +370,14 @@ def test_a_session_starts_again_after_a_long_sync() -> None:
 # -- leaving --------------------------------------------------------------------------------------
 
 
-def test_when_the_leader_leaves_another_member_leads() -> None:
+def test_when_the_leader_leaves_another_member_becomes_leader() -> None:
     stage, [leader, *others] = stable(3)
     stage.leave(leader)
     calls = [stage.join(member_id) for member_id in others]
     assert {joined(call).leader for call in calls} <= set(others) and len({call.answer.leader for call in calls}) == 1
 
 
-def test_the_last_one_to_leave_is_answered_when_that_is_written() -> None:
+def test_the_last_leave_is_answered_when_it_is_written() -> None:
     stage, [member] = stable(1)
     call = stage.leave(member)
     assert call.is_waiting and stage.group.state is S.EMPTY
@@ -386,7 +386,7 @@ def test_the_last_one_to_leave_is_answered_when_that_is_written() -> None:
     assert call.error is E.NONE and call.answer.members[0].error_code == 0
 
 
-def test_a_leave_that_cannot_be_written_says_so() -> None:
+def test_a_leave_that_cannot_be_written_is_an_error() -> None:
     stage, [member] = stable(1)
     call = stage.leave(member)
     stage.commit(E.NOT_COORDINATOR)
@@ -431,7 +431,7 @@ def statics(*names: str) -> tuple[Stage, dict[str, str]]:
 
 
 @pytest.mark.parametrize("version", [5, 8, 9])
-def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(version: int) -> None:
+def test_a_returning_static_member_takes_its_place_without_a_rebalance(version: int) -> None:
     stage, ids = statics("a", "b")
     call = stage.join(instance="b", version=version)
     assert call.is_waiting, "until its new member id is committed"
@@ -445,7 +445,7 @@ def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(ver
 
 
 @pytest.mark.parametrize(("version", "skips"), [(8, False), (9, True)])
-def test_a_static_leader_that_comes_back_does_not_assign(version: int, skips: bool) -> None:
+def test_a_returning_static_leader_does_not_assign(version: int, skips: bool) -> None:
     stage, ids = statics("a", "b")
     call = stage.join(instance="a", version=version)
     stage.commit()
@@ -524,14 +524,14 @@ def test_pending_requests_are_answered_when_the_shard_moves() -> None:
     assert all(len(one.answers) == 1 for one in stage.calls)
 
 
-def test_a_record_without_a_rebalance_timeout_means_the_session_timeout() -> None:
+def test_a_record_without_a_rebalance_timeout_uses_the_session_timeout() -> None:
     before, _ = stable(1)
     value = before.log[-1]
     value.members[0].rebalance_timeout = -1
     assert group_of("g", value).members.rebalance_timeout_ms == SESSION_MS
 
 
-def test_a_record_whose_leader_is_no_member_still_makes_a_group() -> None:
+def test_a_record_whose_leader_is_no_member_still_loads_a_group() -> None:
     before, ids = stable(2)
     value = before.log[-1]
     value.leader = "nobody"

@@ -42,7 +42,7 @@ def test_offsets_of_a_group_that_members_have_left_expire_after_that(protocol_ty
     assert expires_at(GroupState.EMPTY, protocol_type, reads=left) == EMPTY_SINCE_MS + RETENTION_MS
 
 
-def test_a_record_that_does_not_say_since_when_the_group_is_empty_leaves_the_commit() -> None:
+def test_a_record_without_the_time_of_the_empty_state_uses_the_commit() -> None:
     left = frozenset[str]()
     assert expires_at(GroupState.EMPTY, "consumer", reads=left, since_ms=NO_TIME) == COMMITTED_MS + RETENTION_MS
 

@@ -13,7 +13,7 @@ from kmirror.spec.topics import GROUP_TOPIC
 from tests.consumer_offsets import KEY, TOPIC_ID, LogOfOffsets, committed
 
 
-def test_a_commit_is_the_newest_at_once_and_settled_below_the_high_watermark() -> None:
+def test_a_commit_is_the_newest_immediately_and_settled_below_the_high_watermark() -> None:
     log = LogOfOffsets()
     log.commit(10)
     assert (log.value, log.settled) == (10, None)
@@ -57,7 +57,7 @@ def test_the_later_record_of_two_transactions_counts() -> None:
         assert log.value == 30
 
 
-def test_a_second_transaction_that_aborts_leaves_the_first_one_alone() -> None:
+def test_a_second_transaction_that_aborts_does_not_change_the_first_one() -> None:
     log = LogOfOffsets()
     log.commit(20, producer_id=7)
     log.commit(30, producer_id=8)
@@ -121,7 +121,7 @@ def test_rejected_offsets_are_removed_from_all_indexes() -> None:
     assert log.value == 10
 
 
-def test_a_group_is_known_as_far_as_the_log_goes() -> None:
+def test_a_group_is_known_up_to_the_end_of_the_log() -> None:
     log = LogOfOffsets()
     log.draft(committed(20))
     assert log.offsets.knows("g")
@@ -172,7 +172,7 @@ def test_an_offset_expires_by_its_commit_time_or_since_the_group_is_empty() -> N
     assert [expired(log, now, since_ms=800) for now in (1799, 1800)] == [False, True]
 
 
-def test_a_retention_that_the_client_named_counts_alone() -> None:
+def test_a_retention_named_by_the_client_takes_precedence() -> None:
     log = LogOfOffsets()
     log.commit(10, committed_ms=500, expires_ms=700)
     assert [expired(log, now, since_ms=5000) for now in (699, 700)] == [False, True]
@@ -191,7 +191,7 @@ def test_subscribed_topics_and_open_transactions_keep_an_offset() -> None:
 # -- deleted topics -------------------------------------------------------------------------------
 
 
-def test_offsets_of_a_deleted_topic_go_but_not_those_of_its_successor() -> None:
+def test_offsets_of_a_deleted_topic_are_removed_but_not_its_successors() -> None:
     log = LogOfOffsets()
     log.commit(10, topic_id=TOPIC_ID)
     assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
@@ -199,7 +199,7 @@ def test_offsets_of_a_deleted_topic_go_but_not_those_of_its_successor() -> None:
     assert log.offsets.of_topics({KEY.tp.topic: [Uuid.from_ints(9, 9)]}) == []
 
 
-def test_pending_offsets_of_a_deleted_topic_go_too() -> None:
+def test_pending_offsets_of_a_deleted_topic_are_removed_too() -> None:
     log = LogOfOffsets()
     log.commit(10, producer_id=7)  # A record of a transaction never contains the topic's id.
     assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]

@@ -34,7 +34,7 @@ def asked(*names: str) -> list[AskedTopic[Asked]]:
     return [AskedTopic(name, Uuid.ZERO, [Asked(0)]) for name in names]
 
 
-def test_a_topic_that_is_named_twice_has_one_row_in_the_answer() -> None:
+def test_a_topic_named_twice_has_one_row_in_the_response() -> None:
     refused, accepted = sort_out(MetadataImage(), asked("a", "b", "a"), {})
     assert accepted == []
     decided = [TopicErrors("b", Uuid.ZERO, [(7, NONE)]), TopicErrors("c", Uuid.ZERO, [(8, NONE)])]
