@@ -147,7 +147,7 @@ def report_note(process: str, note: Note) -> None:
     elif isinstance(note.fact, JournalEnded):
         write_stderr(f"kmirror: the journal of {process} ends here, and {process} continues: {note.fact.error}\n")
     elif isinstance(note.fact, LogDirFailed):
-        write_stderr(f"kmirror: {process} lost log directory {note.fact.log_dir} and continues: {note.fact.why}\n")
+        write_stderr(f"kmirror: {process} lost log directory {note.fact.log_dir} and continues: {note.fact.reason}\n")
     elif isinstance(note.fact, BrokerRefused):
         write_stderr(f"kmirror: {process} rejects a broker: {note.fact}\n")
     elif isinstance(note.fact, GaveUp):

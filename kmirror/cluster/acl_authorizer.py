@@ -17,7 +17,7 @@ from kmirror.spec.acls import ANY
 from kmirror.spec.configs import Configs
 from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission, AclResourceType
 
-ANYBODY = str(Principal("User", ANY))
+ANY_PRINCIPAL = str(Principal("User", ANY))
 ALL = 2
 """The operation of an ACL for all operations (AclOperation.ALL)."""
 IMPLIED: Mapping[AclOperation, tuple[int, ...]] = {
@@ -44,9 +44,9 @@ class AclAuthorizer:
         if principal in self._super_users:
             return True
         name, allows, is_known = str(principal), False, False
-        for acl in self._image.acls.about(resource.type, resource.name):
+        for acl in self._image.acls.matching(resource.type, resource.name):
             is_known = True
-            if not _is_about(acl, name, host):
+            if not _matches(acl, name, host):
                 continue
             if acl.permission_type == AclPermission.ALLOW:
                 allows = allows or acl.operation in (ALL, operation, *IMPLIED.get(operation, ()))
@@ -64,7 +64,7 @@ class AclAuthorizer:
         acls = [
             acl
             for acl in self._image.acls.of_type(resource_type)
-            if _is_about(acl, name, host) and acl.operation in (ALL, operation)
+            if _matches(acl, name, host) and acl.operation in (ALL, operation)
         ]
         denied = [_pattern(acl) for acl in acls if acl.permission_type != AclPermission.ALLOW]
         if (AclPatternType.LITERAL, ANY) in denied:
@@ -94,8 +94,8 @@ def _principal(name: str) -> Principal:
     return Principal(kind, rest)
 
 
-def _is_about(acl: AccessControlEntryRecord, principal: str, host: str) -> bool:
-    return acl.principal in (principal, ANYBODY) and acl.host in (ANY, host)
+def _matches(acl: AccessControlEntryRecord, principal: str, host: str) -> bool:
+    return acl.principal in (principal, ANY_PRINCIPAL) and acl.host in (ANY, host)
 
 
 def _pattern(acl: AccessControlEntryRecord) -> tuple[int, str]:

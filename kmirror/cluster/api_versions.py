@@ -31,13 +31,13 @@ SOFTWARE_FROM = 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def answer(
+def api_versions_response(
     versions: Mapping[int, tuple[int, int]], image: MetadataImage, request: ApiVersionsRequest, version: int
 ) -> ApiVersionsResponse:
     """Return the response of a node that serves `versions`; INVALID_REQUEST for an invalid software name or version."""
     if version >= SOFTWARE_FROM:
-        for told in (request.client_software_name, request.client_software_version):
-            if not _SOFTWARE.fullmatch(told):
+        for text in (request.client_software_name, request.client_software_version):
+            if not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     return ApiVersionsResponse(
         api_keys=[

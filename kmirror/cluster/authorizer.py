@@ -142,8 +142,8 @@ class Rights:
         """Return the error of each topic on which `operation` is denied; each name is checked once."""
         if self.version == UNLIMITED:
             return NONE_DENIED
-        asked = {name: self.error(operation, Resource.topic(name)) for name in dict.fromkeys(names)}
-        return {name: error for name, error in asked.items() if error}
+        errors = {name: self.error(operation, Resource.topic(name)) for name in dict.fromkeys(names)}
+        return {name: error for name, error in errors.items() if error}
 
 
 def may_send(rights: Rights, api_key: int, version: int) -> bool:
@@ -156,9 +156,9 @@ def cluster_error_response(rights: Rights, request: Message, version: int) -> Me
     """Return the error response to a request that its sender may not send at all, or None if it may."""
     if may_send(rights, key_of(type(request)), version):
         return None
-    return refused(request, version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return kafka_error_response(request, version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-def refused(request: Message, version: int, error: ErrorCode) -> Message:
+def kafka_error_response(request: Message, version: int, error: ErrorCode) -> Message:
     """Return the response that has `error`, with Kafka's message, for the whole request."""
     return error_response(request, version, error, default_message(error))

@@ -33,8 +33,8 @@ class BrokerComponent:
 
     name = ""
     """First element of the timer keys of this component."""
-    guarded: Container[str] | None = None
-    """Topics for which `foreign_epochs` and `withholds` are called, read at each call; None for all topics."""
+    guarded_topics: Container[str] | None = None
+    """Topics for which `foreign_epochs` and `withholds_log` are called, read at each call; None for all topics."""
 
     def routes(self) -> Routes:
         """Return the handlers of this component by request class."""
@@ -71,7 +71,7 @@ class BrokerComponent:
         """Return whether the cleaner may work on the log of `partition`, which this broker leads."""
         return True
 
-    def withholds(self, partition: Partition) -> bool:
+    def withholds_log(self, partition: Partition) -> bool:
         """Return True while it is unknown whether this leader may serve its log (D30).
 
         A component marks the partition when this begins, unless the image or config changes at the same time, and
@@ -106,8 +106,8 @@ class Components:
         self._by_class: dict[type, BrokerComponent] = {}
         # Called for each append, or each partition of each fetch: so only components that override the method are
         # listed.
-        self._refusing: list[BrokerComponent] = []
-        self._following: list[BrokerComponent] = []
+        self._rejecting: list[BrokerComponent] = []
+        self._observing: list[BrokerComponent] = []
         self._with_foreign_logs: list[BrokerComponent] = []
         self._withholding: list[BrokerComponent] = []
         self._guarded: list[Container[str] | None] = []
@@ -119,15 +119,15 @@ class Components:
         self._plugged.append(component)
         self._by_class.update(dict.fromkeys(type(component).__mro__, component))
         if type(component).produce_error is not BrokerComponent.produce_error:
-            self._refusing.append(component)
+            self._rejecting.append(component)
         if type(component).on_progress is not BrokerComponent.on_progress:
-            self._following.append(component)
+            self._observing.append(component)
         if type(component).foreign_epochs is not BrokerComponent.foreign_epochs:
             self._with_foreign_logs.append(component)
-        if type(component).withholds is not BrokerComponent.withholds:
+        if type(component).withholds_log is not BrokerComponent.withholds_log:
             self._withholding.append(component)
         if component in self._with_foreign_logs or component in self._withholding:
-            self._guarded.append(component.guarded)
+            self._guarded.append(component.guarded_topics)
 
     def of(self, kind: type[C]) -> C:
         """Return the component of this class, which must exist."""
@@ -155,7 +155,7 @@ class Components:
         raise AssertionError(f"unknown timer: {key}")
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        for component in self._following:
+        for component in self._observing:
             component.on_progress(now, tp)
 
     def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
@@ -168,7 +168,7 @@ class Components:
 
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return the first component's reason why a client may not write to `tp` now, or None."""
-        for component in self._refusing:
+        for component in self._rejecting:
             error = component.produce_error(tp)
             if error is not None:
                 return error
@@ -198,12 +198,12 @@ class Components:
         """Return whether all components allow compaction of the log of `partition`, which this broker leads."""
         return all(component.may_compact(partition) for component in self._plugged)
 
-    def withholds(self, partition: Partition) -> bool:
+    def withholds_log(self, partition: Partition) -> bool:
         """Return whether for any component it is unknown if this leader may serve its log (D30)."""
-        return any(component.withholds(partition) for component in self._withholding)
+        return any(component.withholds_log(partition) for component in self._withholding)
 
-    def may_guard(self, topic: str) -> bool:
-        """Return False if `foreign_epochs` and `withholds` are False for every partition of the topic."""
+    def may_be_guarded(self, topic: str) -> bool:
+        """Return False if `foreign_epochs` and `withholds_log` are False for every partition of the topic."""
         found = False
         for topics in self._guarded:  # A generator would be slower.
             found = found or topics is None or topic in topics

@@ -27,27 +27,27 @@ TYPES: Mapping[Kind, ConfigType] = {kind: ConfigType[kind.name] for kind in Kind
 class BrokerLayers:
     """Configs of a broker by source; each mapping takes precedence over the following ones."""
 
-    altered: Mapping[str, str]
+    dynamic: Mapping[str, str]
     """Dynamic configs of this broker alone."""
-    altered_for_all: Mapping[str, str]
+    dynamic_default: Mapping[str, str]
     static: Mapping[str, str]
-    _told: dict[str, list[DescribeConfigsSynonym]] = field(default_factory=dict, compare=False, repr=False)
+    _synonyms: dict[str, list[DescribeConfigsSynonym]] = field(default_factory=dict, compare=False, repr=False)
 
-    def told(self, name: str) -> list[DescribeConfigsSynonym]:
+    def synonyms(self, name: str) -> list[DescribeConfigsSynonym]:
         """Return the values of a broker key and of its fallback keys, in order of precedence.
 
         Callers share the list and must not change it; it is cached because every topic reads the same keys.
         """
-        found = self._told.get(name)
+        found = self._synonyms.get(name)
         if found is None:
-            found = self._told[name] = self._find(name)
+            found = self._synonyms[name] = self._find(name)
         return found
 
     def _find(self, name: str) -> list[DescribeConfigsSynonym]:
         rows = _with_fallbacks(name)
         layers = (
-            (ConfigSource.BROKER, self.altered),
-            (ConfigSource.CLUSTER, self.altered_for_all),
+            (ConfigSource.BROKER, self.dynamic),
+            (ConfigSource.CLUSTER, self.dynamic_default),
             (ConfigSource.STATIC, self.static),
             (ConfigSource.DEFAULT, {row.name: row.default for row in rows if row.default is not None}),
         )
@@ -65,7 +65,7 @@ class BrokerLayers:
     def value(self, name: str) -> str | None:
         """Return the configured value of a key, or its own default; None if there is neither."""
         row = known(Scope.BROKER).get(name)
-        for layer in (self.altered, self.altered_for_all, self.static):
+        for layer in (self.dynamic, self.dynamic_default, self.static):
             if name in layer:
                 return layer[name]
         return None if row is None else row.default
@@ -74,7 +74,7 @@ class BrokerLayers:
 def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> BrokerLayers:
     """Return the configs of a node by source; stored values of keys that are not dynamic are skipped."""
     rows = known(Scope.BROKER)
-    altered, altered_for_all = (
+    dynamic, dynamic_default = (
         {
             key: value
             for key, value in image.configs.get((ResourceType.BROKER, name), {}).items()
@@ -82,7 +82,7 @@ def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> 
         }
         for name in (str(node_id), "")
     )
-    return BrokerLayers(altered, altered_for_all, static)
+    return BrokerLayers(dynamic, dynamic_default, static)
 
 
 def _with_fallbacks(name: str) -> list[ConfigKey]:
@@ -96,7 +96,7 @@ def _with_fallbacks(name: str) -> list[ConfigKey]:
     return found
 
 
-def shown(row: ConfigKey, text: str | None) -> str | None:
+def formatted(row: ConfigKey, text: str | None) -> str | None:
     """Return a value as Kafka formats it after parsing (`ConfigDef.convertToString`); None for a secret."""
     if text is None or row.kind is Kind.PASSWORD:
         return None
@@ -120,21 +120,21 @@ def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
         if (row.internal and row.name not in layers.static) or (row.is_of_mirroring and not mirror):
             continue
         value = layers.value(row.name)
-        told = layers.told(row.name)
-        entries.append(_entry(row, value if row.internal else shown(row, value), told, row.dynamic))
+        synonyms = layers.synonyms(row.name)
+        entries.append(_entry(row, value if row.internal else formatted(row, value), synonyms, row.dynamic))
     for name in layers.static.keys() - known(Scope.BROKER).keys():
-        told = layers.told(name)
-        entries.append(Entry(name, None, True, config_source=told[0].source, is_sensitive=True, synonyms=told))
+        synonyms = layers.synonyms(name)
+        entries.append(Entry(name, None, True, config_source=synonyms[0].source, is_sensitive=True, synonyms=synonyms))
     return _by_name(entries)
 
 
 def cluster_entries(layers: BrokerLayers) -> list[Entry]:
     """Return the dynamic defaults of all brokers, by name; the cluster has no other configs."""
     entries = []
-    for name, value in layers.altered_for_all.items():
+    for name, value in layers.dynamic_default.items():
         row = known(Scope.BROKER)[name]
-        told = [synonym for synonym in layers.told(name) if synonym.source == ConfigSource.CLUSTER]
-        entries.append(_entry(row, None if row.kind is Kind.PASSWORD else value, told, row.dynamic))
+        synonyms = [synonym for synonym in layers.synonyms(name) if synonym.source == ConfigSource.CLUSTER]
+        entries.append(_entry(row, None if row.kind is Kind.PASSWORD else value, synonyms, row.dynamic))
     return _by_name(entries)
 
 
@@ -146,11 +146,13 @@ def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayer
             continue
         own = topic.get(row.name)
         inherited = default_of(row) if row.broker_key is None else broker.text(row.broker_key)
-        value = own if row.internal else shown(row, inherited if own is None else own)  # Internal keys are not parsed.
-        told = [] if row.broker_key is None else layers.told(row.broker_key)
+        value = (
+            own if row.internal else formatted(row, inherited if own is None else own)
+        )  # Internal keys are not parsed.
+        synonyms = [] if row.broker_key is None else layers.synonyms(row.broker_key)
         if own is not None:
-            told = [DescribeConfigsSynonym(name=row.name, value=value, source=ConfigSource.TOPIC), *told]
-        entries.append(_entry(row, value, told, is_alterable=True))
+            synonyms = [DescribeConfigsSynonym(name=row.name, value=value, source=ConfigSource.TOPIC), *synonyms]
+        entries.append(_entry(row, value, synonyms, is_alterable=True))
     return _by_name(entries)
 
 
@@ -167,22 +169,24 @@ def mirror_entries(values: Mapping[str, str]) -> list[Entry]:
         secret = ConfigKey(name, Scope.MIRROR, Kind.PASSWORD, None, "")
         row = known(Scope.MIRROR).get(name) or client.get(name) or secret
         own = values.get(name)
-        value = shown(row, row.default if own is None else own)
-        told = [DescribeConfigsSynonym(name=name, value=value, source=ConfigSource.UNKNOWN)] if own is not None else []
+        value = formatted(row, row.default if own is None else own)
+        synonyms = (
+            [DescribeConfigsSynonym(name=name, value=value, source=ConfigSource.UNKNOWN)] if own is not None else []
+        )
         if row.default is not None:
-            told.append(DescribeConfigsSynonym(name=name, value=row.default, source=ConfigSource.DEFAULT))
-        entries.append(_entry(row, value, told, is_alterable=True))
+            synonyms.append(DescribeConfigsSynonym(name=name, value=row.default, source=ConfigSource.DEFAULT))
+        entries.append(_entry(row, value, synonyms, is_alterable=True))
     return _by_name(entries)
 
 
-def _entry(row: ConfigKey, value: str | None, told: list[DescribeConfigsSynonym], is_alterable: bool) -> Entry:
+def _entry(row: ConfigKey, value: str | None, synonyms: list[DescribeConfigsSynonym], is_alterable: bool) -> Entry:
     return Entry(
         name=row.name,
         value=value,
         read_only=not is_alterable,
-        config_source=told[0].source if told else ConfigSource.DEFAULT,
+        config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
         is_sensitive=row.kind is Kind.PASSWORD,
-        synonyms=told,
+        synonyms=synonyms,
         config_type=TYPES[row.kind],
         documentation=row.doc or (row.idle and f"Changes nothing here: {row.idle}.") or None,
     )

@@ -69,7 +69,7 @@ def has_row_errors(field: Field, version: int) -> bool:
 
 
 def _fill(response: Struct, request: Struct, to_set: _Error) -> None:
-    """Set the error in `answer`, the response to `request`: in itself or in its elements."""
+    """Set the error in `response`, the response to `request`: in itself or in its elements."""
     fields = _fields(type(response), to_set.version)
     known = _fields(type(request), to_set.version)
     for name, field in fields.items():

@@ -58,11 +58,11 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
     for sample in samples:
         key = sample.row, sample.tags
         before = found.get(key)
-        found[key] = sample if before is None else _both(before, sample)
+        found[key] = sample if before is None else _combine(before, sample)
     return list(found.values())
 
 
-def _both(one: Sample, other: Sample) -> Sample:
+def _combine(one: Sample, other: Sample) -> Sample:
     if one.counted is not None and other.counted is not None:
         return histogram(one.row, one.counted.joined(other.counted), *one.tags)
     assert one.row.kind is Kind.METER, f"two nodes tell {one.row.mbean(one.tags)}"

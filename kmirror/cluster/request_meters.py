@@ -47,9 +47,9 @@ class RequestMeters:
         self._sizes.setdefault(name, Histogram()).add(size)
         return RequestClock(self, name, version, arrived, now)
 
-    def count_errors(self, name: str, version: int, answer: Struct) -> None:
+    def count_errors(self, name: str, version: int, response: Struct) -> None:
         """Count the error codes in a response."""
-        for error in errors_in(answer, version):
+        for error in errors_in(response, version):
             self._errors.setdefault((name, error.name), Meter()).mark(self.now)
 
     def samples(self, now: Instant, times: Mapping[str, RequestTimes]) -> Iterator[Sample]:
@@ -79,27 +79,27 @@ class RequestClock:
         self._started = meters.clock()
         self._local: Duration | None = None
 
-    def handled(self) -> None:
+    def end_local(self) -> None:
         """End the local processing time; the remaining time counts as waiting."""
         if self._local is None:
             self._local = self._meters.clock() - self._started
 
-    def answered(self, answer: Struct) -> Timed:
+    def finish(self, response: Struct) -> Timed:
         """Count the errors of the response and return its times; local processing ends here at the latest."""
-        self._meters.count_errors(self._name, self._version, answer)
-        self.handled()
+        self._meters.count_errors(self._name, self._version, response)
+        self.end_local()
         assert self._local is not None, "just set"
         return Timed(self._name, self._arrived, self._begun, self._local)
 
 
-def errors_in(answer: Struct, version: int) -> Iterator[ErrorCode]:
+def errors_in(response: Struct, version: int) -> Iterator[ErrorCode]:
     """Yield the error codes of a response and of its rows, including NONE (AbstractResponse.errorCounts)."""
-    for field in answer.FIELDS:
+    for field in response.FIELDS:
         if not within(version, field.versions):
             continue
         if field.type == "struct":
-            value = getattr(answer, field.attribute)
+            value = getattr(response, field.attribute)
             for element in value or () if field.is_array else (value,) if value is not None else ():
                 yield from errors_in(element, version)
         elif field.attribute == "error_code":
-            yield code_of(getattr(answer, field.attribute))
+            yield code_of(getattr(response, field.attribute))

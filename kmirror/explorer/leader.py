@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.node.partition import NOBODY, UNKNOWN_OFFSET, Follower, Partition
+from kmirror.cluster.node.partition import NO_REPLICAS, UNKNOWN_OFFSET, Follower, Partition
 from kmirror.explorer.cluster import CUT, IDLE, NOT_LISTED, Cluster, Replica
 from kmirror.explorer.logs import ModelLog
 from kmirror.kernel.empty_table import EMPTY
@@ -85,7 +85,7 @@ class Leader:
 
     def disable_list(self) -> None:
         """Require no truncation and admit all replicas, for rules by which the list is not in force."""
-        self.partition.must_cut, self.partition.not_admitted = EMPTY, NOBODY
+        self.partition.must_cut, self.partition.not_admitted = EMPTY, NO_REPLICAS
 
     def persist(self, uncut: Uncut) -> None:
         """Set the persisted list."""

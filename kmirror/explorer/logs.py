@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, cast
 
-from kmirror.cluster.replication.truncation import cut_for_divergence, divergence, last_epoch, order_to_cut
+from kmirror.cluster.replication.truncation import demanded_divergence, divergence, last_epoch, truncation_point
 from kmirror.log.epochs import LeaderEpochCache
 
 if TYPE_CHECKING:
@@ -131,11 +131,11 @@ class Logs:
 
     def cut_by_response(self, log: int, epoch: int, end_offset: int) -> int:
         """Return the log of a follower after the response that `epoch` ends at `end_offset`."""
-        return self.cut(log, cut_for_divergence(self.logs[log], epoch, end_offset).offset)
+        return self.cut(log, truncation_point(self.logs[log], epoch, end_offset).offset)
 
     def cut_by_epoch(self, log: int, leader: int, cut_epoch: int) -> int:
         """Return the log of a follower that `leader` has truncated to `cut_epoch` (D30)."""
-        answer = order_to_cut(cast("PartitionLog", self.logs[leader]), cut_epoch)
+        answer = demanded_divergence(cast("PartitionLog", self.logs[leader]), cut_epoch)
         return self.cut_by_response(log, answer.epoch, answer.end_offset)
 
     def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[FetchResult, int]:

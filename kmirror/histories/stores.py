@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from kmirror.cluster.replication.log_recovery import is_of_topic
+from kmirror.cluster.replication.log_recovery import belongs_to_topic
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -25,7 +25,7 @@ def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition, topic_id: Uu
         if disk.is_open(tp):
             with suppress(OSError):
                 found.append(disk.open(tp))
-    return [store for store in found if is_of_topic(store, topic_id) is not False]
+    return [store for store in found if belongs_to_topic(store, topic_id) is not False]
 
 
 def whole_batches(store: PartitionStore) -> Iterator[AnyBatch]:

@@ -163,17 +163,17 @@ class PartitionLog(LogState):
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
-        comes_early: bool = False,
+        is_out_of_order: bool = False,
     ) -> AppendInfo:
         """Append the one batch in `data` at the log end.
 
         `transaction_version` is the version with which the transaction of a marker was ended. A producer's batch with
-        `comes_early` is rejected with OUT_OF_ORDER_SEQUENCE_NUMBER, unless it is a duplicate or another check fails
+        `is_out_of_order` is rejected with OUT_OF_ORDER_SEQUENCE_NUMBER, unless it is a duplicate or another check fails
         first. Raises LogAppendError; then the only possible changes are a new epoch entry and a rolled segment.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         view = data if type(data) is memoryview else byte_view("a batch", data)
-        info = None if comes_early else self.append_plain(view, leader_epoch, now_ms)
+        info = None if is_out_of_order else self.fast_append(view, leader_epoch, now_ms)
         if info is not None:
             return info
         end, latest = self.segments.end_offset, self.epochs.latest_epoch()
@@ -194,7 +194,7 @@ class PartitionLog(LogState):
                 return AppendInfo(
                     known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
                 )
-            if comes_early:
+            if is_out_of_order:
                 reason = f"{self.tp}: a batch before sequence {batch.base_sequence} was rejected, to be sent again"
                 raise LogAppendError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
         staging, control_types = None, list[int]()
@@ -205,7 +205,7 @@ class PartitionLog(LogState):
         info.log_append_time = prepared.log_append_time
         return info
 
-    def append_plain(self, view: memoryview, leader_epoch: int, now_ms: int) -> AppendInfo | None:
+    def fast_append(self, view: memoryview, leader_epoch: int, now_ms: int) -> AppendInfo | None:
         """Do the same as `append_as_leader` for a plain batch; for any other, do nothing and return None."""
         self.now_ms = now_ms
         return lead_one(

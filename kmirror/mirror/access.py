@@ -45,7 +45,7 @@ def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None
     return error
 
 
-def withholds(context: MirrorContext, partition: Partition) -> bool:
+def withholds_log(context: MirrorContext, partition: Partition) -> bool:
     """Return True until this leader knows whether its own log must be cut; until then it serves no reads (D30)."""
     if partition.tp.topic not in context.assignments:
         return False

@@ -47,7 +47,7 @@ class MirrorComponent(BrokerComponent):
 
     def __init__(self, parts: BrokerParts) -> None:
         self.context = MirrorContext(parts.context, parts.replicas, parts.internal_topics)
-        self.guarded = self.context.assignments
+        self.guarded_topics = self.context.assignments
         self._driver = PartitionDriver(self.context)
         driver = self._driver
         self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
@@ -79,8 +79,8 @@ class MirrorComponent(BrokerComponent):
     def judge_of_commits(self, client_id: str) -> CommitJudge | None:
         return judge_of(self.context, client_id)
 
-    def withholds(self, partition: Partition) -> bool:
-        return access.withholds(self.context, partition)
+    def withholds_log(self, partition: Partition) -> bool:
+        return access.withholds_log(self.context, partition)
 
     def foreign_epochs(self, partition: Partition) -> bool:
         return access.foreign_epochs(self.context, partition)
@@ -185,8 +185,8 @@ class MirrorComponent(BrokerComponent):
         if assignment is None:
             self._forget(tp)
             if mp is not None:  # Its mirror was deleted, perhaps before this leader knew that it is STOPPED (D14).
-                self.context.replicas.appends.begin_epoch(partition)
-            self.context.replicas.changes.touch(tp)  # It may have been withheld until now (D30).
+                self.context.replicas.appends.assign_epoch(partition)
+            self.context.replicas.changes.mark_changed(tp)  # It may have been withheld until now (D30).
             return
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
             self._forget(tp)
@@ -203,7 +203,7 @@ class MirrorComponent(BrokerComponent):
             self._driver.stop_fetching(mp)
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        self.context.replicas.changes.touch(tp)  # `on_progress` persists it.
+        self.context.replicas.changes.mark_changed(tp)  # `on_progress` persists it.
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Look at a partition that waits for its replicas; in MIRRORING only follow the source's log start."""

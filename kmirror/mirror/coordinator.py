@@ -129,14 +129,14 @@ class MirrorCoordinator:
                 continue
             if partition.leader == NO_LEADER:
                 found.append(f"{shard} has no leader, it is on brokers {list(partition.replicas)}")
-            elif short := partition.why_isr_is_short(min_isr):
+            elif short := partition.short_isr_reason(min_isr):
                 found.append(f"{shard}: {short}")
         return found
 
     def ensure(self, now: Instant) -> None:
         """Create `__mirror_state` if it is missing: a user may have deleted it."""
         if not self._count():
-            self._internal_topics.ensure(now, MIRROR_STATE_TOPIC)
+            self._internal_topics.create(now, MIRROR_STATE_TOPIC)
 
     def leads(self, shard: TopicPartition | None) -> bool:
         """Return whether this broker leads `shard` and has loaded it; False for None."""

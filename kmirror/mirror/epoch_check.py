@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kmirror.client.fetch_loop import OFFSETS, Fetcher, FetcherKey, FetchLoop
 from kmirror.client.remote_cluster import RemoteCluster, code_of
-from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
+from kmirror.cluster.replication.truncation import last_epoch, truncation_point
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
@@ -142,7 +142,7 @@ class EpochCheck:
         elif is_another_topic(mp, ours, row.end_offset, end):
             self._writer.fail(now, mp, another_topic(mp, row.end_offset, end))
         else:
-            to = cut_for_divergence(log, row.leader_epoch, row.end_offset)
+            to = truncation_point(log, row.leader_epoch, row.end_offset)
             why = f"the end of epoch {row.leader_epoch} at the source"
             self._writer.part(now, mp, partition, to.offset, why)
             is_same = (log.log_end_offset, last_epoch(log)) == (end, ours)

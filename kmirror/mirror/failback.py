@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass, field, replace
 
-from kmirror.cluster.replication.truncation import cut_for_divergence
+from kmirror.cluster.replication.truncation import truncation_point
 from kmirror.kernel.names import few
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
 from kmirror.mirror.cut_rules import FROM_SCRATCH, NOTHING_KEPT, cut_offset, has_kept, kept_by
@@ -162,7 +162,7 @@ def _parted(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, st
     if last >= 0:
         epoch, epoch_end = theirs.end_offset_for_epoch(last)
         if epoch >= 0 and (epoch < last or epoch_end < end):
-            to = cut_for_divergence(ours, epoch, epoch_end).offset
+            to = truncation_point(ours, epoch, epoch_end).offset
             shorter = ours.below(to)
             if shorter.log_end_offset == end and shorter.epochs.latest_epoch() == last:
                 return None, ""  # Another fetch would change nothing.

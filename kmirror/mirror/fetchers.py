@@ -29,7 +29,7 @@ from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, PartitionFetch
 from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch, loses_keys
+from kmirror.cluster.replication.truncation import last_epoch, loses_keys, truncation_point
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import OutboundLink
@@ -356,7 +356,7 @@ class MirrorFetchers:
         if wanted > partition.log.log_start_offset:
             with self._replicas.appends.writing_to(mp.tp):
                 partition.log.advance_log_start(wanted)
-            self._replicas.changes.touch(mp.tp)
+            self._replicas.changes.mark_changed(mp.tp)
             self._loop.changed(mp.tp)
 
     def _on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
@@ -372,7 +372,7 @@ class MirrorFetchers:
             self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
         _note_source(mp, data)  # The source's session reports it again only when it changes.
-        end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+        end = truncation_point(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
         self._part_at(now, mp, end.offset, "diverging epoch")
         self.raise_log_start(mp)
 
@@ -462,7 +462,7 @@ class MirrorFetchers:
         """
         partition = self._led(mp)
         before = partition.log.latest_epoch
-        self._replicas.appends.cut(now, partition, partition.log.log_end_offset)
+        self._replicas.appends.truncate(now, partition, partition.log.log_end_offset)
         if partition.log.latest_epoch == before:
             mp.source_without_epochs = before < 0  # Before Kafka 3.0 a topic of an old format has no epochs.
             self._loop.pause(now, fetcher, mp)

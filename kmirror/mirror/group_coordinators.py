@@ -23,4 +23,4 @@ class GroupCoordinators:
     def ensure(self, now: Instant) -> None:
         """Create the topic that holds the offsets of groups, if it is missing."""
         if GROUP_TOPIC not in self._groups.context.image.topics:
-            self._internal_topics.ensure(now, GROUP_TOPIC)
+            self._internal_topics.create(now, GROUP_TOPIC)

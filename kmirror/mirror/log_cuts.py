@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.truncation import begins_anew, leaves_nothing, loses_keys
+from kmirror.cluster.replication.truncation import loses_keys, must_truncate_fully, removes_everything
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import MirrorContext
@@ -26,7 +26,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
     offset = partition.log.end_after_cut(offset)  # The source's batches may differ: this may lie inside one of ours.
     tail = tail_of(partition.log, offset)
     _note_cut(context, mp, partition.log, offset, why)
-    context.replicas.appends.cut(now, partition, offset)
+    context.replicas.appends.truncate(now, partition, offset)
     mp.cut_markers = tail.reopened(partition.log, mp.cut_markers)
 
 
@@ -36,13 +36,13 @@ def restart(
     """Remove everything from the log that this broker leads; it then begins at `offset` (truncateFullyAndStartAt)."""
     log = partition.log
     _note_cut(context, mp, log, log.log_start_offset, why)
-    context.replicas.appends.restart_at(now, partition, offset)
+    context.replicas.appends.truncate_fully(now, partition, offset)
     mp.cut_markers = {}
 
 
 def least_cut(log: PartitionLog, epoch: int) -> int:
     """Return the cut epoch for a log that must be cut to `epoch`: FROM_SCRATCH if it must restart (D56, D63)."""
-    return FROM_SCRATCH if begins_anew(log, cut_offset(log, epoch)) else epoch
+    return FROM_SCRATCH if must_truncate_fully(log, cut_offset(log, epoch)) else epoch
 
 
 def part(
@@ -53,7 +53,7 @@ def part(
     If none of the remaining records are in the source's log, the log restarts: at 0 and then, as that is out of range,
     where the source's begins (D56).
     """
-    if leaves_nothing(partition.log, offset, mp.source_log_start):
+    if removes_everything(partition.log, offset, mp.source_log_start):
         restart(context, now, mp, partition, 0, f"{why}, with nothing in common from both log starts on")
     else:
         cut(context, now, mp, partition, offset, why)

@@ -284,7 +284,7 @@ class Preparing:
             cut(self._context, now, mp, partition, cut_offset(log, epoch), f"LME {epoch}")
         mp.cut_at = log.log_end_offset
         partition.log_was_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
-        self._context.replicas.changes.touch(mp.tp)
+        self._context.replicas.changes.mark_changed(mp.tp)
 
     def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
         """Return a reason that names the replicas that have yet to confirm the cut; empty if there are none (D11).
@@ -320,7 +320,7 @@ def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool)
         missing = [b for b in partition.image.replicas if b not in isr]
         if missing:
             return f"replicas {missing} are not in the ISR"
-    if short := partition.why_isr_is_short():
+    if short := partition.short_isr_reason():
         return short
     uncut = partition.unconfirmed(isr)
     if uncut:

@@ -137,7 +137,7 @@ class StateLoader:
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         apply_uncut(mp, partition, own.uncut)
         cut_if_listed(self._context, now, mp, missed=True)
-        self._context.replicas.changes.touch(mp.tp)  # It is no longer withheld, unless it is held (D30).
+        self._context.replicas.changes.mark_changed(mp.tp)  # It is no longer withheld, unless it is held (D30).
         self._writer.go_on(now, mp)
 
 

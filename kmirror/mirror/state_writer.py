@@ -125,7 +125,7 @@ class StateWriter:
                 mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
                 mp.state = None  # Another leader has written since: read the persisted state again.
-                partition.mark()  # Reads of the log under way are withheld as well (D30).
+                partition.notify_watchers()  # Reads of the log under way are withheld as well (D30).
             if error:
                 self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
                 return
@@ -136,7 +136,9 @@ class StateWriter:
             was_held = mp.held
             apply_uncut(mp, partition, listed)
             if was_held and not mp.held:
-                self._context.replicas.changes.touch(mp.tp)  # Requests that wait for its log may be served now (D30).
+                self._context.replicas.changes.mark_changed(
+                    mp.tp
+                )  # Requests that wait for its log may be served now (D30).
             mp.stop, mp.lineage, mp.kept_in = plan, written_by, kept_in
             if mp.state is not state:
                 mp.enter(state)
@@ -151,5 +153,5 @@ class StateWriter:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
         partition = self._context.replicas.partitions.led(mp.tp)
         if partition is not None and not foreign_epochs(self._context, partition):
-            self._context.replicas.appends.begin_epoch(partition)
+            self._context.replicas.appends.assign_epoch(partition)
         self._look_at(now, mp)

@@ -240,7 +240,7 @@ class Stopping:
 def reason_not_level(partition: Partition) -> str:
     """Return why ISR members may not have exactly the leader's log; empty if they have (D37)."""
     log, isr = partition.log, partition.isr
-    if short := partition.why_isr_is_short():
+    if short := partition.short_isr_reason():
         return short
     if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
         behind = partition.behind(isr)

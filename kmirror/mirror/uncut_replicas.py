@@ -7,7 +7,7 @@ persisted that they have cut).
 
 from __future__ import annotations
 
-from kmirror.cluster.node.partition import NOBODY, Partition
+from kmirror.cluster.node.partition import NO_REPLICAS, Partition
 from kmirror.mirror.cut_rules import SESSION, Uncut, merged
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
@@ -35,7 +35,7 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
     for replica, epoch in uncut.items():
         if replica not in (SESSION, mine) and known.get(replica) != epoch:
             partition.demand_cut(replica, epoch)
-    partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NOBODY
+    partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NO_REPLICAS
     mp.held = mp.held and mine in uncut
 
 

@@ -203,8 +203,8 @@ class TcpNode(RunningNodes):
             return "its metadata log"
         at = f"the controller at {self.controller_endpoint}"
         lifecycle = self.broker(self.plan.node_id).parts.lifecycle
-        if lifecycle.refusal:
-            return f"{at}, which rejects it: {lifecycle.refusal.name}: {lifecycle.refusal.text}"
+        if lifecycle.registration_error:
+            return f"{at}, which rejects it: {lifecycle.registration_error.name}: {lifecycle.registration_error.text}"
         return at if lifecycle.epoch < 0 else f"its logs and {at}"
 
     # -- lifecycle ----------------------------------------------------------------------------

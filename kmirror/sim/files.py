@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import METADATA_TOPIC_ID, NO_LEADER, MetadataImage
 from kmirror.cluster.replication.log_configs import log_config
-from kmirror.cluster.replication.log_recovery import is_of_topic
+from kmirror.cluster.replication.log_recovery import belongs_to_topic
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
@@ -158,7 +158,7 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
     if broker_id not in topic.partitions[tp.partition].replicas or disk is None:
         return None
     store = disk.open(tp).fork()
-    if is_of_topic(store, topic.topic_id) is False:
+    if belongs_to_topic(store, topic.topic_id) is False:
         return None  # The log belongs to an earlier topic with this name.
     live = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
     if live is None:

@@ -141,7 +141,7 @@ def _directory_value(node: Broker, name: str) -> tuple[Any, ...]:
     disk = next((disk for disk in log_dirs.online if disk.log_dir == name), None)
     if disk is None:
         return name, log_dirs.offline[name]
-    return name, bytes(disk.directory_id), node.context.ended_cleanly.get(name), tuple(disk.leftovers())
+    return name, bytes(disk.directory_id), node.context.clean_epochs.get(name), tuple(disk.leftovers())
 
 
 def _record_value(record: Message) -> bytes:

@@ -25,23 +25,23 @@ class AutoCreation:
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
-        self._ordered: dict[str, None] = {}
+        self._in_flight: dict[str, None] = {}
         """Topics whose CreateTopics response is pending."""
 
-    def order(self, now: Instant, names: Sequence[str], client: LinkOpened) -> None:
+    def create(self, now: Instant, names: Sequence[str], client: LinkOpened) -> None:
         """Create the topics of these names, which must be legal, for `client`; skip those already requested."""
-        wanted = [name for name in names if name not in self._ordered]
-        if not wanted:
+        new_names = [name for name in names if name not in self._in_flight]
+        if not new_names:
             return
-        self._ordered.update(dict.fromkeys(wanted))
+        self._in_flight.update(dict.fromkeys(new_names))
 
         def on_reply(_: Instant, reply: Message | None) -> None:
-            for name in wanted:
-                del self._ordered[name]
+            for name in new_names:
+                del self._in_flight[name]
 
         context = self._context
         request = CreateTopicsRequest(
-            topics=[_creatable(name, context.configs) for name in wanted],
+            topics=[_creatable(name, context.configs) for name in new_names],
             timeout_ms=context.configs.integer("request.timeout.ms"),
         )
         frame = encode_request(request, context.version_of(request), correlation_id=0, client_id=None)

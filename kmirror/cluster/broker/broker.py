@@ -11,7 +11,7 @@ from dataclasses import replace
 from kmirror.client import requester
 from kmirror.cluster.broker import metadata_follower
 from kmirror.cluster.broker.apis.routes import routes
-from kmirror.cluster.broker.metrics import of_broker
+from kmirror.cluster.broker.metrics import broker_metrics
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
@@ -49,7 +49,7 @@ class Broker:
     def __init__(self, options: BrokerOptions, disks: Disks, rng: Rng) -> None:
         self.context = BrokerContext(options, disks, rng)
         self.parts = build_parts(self.context, self.publish)
-        self._is_ending = False
+        self._is_stopping = False
         """True once the broker shuts down: from then on only disk events are handled."""
         self._is_closing = False
         self.parts.server.serve(routes(self.parts))
@@ -73,22 +73,22 @@ class Broker:
         of_components = (
             sample for component in self.parts.components for sample in component.metrics(now, runner_metrics)
         )
-        return [*of_broker(self.parts, now, runner_metrics), *of_components]
+        return [*broker_metrics(self.parts, now, runner_metrics), *of_components]
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake waiters of changed partitions, run ready requests or deferred work; return whether any was done."""
         parts = self.parts
-        if self.context.just_failed:
+        if self.context.newly_failed:
             self._take_offline(now)
         if self.context.disk_error is not None:
             parts.lifecycle.stop(now)
-        if self._is_ending or parts.lifecycle.may_stop:
-            self._end()
+        if self._is_stopping or parts.lifecycle.may_stop:
+            self._stop()
             return False
         changes, server = parts.replicas.changes, parts.server
         if changes.grown or changes.dropped:
             parts.logs.settle(now)
-        if changes.moved and parts.replicas.purgatory.wake_waiters(now):
+        if changes.changed and parts.replicas.purgatory.wake_waiters(now):
             return True
         if server.links.ready and server.run_ready(now):
             return True
@@ -96,16 +96,16 @@ class Broker:
 
     def _take_offline(self, now: Instant) -> None:
         """Take partitions in failed log directories offline, publish that change, and report the directories."""
-        failed, self.context.just_failed = self.context.just_failed, {}
+        failed, self.context.newly_failed = self.context.newly_failed, {}
         gone = self.parts.replicas.take_offline(failed)
         self.parts.logs.take_offline(failed)
         self.publish(now, Delta(partitions=dict.fromkeys(gone)))
-        self.parts.lifecycle.tell_of_failed_directories(now)
+        self.parts.lifecycle.report_failed_directories(now)
 
-    def _end(self) -> None:
+    def _stop(self) -> None:
         """Close the logs once the disks are idle, so that the next start need not recover them; then stop."""
-        if not self._is_ending:
-            self._is_ending = True
+        if not self._is_stopping:
+            self._is_stopping = True
             self.parts.logs.stop()
         if self.context.disk_jobs.idle and not self._is_closing:
             self._is_closing = True
@@ -113,7 +113,7 @@ class Broker:
             for disk in self.context.log_dirs.online:
                 logs = [partition.log for partition in partitions if partition.log_dir == disk.log_dir]
                 # Logs that are not fully recovered must not be marked as cleanly closed.
-                is_clean = self.parts.lifecycle.recovered or disk.log_dir in self.context.ended_cleanly
+                is_clean = self.parts.lifecycle.recovered or disk.log_dir in self.context.clean_epochs
                 epoch = self.parts.lifecycle.epoch if is_clean else None
                 self.context.disk_jobs.order(disk.log_dir, CloseLogs(disk, logs, epoch), self._on_closed)
 
@@ -125,7 +125,7 @@ class Broker:
 
     def _dispatch(self, now: Instant, event: Event) -> None:
         context, parts = self.context, self.parts
-        if self._is_ending and not isinstance(event, DiskDone):
+        if self._is_stopping and not isinstance(event, DiskDone):
             return
         # The most frequent event, handled first: a class pattern costs as much as the first steps of a handler.
         if type(event) is RequestReceived:
@@ -169,7 +169,7 @@ class Broker:
             case (lifecycle.DIRECTORIES_TIMER, int(count)):
                 parts.lifecycle.on_directories_timer(count)
             case (lifecycle.STOP_TIMER,):
-                parts.lifecycle.give_up_waiting()
+                parts.lifecycle.on_stop_timeout()
             case (metadata_follower.TIMER,):
                 parts.metadata.fetch(now)
             case (log_tasks.TIMER, str(task)):
@@ -185,7 +185,7 @@ class Broker:
         parts.metadata_responses.apply(delta)
         altered = delta.alters_node(context.node_id)
         if altered:
-            context.take_over_configs()
+            context.apply_configs()
         parts.components.before_metadata(now, delta)
         changed = parts.replicas.apply(now, self._with_defaults(delta) if altered else delta)
         for kind, name in delta.configs:

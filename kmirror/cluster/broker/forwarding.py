@@ -33,7 +33,7 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound[Message]) -> 
     that it retries. If the controller rejects the envelope itself, the client gets UNKNOWN_SERVER_ERROR, because it
     cannot know the cause (Kafka's ForwardingManager).
     """
-    _ask(context, now, inbound, bytes(inbound.frame), inbound.reply_raw)
+    _send(context, now, inbound, bytes(inbound.frame), inbound.reply_raw)
 
 
 def forward_in_place(
@@ -41,21 +41,21 @@ def forward_in_place(
     now: Instant,
     inbound: Inbound[Message],
     request: Message,
-    on_answer: Callable[[Message], None],
+    on_body: Callable[[Message], None],
 ) -> None:
-    """Forward `request` to the controller instead of the client's own, and pass the response to `on_answer`."""
+    """Forward `request` to the controller instead of the client's own, and pass the response to `on_body`."""
     head, key = inbound.head, key_of(type(request))
     frame = encode_request(request, inbound.version, correlation_id=head.correlation_id, client_id=None)
 
     @inbound.guard
-    def on_data(data: bytes) -> None:
-        on_answer(decode_response(data, key, inbound.version).body)
+    def on_response(data: bytes) -> None:
+        on_body(decode_response(data, key, inbound.version).body)
 
-    _ask(context, now, inbound, frame, on_data)
+    _send(context, now, inbound, frame, on_response)
 
 
-def _ask(
-    context: BrokerContext, now: Instant, inbound: Inbound[Message], frame: bytes, on_data: Callable[[bytes], None]
+def _send(
+    context: BrokerContext, now: Instant, inbound: Inbound[Message], frame: bytes, on_response: Callable[[bytes], None]
 ) -> None:
     request = envelope(frame, inbound.client)
 
@@ -65,8 +65,8 @@ def _ask(
             inbound.drop()
         elif reply.error_code or not reply.response_data:
             context.outbox.note(f"the controller refused an envelope: error {reply.error_code}")
-            inbound.fail()
+            inbound.reply_error()
         else:
-            on_data(reply.response_data)
+            on_response(reply.response_data)
 
     context.ask_controller(now, request, on_reply, channel="forward")

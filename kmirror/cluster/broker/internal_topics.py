@@ -73,16 +73,16 @@ class InternalTopics:
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
-        self._asked: dict[str, None] = {}
+        self._in_flight: dict[str, None] = {}
 
-    def ensure(self, now: Instant, name: str) -> None:
+    def create(self, now: Instant, name: str) -> None:
         """Ask the controller to create `name` unless a request is in flight; the caller checks the image later."""
-        if name in self._asked:
+        if name in self._in_flight:
             return
-        self._asked[name] = None
+        self._in_flight[name] = None
 
         def on_reply(_: Instant, reply: Message | None) -> None:
-            self._asked.pop(name, None)
+            self._in_flight.pop(name, None)
 
         request = CreateTopicsRequest(topics=[creatable(name, self._context.configs)], timeout_ms=30000)
         self._context.ask_controller(now, request, on_reply)

@@ -60,12 +60,12 @@ class MetadataFollower:
         self._poll: tuple[RepeatedFetch, Sent] | None = None
         """The repeated fetch from the end of the replayed log, and its sent request."""
         self._empty_responses = EmptyResponseMatcher(EMPTY_RESPONSE_BYTES_MAX)
-        self._asked_at: Instant = 0
+        self._sent_at: Instant = 0
         """Time when the newest fetch was sent."""
 
     def fetch(self, now: Instant) -> None:
         """Fetch from the end of the replayed log; each response triggers the next fetch."""
-        self._asked_at = now
+        self._sent_at = now
         poll = self._poll
         if poll is not None and poll[1].pending.version == self._context.version_of(poll[0].request):
             poll[1].resend(now, poll[0])
@@ -73,7 +73,7 @@ class MetadataFollower:
         request = self._request()
         within_ms = self._context.configs.integer("controller.quorum.request.timeout.ms")
         sent = self._context.ask_controller(
-            now, request, self._on_reply, channel=CHANNEL, within_ms=within_ms, on_frame=self._is_quiet
+            now, request, self._on_reply, channel=CHANNEL, within_ms=within_ms, on_frame=self._repeats_empty
         )
         self._poll = RepeatedFetch(request), sent
 
@@ -100,11 +100,11 @@ class MetadataFollower:
             ],
         )
 
-    def _is_quiet(self, now: Instant, frame: Chunk) -> bool:
+    def _repeats_empty(self, now: Instant, frame: Chunk) -> bool:
         """Return whether `frame` repeats a response without news; if so, send the next fetch."""
         if not self._empty_responses.matches(frame):
             return False
-        self._lifecycle.on_replayed_all(self._asked_at)
+        self._lifecycle.on_replayed_all(self._sent_at)
         self.fetch(now)
         return True
 
@@ -126,7 +126,7 @@ class MetadataFollower:
         try:
             self._replay(data.records or b"")
         except ProtocolError as error:
-            self._give_up(f"the metadata log cannot be read from offset {image.offset + 1} on: {error}")
+            self._stop_broker(f"the metadata log cannot be read from offset {image.offset + 1} on: {error}")
             return
         self._empty_responses.forget()
         if (image.offset, self._epoch) != before:
@@ -137,10 +137,10 @@ class MetadataFollower:
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
             self._recovery.begin(now, self._on_recovered)
             return
-        asked_at = self._asked_at
-        self._go_on(now)
+        sent_at = self._sent_at
+        self._publish_and_fetch(now)
         if at_end:
-            self._lifecycle.on_replayed_all(asked_at)
+            self._lifecycle.on_replayed_all(sent_at)
 
     def _replay(self, records: Chunk) -> None:
         """Apply fetched log records; raise `ProtocolError` for records that cannot be read, such as a later Kafka's."""
@@ -160,9 +160,9 @@ class MetadataFollower:
         except CorruptBatch as error:
             self._context.outbox.note(f"error loading metadata log record from offset {offset}: {error}")
 
-    def _give_up(self, why: str) -> None:
+    def _stop_broker(self, reason: str) -> None:
         """Stop the broker: without the metadata log it would continue with outdated metadata."""
-        self._context.outbox.note(why, GaveUp(why))
+        self._context.outbox.note(reason, GaveUp(reason))
         self._lifecycle.may_stop = True
 
     def _on_snapshot(self, wanted: SnapshotId, now: Instant, data: bytes | None) -> None:
@@ -176,21 +176,21 @@ class MetadataFollower:
                 for record in () if batch.is_control else batch.records():
                     read.apply(decode_metadata_record(record.value or b"").message, aside)
         except ProtocolError as error:
-            self._give_up(f"the metadata snapshot that ends at offset {wanted.end_offset} cannot be read: {error}")
+            self._stop_broker(f"the metadata snapshot that ends at offset {wanted.end_offset} cannot be read: {error}")
             return
         read.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
         self._delta.add(self._context.image.replace_by(read))
         self._transactions = MetadataTransactions()  # A transaction open here has ended below the snapshot's end.
         self._poll = None
         self._empty_responses.forget()
-        self._go_on(now)
+        self._publish_and_fetch(now)
 
     def _on_recovered(self, now: Instant) -> None:
         self._lifecycle.on_recovered(now)
         self._server.accept()
-        self._go_on(now)
+        self._publish_and_fetch(now)
 
-    def _go_on(self, now: Instant) -> None:
+    def _publish_and_fetch(self, now: Instant) -> None:
         if self._lifecycle.recovered and not self._delta.is_empty():
             delta, self._delta = self._delta, Delta()
             self._publish(now, delta)

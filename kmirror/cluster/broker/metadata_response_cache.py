@@ -15,9 +15,9 @@ from kmirror.protocol.wire import Put
 BYTES_MAX = 16 << 20
 """Limit in bytes for the parts, and for the responses with their keys; 100,000 partitions x 3 replicas use a third."""
 
-Wanted = tuple[int, str]
+PartKey = tuple[int, str]
 """(version of the response, listener of the client)"""
-Question = tuple[int, str, RightsVersion, bytes]
+CacheKey = tuple[int, str, RightsVersion, bytes]
 """(version, listener, rights of the client, body of the request): the cache key of a response."""
 
 
@@ -38,11 +38,11 @@ class MetadataResponseCache:
     """Cache of Metadata responses; call `apply` with every change of the image, before the next request."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, dict[Wanted, EncodedTopic]] = {}
+        self._parts: dict[str, dict[PartKey, EncodedTopic]] = {}
         """Parts by topic, then by version and listener."""
         self._parts_bytes = 0
-        self._answers: dict[Question, bytes] = {}
-        self._answers_bytes = 0
+        self._responses: dict[CacheKey, bytes] = {}
+        self._responses_bytes = 0
 
     def apply(self, delta: Delta) -> None:
         """Drop the entries that `delta` may have changed."""
@@ -52,8 +52,8 @@ class MetadataResponseCache:
             **dict.fromkeys(tp.topic for tp in delta.partitions),
         }
         if delta.brokers or changed:
-            self._answers.clear()
-            self._answers_bytes = 0
+            self._responses.clear()
+            self._responses_bytes = 0
         if delta.brokers:
             self._parts.clear()
             self._parts_bytes = 0
@@ -61,34 +61,34 @@ class MetadataResponseCache:
             for part in self._parts.pop(topic, {}).values():
                 self._parts_bytes -= len(part.data)
 
-    def part(self, topic: TopicImage, wanted: Wanted) -> EncodedTopic | None:
+    def part(self, topic: TopicImage, key: PartKey) -> EncodedTopic | None:
         """Return the cached part of a topic, or None."""
-        return self._parts.get(topic.name, {}).get(wanted)
+        return self._parts.get(topic.name, {}).get(key)
 
-    def keep_part(self, topic: TopicImage, wanted: Wanted, described: MetadataResponseTopic) -> EncodedTopic:
+    def add_part(self, topic: TopicImage, key: PartKey, topic_response: MetadataResponseTopic) -> EncodedTopic:
         """Encode a topic's part and cache it."""
         chunks: list[bytes | memoryview] = []
-        described._write(chunks.append, wanted[0])
+        topic_response._write(chunks.append, key[0])
         part = EncodedTopic(b"".join(chunks))
         if self._parts_bytes + len(part.data) > BYTES_MAX:
             self._parts.clear()
             self._parts_bytes = 0
-        self._parts.setdefault(topic.name, {})[wanted] = part
+        self._parts.setdefault(topic.name, {})[key] = part
         self._parts_bytes += len(part.data)
         return part
 
-    def answer(self, question: Question) -> bytes | None:
-        """Return the cached response body for `question`, or None."""
-        return self._answers.get(question)
+    def response(self, key: CacheKey) -> bytes | None:
+        """Return the cached response body for `key`, or None."""
+        return self._responses.get(key)
 
-    def keep_answer(self, question: Question, answer: bytes) -> None:
+    def add_response(self, key: CacheKey, response: bytes) -> None:
         """Cache a response that is not cached yet; evict the oldest ones above `BYTES_MAX`."""
-        self._answers[question] = answer
-        self._answers_bytes += _size(question, answer)
-        while self._answers_bytes > BYTES_MAX:
-            oldest = next(iter(self._answers))
-            self._answers_bytes -= _size(oldest, self._answers.pop(oldest))
+        self._responses[key] = response
+        self._responses_bytes += _size(key, response)
+        while self._responses_bytes > BYTES_MAX:
+            oldest = next(iter(self._responses))
+            self._responses_bytes -= _size(oldest, self._responses.pop(oldest))
 
 
-def _size(question: Question, answer: bytes) -> int:
-    return len(question[-1]) + len(answer)
+def _size(key: CacheKey, response: bytes) -> int:
+    return len(key[-1]) + len(response)

@@ -17,7 +17,7 @@ FOLLOWER_BYTES = row("FetcherStats", "BytesPerSec", *_FOLLOWER)
 FOLLOWER_REQUESTS = row("FetcherStats", "RequestsPerSec", *_FOLLOWER)
 
 
-def of_broker(parts: BrokerParts, now: Instant, runner_metrics: RunnerMetrics) -> Iterator[Sample]:
+def broker_metrics(parts: BrokerParts, now: Instant, runner_metrics: RunnerMetrics) -> Iterator[Sample]:
     """Yield the metrics of a broker without its components."""
     held = parts.replicas.partitions.values()
     led = [partition for partition in held if partition.is_leader]
@@ -29,11 +29,11 @@ def of_broker(parts: BrokerParts, now: Instant, runner_metrics: RunnerMetrics) -
     dirs = parts.context.log_dirs
     yield gauge(row("LogManager", "OfflineLogDirectoryCount"), len(dirs.names) - len(dirs.online))
     for fetcher in parts.fetchers.fetchers():
-        yield from of_follower(fetcher, now)
+        yield from fetcher_metrics(fetcher, now)
     yield from parts.server.meters.samples(now, runner_metrics.times)
 
 
-def of_follower(fetcher: Fetcher[FollowedPartition], now: Instant) -> Iterator[Sample]:
+def fetcher_metrics(fetcher: Fetcher[FollowedPartition], now: Instant) -> Iterator[Sample]:
     """Yield the metrics of the fetches from one leader."""
     at = fetcher.endpoint
     tags = (f"ReplicaFetcherThread-0-{fetcher.key[0]}", at.host, str(at.port))

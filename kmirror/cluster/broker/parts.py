@@ -11,7 +11,7 @@ from kmirror.cluster.broker.auto_creation import AutoCreation
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.broker.metadata_response_cache import MetadataResponseCache
-from kmirror.cluster.broker.verification import Pauses
+from kmirror.cluster.broker.verification import DelayedRetries
 from kmirror.cluster.component import Components
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.node.lifecycle import Lifecycle
@@ -44,7 +44,7 @@ class BrokerParts:
     """Fetch sessions of followers and consumers of this broker."""
     internal_topics: InternalTopics
     auto_creation: AutoCreation
-    pauses: Pauses
+    delayed_retries: DelayedRetries
 
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
@@ -64,8 +64,8 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     replicas = ReplicaManager(context, components, assignments)
     isr = IsrManager(context, lifecycle, replicas)
     components.add(isr)
-    pauses = Pauses(context)
-    components.add(pauses)
+    delayed_retries = DelayedRetries(context)
+    components.add(delayed_retries)
     deletions = Deletions(context, replicas)
     components.add(deletions)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
@@ -85,5 +85,5 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         sessions=FetchSessions(context.rng.split("sessions"), slots),
         internal_topics=InternalTopics(context),
         auto_creation=AutoCreation(context),
-        pauses=pauses,
+        delayed_retries=delayed_retries,
     )

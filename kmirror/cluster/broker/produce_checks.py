@@ -35,7 +35,7 @@ def is_transactional(records: Chunk) -> bool:
     return False
 
 
-def fault_of(records: Chunk, version: int) -> ErrorCode:
+def batch_error(records: Chunk, version: int) -> ErrorCode:
     """Return why a Produce request of this version may not contain these records, or NONE.
 
     CORRUPT_MESSAGE for an invalid size or unknown format, UNSUPPORTED_COMPRESSION_TYPE for zstd before v7,
@@ -54,7 +54,7 @@ def fault_of(records: Chunk, version: int) -> ErrorCode:
 
 def batch_in_transaction(records: Chunk, version: int) -> Batch | None:
     """Return the batch if it is transactional and allowed in a Produce request of this version, else None."""
-    if len(records) < layout.HEADER_SIZE or not _has_flag(records) or fault_of(records, version):
+    if len(records) < layout.HEADER_SIZE or not _has_flag(records) or batch_error(records, version):
         return None
     try:
         batch = Batch(records)

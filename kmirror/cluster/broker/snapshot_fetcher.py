@@ -23,7 +23,7 @@ def fetch_snapshot(
     """Fetch a snapshot, at most `bytes_max` bytes per request, and pass the whole of it to `on_end`."""
     read = bytearray()
 
-    def ask(now: Instant) -> None:
+    def send(now: Instant) -> None:
         row = PartitionSnapshot(
             partition=0,
             current_leader_epoch=-1,
@@ -47,8 +47,8 @@ def fetch_snapshot(
             return
         read.extend(piece.unaligned_records)
         if len(read) < piece.size:
-            ask(now)
+            send(now)
         else:
             on_end(now, bytes(read))
 
-    ask(now)
+    send(now)

@@ -55,7 +55,7 @@ class Verification:
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
     """(producer id, epoch) of the producers that want to write; a request has only one."""
 
-    def expect(
+    def register(
         self, partition: Partition, producer_id: int, producer_epoch: int, sequence: int = layout.NO_SEQUENCE
     ) -> None:
         """Register a producer's write to the partition, unless its transaction is already open in the log."""
@@ -70,29 +70,29 @@ class Verification:
         self.guards[partition.tp] = partition, guard
         self.sequences[partition.tp] = sequence
 
-    def holds(self, partition: Partition) -> bool:
-        """Return whether nothing has ended the producer's transaction in the partition since `expect`."""
-        noted = self.guards.get(partition.tp)
+    def is_valid(self, partition: Partition) -> bool:
+        """Return whether nothing has ended the producer's transaction in the partition since `register`."""
+        known = self.guards.get(partition.tp)
         ((producer_id, producer_epoch),) = self.producers
-        if noted is not None and noted[0] is partition and partition.verifying.get(producer_id) is noted[1]:
+        if known is not None and known[0] is partition and partition.verifying.get(producer_id) is known[1]:
             return True
         return _is_open(partition, producer_id, producer_epoch)
 
-    def written(self, partition: Partition) -> None:
+    def on_appended(self, partition: Partition) -> None:
         """Record that the batch is in the log: from now on the log knows that the transaction is open."""
         if partition.tp in self.guards:
             ((producer_id, _),) = self.producers
             partition.forget_verifying(producer_id)
 
-    def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
+    def send(self, now: Instant, on_verified: Callable[[Instant, Verdicts], None]) -> None:
         """Call `then` with the coordinator's verdicts; at once if there is nothing to verify."""
         if not self.guards:
-            then(now, self.fenced)
+            on_verified(now, self.fenced)
             return
         assert len(self.producers) == 1, "the coordinator could speak for one of them only"
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            then(later, self._verdicts(reply))
+            on_verified(later, self._verdicts(reply))
 
         shard = self.components.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
         image = None if shard is None else self.context.image.topics.partition(shard)
@@ -104,32 +104,32 @@ class Verification:
         for tp in self.guards:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
         ((producer_id, epoch),) = self.producers
-        asked = AddPartitionsToTxnTransaction(
+        transaction = AddPartitionsToTxnTransaction(
             transactional_id=self.transactional_id,
             producer_id=producer_id,
             producer_epoch=epoch,
             verify_only=not self.adds,
             topics=list(topics.values()),
         )
-        return AddPartitionsToTxnRequest(transactions=[asked])
+        return AddPartitionsToTxnRequest(transactions=[transaction])
 
     def _verdicts(self, reply: Message | None) -> Verdicts:
-        answers: dict[TopicPartition, ErrorCode] = {}
+        errors: dict[TopicPartition, ErrorCode] = {}
         if isinstance(reply, AddPartitionsToTxnResponse):
             for result in reply.results_by_transaction:
                 for topic in result.topic_results:
                     for row in topic.results_by_partition:
-                        answers[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
+                        errors[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
         verdicts = dict(self.fenced)
         for tp, (partition, _) in self.guards.items():
-            error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
-            if not error and not self.holds(partition):
+            error = self._for_client(errors.get(tp, ErrorCode.NETWORK_EXCEPTION))
+            if not error and not self.is_valid(partition):
                 error = ErrorCode.INVALID_TXN_STATE  # A marker arrived first, or the leader changed.
             if error:
                 verdicts[tp] = error
         return verdicts
 
-    def comes_early(self, partition: Partition) -> bool:
+    def is_out_of_order(self, partition: Partition) -> bool:
         """Return whether an earlier batch was rejected and will be retried: it could not be appended after this one.
 
         The log accepts any first sequence number from a producer that is unknown in the partition. A producer that gets
@@ -152,7 +152,7 @@ class Verification:
         return error
 
 
-class Pauses(BrokerComponent):
+class DelayedRetries(BrokerComponent):
     """Requests that retry after a pause, because the coordinator was not ready."""
 
     name = "pauses"

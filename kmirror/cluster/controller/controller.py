@@ -125,7 +125,7 @@ class Controller:
             authorizer_of(self.context.configs, self.image, options.authorizer),
             failures=self.failures,
             clock=options.clock,
-            answer=self._answers.put,
+            on_response=self._answers.put,
         )
         self._is_ending = False
         self._has_given_up = False

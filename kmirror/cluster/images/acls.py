@@ -58,7 +58,7 @@ class Acls(LatestImage):
             if not self._prefix_sizes[size]:
                 del self._prefix_sizes[size]
 
-    def about(self, resource_type: int, name: str) -> Iterator[AccessControlEntryRecord]:
+    def matching(self, resource_type: int, name: str) -> Iterator[AccessControlEntryRecord]:
         """Yield the ACLs whose pattern matches a resource."""
         found = self._by_pattern
         yield from found.get((resource_type, _LITERAL, name), {}).values()

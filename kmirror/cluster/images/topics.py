@@ -77,7 +77,7 @@ class PartitionImage:
             last_known_elr=list(self.last_known) or None,
         )
 
-    def why_isr_is_short(self, min_insync_replicas: int) -> str:
+    def short_isr_reason(self, min_insync_replicas: int) -> str:
         """Return why the ISR is too small for writes, and which replicas are missing; empty if it is not."""
         if len(self.isr) >= min(min_insync_replicas, len(self.replicas)):
             return ""

@@ -39,7 +39,7 @@ class CloseLogs:
             write(self.disk, self.broker_epoch)
 
 
-def take(disk: Disk) -> int | None:
+def remove(disk: Disk) -> int | None:
     """Remove the file; return its broker epoch, -1 if it cannot be read, or None if there was no file."""
     data = disk.read_file(FILE)
     if data is None:

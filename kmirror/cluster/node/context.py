@@ -61,7 +61,7 @@ class LogDirFailed:
     """A broker lost a log directory, and continues with the others."""
 
     log_dir: str
-    why: str
+    reason: str
 
 
 class BrokerContext:
@@ -80,9 +80,9 @@ class BrokerContext:
         self._layers: tuple[Configs, BrokerLayers] | None = None
         """Cached (configs, their sources)."""
         self.image = MetadataImage()
-        opened, self.ended_cleanly = _taken_over(disks)
+        opened, self.clean_epochs = _remove_clean_files(disks)
         self.log_dirs = LogDirs(opened, options.configs.get("metadata.log.dir"))
-        self.previous_epoch = _common_epoch(self.log_dirs, self.ended_cleanly)
+        self.previous_epoch = _common_epoch(self.log_dirs, self.clean_epochs)
         """Broker epoch of the last clean shutdown if all log directories have it; else None."""
         self.rng = rng
         self.authorizer = authorizer_of(self.configs, self.image, options.authorizer)
@@ -94,33 +94,33 @@ class BrokerContext:
         """Error that prevents the broker from continuing; it hands over its leaderships and stops."""
         self.in_session_until: Instant = 0
         """Time until which the controller cannot have fenced this broker and elected other leaders in its place."""
-        self.just_failed: dict[str, None] = {}
+        self.newly_failed: dict[str, None] = {}
         """Log directories that failed since the broker last took partitions offline."""
         self._at_end: dict[AtEnd, None] = {}
 
-    def fail_disk(self, disk: Disk | None, what: str, error: OSError) -> None:
-        """Take a log directory offline after an I/O error in `what`; `disk` is None if it is offline already.
+    def fail_disk(self, disk: Disk | None, operation: str, error: OSError) -> None:
+        """Take a log directory offline after an I/O error in `operation`; `disk` is None if it is offline already.
 
         Like Kafka's, a broker stops if its last log directory fails, or the one of its metadata log. That directory
         stays online until then, so that leaderships can be handed over with the data that is still readable.
         """
-        why = f"{what}: {error}"
+        reason = f"{operation}: {error}"
         if disk is None or disk not in self.log_dirs.online:
-            self.outbox.note(why)
+            self.outbox.note(reason)
         elif self.log_dirs.is_needed(disk):
-            self.give_up(why, error)
+            self.stop_on_error(reason, error)
         else:
-            self.log_dirs.fail(disk, why)
-            self.just_failed[disk.log_dir] = None
-            self.outbox.note(f"log directory {disk.log_dir} is offline: {why}", LogDirFailed(disk.log_dir, why))
+            self.log_dirs.fail(disk, reason)
+            self.newly_failed[disk.log_dir] = None
+            self.outbox.note(f"log directory {disk.log_dir} is offline: {reason}", LogDirFailed(disk.log_dir, reason))
 
-    def fail_disk_of(self, tp: TopicPartition, what: str, error: OSError) -> None:
-        """Take the log directory of a partition offline after an I/O error in `what`."""
-        self.fail_disk(self.log_dirs.of(tp), f"{what} {tp}", error)
+    def fail_disk_of(self, tp: TopicPartition, operation: str, error: OSError) -> None:
+        """Take the log directory of a partition offline after an I/O error in `operation`."""
+        self.fail_disk(self.log_dirs.of(tp), f"{operation} {tp}", error)
 
-    def give_up(self, why: str, error: OSError) -> None:
+    def stop_on_error(self, reason: str, error: OSError) -> None:
         """Shut the broker down in an orderly way because of a disk error."""
-        self.outbox.note(why, None if self.disk_error else GaveUp(why))
+        self.outbox.note(reason, None if self.disk_error else GaveUp(reason))
         self.disk_error = self.disk_error or error
 
     def at_end(self, work: AtEnd) -> None:
@@ -142,7 +142,7 @@ class BrokerContext:
                 self.failures.caught("the end of an event", failure)
         return True
 
-    def take_over_configs(self) -> None:
+    def apply_configs(self) -> None:
         """Apply this broker's dynamic configs from the image."""
         self.configs = broker_configs(self.options.configs, self.image.configs.broker(self.node_id))
 
@@ -153,7 +153,7 @@ class BrokerContext:
         return self._layers[1]
 
     def _new_layers(self) -> BrokerLayers:
-        known_by_itself = {
+        own_configs = {
             "log.dirs": ",".join(self.log_dirs.names),
             "node.id": str(self.node_id),
             "broker.id": str(self.node_id),
@@ -162,8 +162,8 @@ class BrokerContext:
         }
         if any(each.name != each.protocol.name for each in self.listeners):
             pairs = (f"{each.name}:{each.protocol.name}" for each in self.listeners)
-            known_by_itself["listener.security.protocol.map"] = ",".join(pairs)
-        return layers_of(self.image, self.node_id, {**known_by_itself, **self.options.configs})
+            own_configs["listener.security.protocol.map"] = ",".join(pairs)
+        return layers_of(self.image, self.node_id, {**own_configs, **self.options.configs})
 
     def ask_controller(
         self,
@@ -248,7 +248,7 @@ class BrokerContext:
         return _version_of(request.API_KEY, self.mirror_enabled)
 
 
-def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
+def _remove_clean_files(disks: Disks) -> tuple[Disks, dict[str, int]]:
     """Return the log directories, unreadable ones as offline, and the epochs of their last clean shutdown, by name."""
     opened: list[Disk | OfflineLogDir] = []
     epochs: dict[str, int] = {}
@@ -257,7 +257,7 @@ def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
             opened.append(each)
             continue
         try:
-            epoch = clean_shutdown.take(each)
+            epoch = clean_shutdown.remove(each)
         except OSError as error:
             opened.append(OfflineLogDir(each.log_dir, str(error)))
             continue

@@ -47,9 +47,9 @@ class Lifecycle:
         """True once its logs are open after that; until then it asks to stay fenced."""
         self.may_stop = False
         """True if this broker should stop and need not wait for the controller."""
-        self.refusal = ErrorCode.NONE
+        self.registration_error = ErrorCode.NONE
         """Error of the newest registration."""
-        self._ran = False
+        self._was_unfenced = False
         """True if this process was ever unfenced."""
         self.is_stopping = False
         """True once this broker's controlled shutdown has begun."""
@@ -60,14 +60,14 @@ class Lifecycle:
         self._resumed_until: Instant = 0
         """Value of `in_session_until` once all is replayed."""
         self._in_flight = False
-        self._told_directories = 0
+        self._reported_directories = 0
         """Number of failed log directories that the controller knows of."""
         self._is_urgent = False
         """True if the next heartbeat must follow at once after the one in flight."""
 
     def stop(self, now: Instant) -> None:
         """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
-        if not self._ran:
+        if not self._was_unfenced:
             self.may_stop = True
         elif not self.is_stopping:
             self.is_stopping = True
@@ -86,7 +86,7 @@ class Lifecycle:
         else:
             self.on_timer(now)
 
-    def give_up_waiting(self) -> None:
+    def on_stop_timeout(self) -> None:
         """Allow the broker to stop after the controller did not permit it in time."""
         self._context.outbox.note("the controller did not let this broker go in time")
         self.may_stop = True
@@ -138,14 +138,14 @@ class Lifecycle:
             offline_log_dirs=self._context.log_dirs.offline_ids[:],
         )
         self._in_flight = True
-        told = len(request.offline_log_dirs)
+        reported = len(request.offline_log_dirs)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._on_heartbeat(later, reply, told, sent_at=now)
+            self._on_heartbeat(later, reply, reported, sent_at=now)
 
         self._context.ask_controller(now, request, on_reply, channel="lifecycle", within_ms=self._half_a_session_ms())
 
-    def tell_of_failed_directories(self, now: Instant) -> None:
+    def report_failed_directories(self, now: Instant) -> None:
         """Report failed log directories to the controller soon: it moves the leaderships away.
 
         Like Kafka's, a broker stops if it cannot report them within `log.dir.failure.timeout.ms`.
@@ -159,43 +159,43 @@ class Lifecycle:
 
     def on_directories_timer(self, count: int) -> None:
         """Stop the broker if fewer than `count` failed directories have been reported to the controller."""
-        if self._told_directories < count:
-            why = "the controller could not be told in time that a log directory failed"
-            self._context.give_up(why, TimeoutError(why))
+        if self._reported_directories < count:
+            reason = "the controller could not be told in time that a log directory failed"
+            self._context.stop_on_error(reason, TimeoutError(reason))
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
             self.epoch = reply.broker_epoch
             self._context.outbox.note(f"registered with broker epoch {self.epoch}")
-            self.refusal = ErrorCode.NONE
+            self.registration_error = ErrorCode.NONE
             self.on_timer(now)
             return
         if isinstance(reply, BrokerRegistrationResponse):
-            self.refusal = ErrorCode(reply.error_code)
-        if self.refusal == ErrorCode.INCONSISTENT_CLUSTER_ID:
+            self.registration_error = ErrorCode(reply.error_code)
+        if self.registration_error == ErrorCode.INCONSISTENT_CLUSTER_ID:
             context, at = self._context, self._context.controllers.leader
-            why = f"the controller at {at} is not of cluster {context.cluster_id}, to which this broker"
-            why += f" belongs ({self.refusal.name}): that controller says of which it is"
-            context.outbox.note(why, GaveUp(why))
+            reason = f"the controller at {at} is not of cluster {context.cluster_id}, to which this broker"
+            reason += f" belongs ({self.registration_error.name}): that controller says of which it is"
+            context.outbox.note(reason, GaveUp(reason))
             self.may_stop = True
             return
-        self._again(now, RETRY_MS)
+        self._schedule(now, RETRY_MS)
 
-    def _on_heartbeat(self, now: Instant, reply: Message | None, told: int, *, sent_at: Instant) -> None:
+    def _on_heartbeat(self, now: Instant, reply: Message | None, reported: int, *, sent_at: Instant) -> None:
         urgent, self._in_flight, self._is_urgent = self._is_urgent, False, False
         if not isinstance(reply, BrokerHeartbeatResponse):
-            self._again(now, RETRY_MS)
+            self._schedule(now, RETRY_MS)
             return
         if reply.error_code in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
             self.epoch = -1
-            self._again(now, RETRY_MS)
+            self._schedule(now, RETRY_MS)
             return
         if reply.error_code == ErrorCode.NONE:
-            self._told_directories = max(self._told_directories, told)
+            self._reported_directories = max(self._reported_directories, reported)
             self.fenced = reply.is_fenced
             if not self.fenced:
-                self._go_on_in_session(now, sent_at)
-            self._ran = self._ran or not self.fenced
+                self._extend_session(now, sent_at)
+            self._was_unfenced = self._was_unfenced or not self.fenced
             self.may_stop = reply.should_shut_down
         # A fenced broker sends heartbeats more often, so that it is unfenced soon after it has caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
@@ -204,9 +204,9 @@ class Lifecycle:
         elif self.is_stopping:
             interval = min(interval, self._stop_pause_ms)
             self._stop_pause_ms *= 2
-        self._again(now, interval)
+        self._schedule(now, interval)
 
-    def _go_on_in_session(self, now: Instant, sent_at: Instant) -> None:
+    def _extend_session(self, now: Instant, sent_at: Instant) -> None:
         """Extend the session: the controller counts it from a time not before `sent_at`.
 
         If the session may have ended in between, other brokers may lead now. It counts again once everything that the
@@ -220,9 +220,9 @@ class Lifecycle:
             self._resumed_at = now
         self._resumed_until = until
 
-    def on_replayed_all(self, asked_at: Instant) -> None:
-        """Record that the metadata log has been replayed up to its end at `asked_at`, the time of the fetch."""
-        if self._resumed_at is not None and asked_at >= self._resumed_at:
+    def on_replayed_all(self, sent_at: Instant) -> None:
+        """Record that the metadata log has been replayed up to its end at `sent_at`, the time of the fetch."""
+        if self._resumed_at is not None and sent_at >= self._resumed_at:
             self._resumed_at = None
             self._context.in_session_until = self._resumed_until
 
@@ -230,5 +230,5 @@ class Lifecycle:
         """Return the heartbeat timeout: if one is lost, the next one still arrives in time (KAFKA-14392)."""
         return self._context.configs.integer("broker.session.timeout.ms") // 2
 
-    def _again(self, now: Instant, after_ms: int) -> None:
+    def _schedule(self, now: Instant, after_ms: int) -> None:
         self._context.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)

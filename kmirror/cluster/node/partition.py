@@ -10,7 +10,8 @@ Leader rules
 - One ISR change is in flight at a time, and the controller decides it.
 
 Fetch sessions examine only changed partitions (KIP-227). So every change that affects the response to a fetch must call
-`mark`: a new image, the high watermark, a cut, a cut demanded of a follower, and log changes by `ReplicaManager`.
+`notify_watchers`: a new image, the high watermark, a cut, a cut demanded of a follower, and log changes by
+`ReplicaManager`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kmirror.log.partition_log import PartitionLog
 
 UNKNOWN_OFFSET = -1
 UNKNOWN_EPOCH = -1
-NOBODY: frozenset[int] = frozenset()
+NO_REPLICAS: frozenset[int] = frozenset()
 _UNKNOWN = PartitionImage((), (), -1, -1, -1)
 
 
@@ -43,7 +44,7 @@ class VerificationGuard:
     adds: bool
     """True if the verification adds the partition to the transaction (KIP-890 part 2)."""
 
-    def take_in(self, epoch: int, sequence: int) -> None:
+    def add(self, epoch: int, sequence: int) -> None:
         """Add another batch to the verification, possibly of the producer's next epoch."""
         if epoch == self.epoch:
             self.lowest_sequence = min(self.lowest_sequence, sequence)
@@ -58,10 +59,10 @@ class Watcher(Protocol):
     def parked(self) -> Collection[int]:
         """Return the keys of the requests that wait for a change, as returned by `Purgatory.park`."""
 
-    def moved(self) -> None:
+    def on_changed(self) -> None:
         """Record that the response to the next fetch may differ from the last one."""
 
-    def dropped(self) -> None:
+    def on_dropped(self) -> None:
         """Release the partition: it is no longer on this broker."""
 
 
@@ -151,7 +152,7 @@ class Partition:
         a divergence until they have truncated their logs (D30)."""
         self.verifying: Mapping[int, VerificationGuard] = EMPTY
         """Producer id to the guard of a pending transaction verification (KIP-890)."""
-        self.not_admitted = NOBODY
+        self.not_admitted = NO_REPLICAS
         """Replicas that may not join the ISR even if caught up: their cut has not been persisted yet (D30)."""
         self.watchers: Mapping[Watcher, None] = EMPTY
         """Observers of changes, in the order in which they were added."""
@@ -173,12 +174,12 @@ class Partition:
         """Return the required ISR size: min.insync.replicas, or the number of replicas if that is lower."""
         return min(self.min_insync_replicas, len(self.image.replicas))
 
-    def why_isr_is_short(self) -> str:
+    def short_isr_reason(self) -> str:
         """Return a text that the ISR is below `min_isr`, with the replicas that could join; "" if it is not."""
-        return self.image.why_isr_is_short(self.min_insync_replicas)
+        return self.image.short_isr_reason(self.min_insync_replicas)
 
     @property
-    def acknowledges_alone(self) -> bool:
+    def commits_alone(self) -> bool:
         """Return whether this leader's appends are committed at once, without waiting for other replicas or a flush."""
         image = self.image
         return (
@@ -201,14 +202,14 @@ class Partition:
 
     def unwatch(self, watcher: Watcher) -> None:
         """Stop notifying `watcher`."""
-        left = writable(self.watchers)
-        left.pop(watcher, None)
-        self.watchers = left or EMPTY
+        watchers = writable(self.watchers)
+        watchers.pop(watcher, None)
+        self.watchers = watchers or EMPTY
 
-    def mark(self) -> None:
-        """Notify watchers that a fetch may get a different response; `PartitionChanges.touch` also wakes waiters."""
+    def notify_watchers(self) -> None:
+        """Notify watchers that a fetch may get a different response; `mark_changed` also wakes waiters."""
         for watcher in self.watchers:
-            watcher.moved()
+            watcher.on_changed()
 
     def apply(self, now: Instant, image: PartitionImage) -> bool:
         """Apply the partition's image unless it is older; return whether the leader epoch changed."""
@@ -216,7 +217,7 @@ class Partition:
         if image.partition_epoch < before.partition_epoch or image.leader_epoch < before.leader_epoch:
             return False
         self.image = image
-        self.mark()
+        self.notify_watchers()
         if self.pending_isr is not None and image.partition_epoch > before.partition_epoch:
             self.pending_isr = None
         changed = image.leader_epoch != before.leader_epoch
@@ -235,7 +236,7 @@ class Partition:
             self.followers = EMPTY
         if changed:
             # Unconfirmed cuts are persisted; the leader of the new epoch reads them again (D30).
-            self.must_cut, self.not_admitted = EMPTY, NOBODY
+            self.must_cut, self.not_admitted = EMPTY, NO_REPLICAS
             self.verifying = EMPTY
         return changed
 
@@ -253,12 +254,12 @@ class Partition:
             follower.log_end = UNKNOWN_OFFSET
             follower.own_caught_up_at = max(follower.own_caught_up_at, now)
         self.epoch_start_offset = min(self.epoch_start_offset, self.log.log_end_offset)
-        self.mark()
+        self.notify_watchers()
 
     def demand_cut(self, replica: int, epoch: int) -> None:
         """Send `replica` divergences until it has removed all epochs above `epoch`, -1 for all (D30)."""
         self.must_cut = {**self.must_cut, replica: epoch}
-        self.mark()
+        self.notify_watchers()
 
     def confirm_cut(self, replica: int) -> bool:
         """Record that `replica` has truncated its log; return whether that was demanded."""
@@ -271,7 +272,7 @@ class Partition:
         """Return the guard of the producer's verification; it stays in `verifying` until `end_verifying`."""
         self.verifying = writable(self.verifying)
         guard = self.verifying.setdefault(producer_id, VerificationGuard(epoch, sequence, adds))
-        guard.take_in(epoch, sequence)
+        guard.add(epoch, sequence)
         return guard
 
     def end_verifying(self, producer_id: int, marker_epoch: int) -> None:
@@ -327,7 +328,7 @@ class Partition:
         before = log.high_watermark
         if end <= before or log.update_high_watermark(end) <= before:
             return False
-        self.mark()
+        self.notify_watchers()
         return True
 
     def maximal_isr(self) -> tuple[int, ...]:

@@ -34,15 +34,15 @@ class LeaderAppends:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
-        comes_early: bool = False,
+        is_out_of_order: bool = False,
     ) -> AppendInfo:
         """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log rejects the data.
 
         An I/O error raises KAFKA_STORAGE_ERROR, and nothing was appended. A marker is validated by
-        `transaction_version`, the version in which its transaction was ended. For `comes_early` see
+        `transaction_version`, the version in which its transaction was ended. For `is_out_of_order` see
         `PartitionLog.append_as_leader`.
         """
-        if partition.log_dir in self._context.just_failed:
+        if partition.log_dir in self._context.newly_failed:
             raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} has failed")
         try:
             info = partition.log.append_as_leader(
@@ -51,34 +51,34 @@ class LeaderAppends:
                 now_ms=to_ms(now),
                 origin=origin,
                 transaction_version=transaction_version,
-                comes_early=comes_early,
+                is_out_of_order=is_out_of_order,
             )
         except OSError as error:
-            raise self._not_written(partition, error) from None
+            raise self._write_error(partition, error) from None
         self._changes.appended(partition)
         return info
 
-    def append_plain(self, now: Instant, partition: Partition, batch: memoryview) -> AppendInfo | None:
+    def fast_append(self, now: Instant, partition: Partition, batch: memoryview) -> AppendInfo | None:
         """Append like `append` if the batch needs no closer inspection; else return None, with nothing done.
 
         Raises KAFKA_STORAGE_ERROR like `append`.
         """
-        if partition.log_dir in self._context.just_failed:
+        if partition.log_dir in self._context.newly_failed:
             return None
         try:
-            info = partition.log.append_plain(batch, partition.image.leader_epoch, to_ms(now))
+            info = partition.log.fast_append(batch, partition.image.leader_epoch, to_ms(now))
         except OSError as error:
-            raise self._not_written(partition, error) from None
+            raise self._write_error(partition, error) from None
         if info is not None:
             self._changes.appended(partition)
         return info
 
-    def _not_written(self, partition: Partition, error: OSError) -> LogAppendError:
+    def _write_error(self, partition: Partition, error: OSError) -> LogAppendError:
         """Take the log directory offline, and return the error to raise."""
         self._context.fail_disk_of(partition.tp, "cannot write to", error)
         return LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}")
 
-    def cut(self, now: Instant, partition: Partition, offset: int) -> None:
+    def truncate(self, now: Instant, partition: Partition, offset: int) -> None:
         """Truncate a led partition's log to `offset`; followers get a divergence at their next fetch.
 
         An offset at or above the log end removes no records, only epochs that begin at the log end.
@@ -86,11 +86,11 @@ class LeaderAppends:
         end = partition.log.log_end_offset
         with self.writing_to(partition.tp):
             partition.log.truncate_to(min(offset, end))
-        partition.mark()
+        partition.notify_watchers()
         if partition.log.log_end_offset < end:
-            self._purgatory.lose_acks(partition.tp, partition.log.log_end_offset)
+            self._purgatory.fail_truncated_acks(partition.tp, partition.log.log_end_offset)
             partition.log_was_cut(now)
-            self._changes.touch(partition.tp)
+            self._changes.mark_changed(partition.tp)
 
     def raise_log_start(self, partition: Partition, offset: int) -> None:
         """Raise the log start of a led partition to `offset` if it is lower; followers learn it from their fetches.
@@ -98,20 +98,20 @@ class LeaderAppends:
         Raises OffsetOutOfRange above the high watermark.
         """
         with self.writing_to(partition.tp):
-            has_moved = partition.log.advance_log_start(offset)
-        if has_moved:
-            self._changes.touch(partition.tp)
+            has_changed = partition.log.advance_log_start(offset)
+        if has_changed:
+            self._changes.mark_changed(partition.tp)
 
-    def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
+    def truncate_fully(self, now: Instant, partition: Partition, offset: int) -> None:
         """Remove all records of a led partition, and set the log start and end to `offset`."""
         with self.writing_to(partition.tp):
             partition.log.truncate_fully_and_start_at(offset)
-        self._purgatory.lose_acks(partition.tp, 0)
+        self._purgatory.fail_truncated_acks(partition.tp, 0)
         partition.log_was_cut(now)
         partition.epoch_start_offset = min(partition.epoch_start_offset, offset)
-        self._changes.touch(partition.tp)
+        self._changes.mark_changed(partition.tp)
 
-    def begin_epoch(self, partition: Partition) -> None:
+    def assign_epoch(self, partition: Partition) -> None:
         """Add the current leader epoch to the log's epoch cache, unless it is there already."""
         epoch = partition.leader_epoch
         try:

@@ -46,7 +46,7 @@ class DirectoryAssignments(BrokerComponent):
         """A request is in flight, or the pause after a failure is not over."""
         self._failures = 0
 
-    def look_at(self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage) -> None:
+    def check(self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage) -> None:
         """Report the log directory of `tp` to the controller, unless `image` has it already."""
         disk = self._context.log_dirs.of(tp)
         if disk is not None and image.directory_of(self._context.node_id) != disk.directory_id:
@@ -61,8 +61,8 @@ class DirectoryAssignments(BrokerComponent):
     def _send(self, now: Instant) -> None:
         if self._is_busy:
             return
-        asked: Assignments = {}
-        while self._waiting and len(asked) < PARTITIONS_MAX:
+        sent: Assignments = {}
+        while self._waiting and len(sent) < PARTITIONS_MAX:
             key = next(iter(self._waiting))
             tp, directory_id = self._waiting.pop(key)
             image = self._context.image.topics.partition(tp)
@@ -70,11 +70,11 @@ class DirectoryAssignments(BrokerComponent):
             if image is None or named != tp.topic or self._context.node_id not in image.replicas:
                 continue
             if image.directory_of(self._context.node_id) != directory_id:
-                asked[key] = (tp, directory_id)
-        if not asked:
+                sent[key] = (tp, directory_id)
+        if not sent:
             return
         directories: dict[Uuid, dict[Uuid, TopicData]] = {}
-        for (topic_id, index), (_, directory_id) in asked.items():
+        for (topic_id, index), (_, directory_id) in sent.items():
             topics = directories.setdefault(directory_id, {})
             topic = topics.setdefault(topic_id, TopicData(topic_id=topic_id, partitions=[]))
             topic.partitions.append(PartitionData(partition_index=index))
@@ -84,9 +84,9 @@ class DirectoryAssignments(BrokerComponent):
             directories=[DirectoryData(id=id_, topics=list(topics.values())) for id_, topics in directories.items()],
         )
         self._is_busy = True
-        self._context.ask_controller(now, request, lambda later, reply: self._on_reply(later, asked, reply))
+        self._context.ask_controller(now, request, lambda later, reply: self._on_reply(later, sent, reply))
 
-    def _on_reply(self, now: Instant, asked: Assignments, reply: Message | None) -> None:
+    def _on_reply(self, now: Instant, sent: Assignments, reply: Message | None) -> None:
         accepted: set[tuple[Uuid, int]] = set()
         if isinstance(reply, AssignReplicasToDirsResponse) and reply.error_code == ErrorCode.NONE:
             accepted = {
@@ -96,9 +96,9 @@ class DirectoryAssignments(BrokerComponent):
                 for row in topic.partitions
                 if row.error_code == ErrorCode.NONE
             }
-        left = {key: told for key, told in asked.items() if key not in accepted}
-        self._waiting = {**left, **self._waiting}
-        if left:
+        rejected = {key: assignment for key, assignment in sent.items() if key not in accepted}
+        self._waiting = {**rejected, **self._waiting}
+        if rejected:
             self._context.outbox.set_timer((self.name,), now + BACKOFF.pause_ms(self._failures) * MILLISECOND)
             self._failures += 1
         else:

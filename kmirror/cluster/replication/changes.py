@@ -1,12 +1,12 @@
 """Changes of one broker's partitions during an event, for the parts that react to them after the event.
 
-| method       | change                                                 | read by                                 |
-|--------------|--------------------------------------------------------|-----------------------------------------|
-| `touch`      | something a waiter waits for, or the next fetch reads  | `Purgatory.wake_waiters`, `on_progress` |
-| `progressed` | a follower fetched, and nothing else                   | `on_progress`, by `wake_waiters`        |
-| `grew`       | records were appended to a log, or its configs changed | `LogManager.settle`                     |
-| `appended`   | a leader's log grew                                    | all of them                             |
-| `dropped`    | a partition's directory was renamed for deletion       | `LogManager.settle`                     |
+| method         | change                                                 | read by                                 |
+|----------------|--------------------------------------------------------|-----------------------------------------|
+| `mark_changed` | something a waiter waits for, or the next fetch reads  | `Purgatory.wake_waiters`, `on_progress` |
+| `mark_fetched` | a follower fetched, and nothing else                   | `on_progress`, by `wake_waiters`        |
+| `mark_grown`   | records were appended to a log, or its configs changed | `LogManager.settle`                     |
+| `appended`     | a leader's log grew                                    | all of them                             |
+| `dropped`      | a partition's directory was renamed for deletion       | `LogManager.settle`                     |
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PartitionChanges:
 
     def __init__(self, partitions: Mapping[TopicPartition, Partition]) -> None:
         self._partitions = partitions
-        self.moved: dict[TopicPartition, Partition | None] = {}
+        self.changed: dict[TopicPartition, Partition | None] = {}
         """Changed partitions; the value is the partition whose waiters must be checked, None to call only
         `on_progress`."""
         self.grown: dict[TopicPartition, None] = {}
@@ -31,31 +31,31 @@ class PartitionChanges:
         self.dropped: list[tuple[Disk, str]] = []
         """Directories renamed for deletion: (disk, new name)."""
 
-    def touch(self, tp: TopicPartition) -> None:
+    def mark_changed(self, tp: TopicPartition) -> None:
         """Mark a partition as changed, for the next fetch and the next `wake_waiters`."""
-        partition = self.moved[tp] = self._partitions.get(tp)
+        partition = self.changed[tp] = self._partitions.get(tp)
         if partition is not None:
-            partition.mark()
+            partition.notify_watchers()
 
-    def progressed(self, tp: TopicPartition) -> None:
+    def mark_fetched(self, tp: TopicPartition) -> None:
         """Make the next `wake_waiters` call `on_progress`: a follower fetched, and no other fetch waits for that."""
-        self.moved.setdefault(tp, None)
+        self.changed.setdefault(tp, None)
 
-    def grew(self, tp: TopicPartition) -> None:
+    def mark_grown(self, tp: TopicPartition) -> None:
         """Record that the log of `tp` grew."""
         self.grown[tp] = None
 
     def appended(self, partition: Partition) -> None:
         """Record an append to a led partition: the high watermark may rise, and waiters will be checked."""
         self.grown[partition.tp] = None
-        self.moved[partition.tp] = partition
+        self.changed[partition.tp] = partition
         if not partition.advance_high_watermark():  # It marks the partition if it returns True.
-            partition.mark()
+            partition.notify_watchers()
 
     def flushed(self, partition: Partition) -> None:
         """Raise the high watermark after a flush of a led partition."""
         if partition.advance_high_watermark():
-            self.touch(partition.tp)
+            self.mark_changed(partition.tp)
 
     def take_grown(self) -> dict[TopicPartition, None]:
         """Return and clear the partitions whose logs grew."""

@@ -49,10 +49,10 @@ class Checkpoints:
             disk = self._context.log_dirs.of(log.tp)
             if disk is not None:
                 by_disk.setdefault(disk.log_dir, (disk, []))[1].append(log)
-        for disk, its in by_disk.values():
+        for disk, disk_logs in by_disk.values():
             try:
                 with disk.batch():
-                    for log in its:
+                    for log in disk_logs:
                         log.checkpoint()
             except OSError as error:
                 self._context.fail_disk(disk, "checkpoints cannot be written", error)

@@ -69,20 +69,20 @@ class Deletions(BrokerComponent):
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Check the waits for `tp` after a follower's fetch."""
         if tp in self._waits:
-            self._look_at(tp)
+            self._check(tp)
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
         """Check all waits: leadership may be lost, or an awaited broker may be dead."""
         for tp in list(self._waits) if delta.brokers or delta.partitions else ():
-            self._look_at(tp)
+            self._check(tp)
 
-    def _look_at(self, tp: TopicPartition) -> None:
+    def _check(self, tp: TopicPartition) -> None:
         partition = self._replicas.partitions.led(tp)
         for key, wait in list(self._waits[tp].items()):
             if partition is None:
-                self._end(key, self._replicas.partitions.unavailable(tp), NO_LOW_WATERMARK)
+                self._complete(key, self._replicas.partitions.unavailable(tp), NO_LOW_WATERMARK)
             elif (low := self.low_watermark(partition)) >= wait.offset:
-                self._end(key, ErrorCode.NONE, low)
+                self._complete(key, ErrorCode.NONE, low)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         """End a wait that timed out."""
@@ -90,9 +90,9 @@ class Deletions(BrokerComponent):
         assert isinstance(number, int), key
         tp = self._timed.get(number)
         if tp is not None:
-            self._end(number, ErrorCode.REQUEST_TIMED_OUT, self._waits[tp][number].low_watermark)
+            self._complete(number, ErrorCode.REQUEST_TIMED_OUT, self._waits[tp][number].low_watermark)
 
-    def _end(self, key: int, error: ErrorCode, low_watermark: int) -> None:
+    def _complete(self, key: int, error: ErrorCode, low_watermark: int) -> None:
         tp = self._timed.pop(key)
         wait = self._waits[tp].pop(key)
         if not self._waits[tp]:

@@ -4,13 +4,13 @@ The checks are in Kafka's order: leader epoch, leadership, divergence, range. A 
 consumer up to the high watermark, a read_committed consumer up to the last stable offset (all exclusive). Any replica
 serves consumers (KIP-392), with its own high watermark and last stable offset.
 
-`refuse` makes the checks, `read` reads; between the two, the leader applies a follower's fetch offsets.
+`check_fetch` makes the checks, `read` reads; between the two, the leader applies a follower's fetch offsets.
 """
 
 from __future__ import annotations
 
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.truncation import Divergence, divergence, is_cut, order_to_cut
+from kmirror.cluster.replication.truncation import Divergence, demanded_divergence, divergence, is_cut
 from kmirror.kernel.values import value
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.results import ReadResult
@@ -23,7 +23,7 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 
 NO_EPOCH = -1
-NOT_LOOKED_AT = frozenset(
+NOT_EXAMINED = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
@@ -58,7 +58,7 @@ def replica_error(partition: Partition, current_leader_epoch: int, *, leader_onl
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not partition.is_leader else ErrorCode.NONE
 
 
-def failed(index: int, error: ErrorCode) -> PartitionData:
+def error_row(index: int, error: ErrorCode) -> PartitionData:
     """Return the row of an unreadable partition; the list of aborted transactions is [] or null as in Kafka."""
     return PartitionData(
         partition_index=index,
@@ -66,7 +66,7 @@ def failed(index: int, error: ErrorCode) -> PartitionData:
         high_watermark=-1,
         last_stable_offset=-1,
         log_start_offset=-1,
-        aborted_transactions=[] if error in NOT_LOOKED_AT else None,
+        aborted_transactions=[] if error in NOT_EXAMINED else None,
         records=b"",
     )
 
@@ -78,7 +78,9 @@ def end_for(log: PartitionLog, reader: Reader) -> int:
     return log.last_stable_offset if reader.read_committed else log.high_watermark
 
 
-def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, foreign: bool) -> PartitionData | None:
+def check_fetch(
+    partition: Partition, request: FetchPartition, reader: Reader, *, foreign: bool
+) -> PartitionData | None:
     """Return the row with an error or a divergence, None if the partition may be read at the fetch offset.
 
     `foreign` is True if the log has leader epochs of another cluster (D13).
@@ -87,7 +89,7 @@ def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, for
     if leader_epoch not in (NO_EPOCH, image.leader_epoch) or (
         reader.leader_only and image.leader != partition.broker_id
     ):
-        return failed(request.partition, replica_error(partition, leader_epoch, leader_only=reader.leader_only))
+        return error_row(request.partition, replica_error(partition, leader_epoch, leader_only=reader.leader_only))
     offset, epoch = request.fetch_offset, request.last_fetched_epoch
     if partition.must_cut:
         cut_epoch = partition.must_cut.get(reader.replica_id)
@@ -95,18 +97,18 @@ def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, for
         # between.
         is_emptied = epoch == NO_EPOCH and request.log_start_offset > log.log_start_offset
         if cut_epoch is not None and (is_emptied or not is_cut(cut_epoch, epoch)):
-            return _diverging(request, log, order_to_cut(log, cut_epoch))
+            return _diverging(request, log, demanded_divergence(log, cut_epoch))
     # The usual fetch has the latest epoch and an offset within it.
     if epoch != NO_EPOCH and (epoch != log.latest_epoch or offset > log.log_end_offset):
         if offset < log.log_start_offset:
-            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+            return error_row(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         found = divergence(log, epoch, offset, foreign=foreign)
         if found is not None and found.epoch == -1:
-            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+            return error_row(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         if found is not None:
             return _diverging(request, log, found)
     if not log.log_start_offset <= offset <= log.log_end_offset:
-        return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return error_row(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
     return None
 
 
@@ -132,7 +134,7 @@ def read(
     min_one: bool,
     foreign: bool,
 ) -> PartitionData:
-    """Return the row of a fetch accepted by `refuse`: the batches below `end_offset`.
+    """Return the row of a fetch accepted by `check_fetch`: the batches below `end_offset`.
 
     `min_one` returns at least one batch of any size, even if `max_bytes` is 0. The follower's state is not updated
     here.

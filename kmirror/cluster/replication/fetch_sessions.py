@@ -78,7 +78,7 @@ class CachedPartition:
             or knows_too_low(self.request, data)
         )
 
-    def remember(self, data: PartitionData) -> None:
+    def save_offsets(self, data: PartitionData) -> None:
         """Remember the offsets of a row; none after an error, so that the next response includes the partition."""
         failed = data.error_code != 0
         self.high_watermark = -1 if failed else data.high_watermark
@@ -96,10 +96,10 @@ class CachedPartition:
     def parked(self) -> Collection[int]:
         return self.session.parked
 
-    def moved(self) -> None:
-        self.session.moved[self.key] = self
+    def on_changed(self) -> None:
+        self.session.changed[self.key] = self
 
-    def dropped(self) -> None:
+    def on_dropped(self) -> None:
         self.partition = None
 
     def settle(self, follower: Follower | None) -> None:
@@ -116,7 +116,7 @@ class CachedPartition:
         if follower is not None and follower.clock is self.session.clock:
             follower.stop_clock()
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the partition and the follower."""
         self.stop_clock()
         if self.partition is not None:
@@ -134,20 +134,20 @@ class Session:
     is_kept: bool = True
     """True if another fetch may follow; else the session is released when no request waits in it."""
     partitions: dict[Key, CachedPartition] = field(default_factory=dict)
-    moved: dict[Key, CachedPartition] = field(default_factory=dict)
+    changed: dict[Key, CachedPartition] = field(default_factory=dict)
     """Partitions changed since they were last examined."""
     unsettled: dict[Key, CachedPartition] = field(default_factory=dict)
     """Partitions that are new, or were not settled when last examined."""
     parked: dict[int, None] = field(default_factory=dict)
     """Key of the parked fetch, if any; the next fetch ends its wait."""
     clock: FetchClock = field(default_factory=FetchClock)
-    asker: object = None
+    fetcher: object = None
     """Properties of the fetcher that affect all rows: if they change, all partitions are examined again."""
     turns: int = 0
-    quiet: object = None
+    empty_fetch: object = None
     """The newest fetch if its response had no news: an identical request reuses it."""
 
-    def name(self, key: Key, request: FetchPartition) -> None:
+    def add(self, key: Key, request: FetchPartition) -> None:
         """Add or update a partition named in a request."""
         cached = self.partitions.get(key)
         if cached is None:
@@ -158,31 +158,31 @@ class Session:
         if self.is_kept:
             self.unsettled[key] = cached
 
-    def forget(self, key: Key) -> None:
+    def remove(self, key: Key) -> None:
         """Remove a partition from the session."""
         cached = self.partitions.pop(key, None)
         if cached is not None:
-            cached.leave()
-            self.moved.pop(key, None)
+            cached.release()
+            self.changed.pop(key, None)
             self.unsettled.pop(key, None)
 
-    def take_due(self, asker: object) -> list[CachedPartition]:
-        """Return the partitions that `asker` must examine, in order of service; they stay due until settled."""
+    def take_due(self, fetcher: object) -> list[CachedPartition]:
+        """Return the partitions that `fetcher` must examine, in order of service; they stay due until settled."""
         if not self.is_kept:
             return list(self.partitions.values())
-        if asker != self.asker:
-            self.asker = asker
+        if fetcher != self.fetcher:
+            self.fetcher = fetcher
             self.unsettled.update(self.partitions)
-        self.unsettled.update(self.moved)
-        self.moved.clear()
+        self.unsettled.update(self.changed)
+        self.changed.clear()
         return sorted(self.unsettled.values(), key=TURN)
 
-    def take_moved(self) -> list[CachedPartition]:
+    def take_changed(self) -> list[CachedPartition]:
         """Return partitions changed while a fetch waits, in order of service; the next fetch examines them again."""
-        moved = sorted(self.moved.values(), key=TURN)
-        self.unsettled.update(self.moved)
-        self.moved.clear()
-        return moved
+        changed = sorted(self.changed.values(), key=TURN)
+        self.unsettled.update(self.changed)
+        self.changed.clear()
+        return changed
 
     def serve_last(self, cached: CachedPartition) -> None:
         """Move a partition that returned records to the end of the order of service (KIP-227)."""
@@ -192,13 +192,13 @@ class Session:
     def end(self) -> None:
         """Mark the session as ended: no more fetches are expected."""
         self.is_kept = False
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release all partitions if the session has ended and no fetch waits."""
         if not self.is_kept and not self.parked:
             for cached in self.partitions.values():
-                cached.leave()
+                cached.release()
 
 
 class FetchSessions:
@@ -226,8 +226,8 @@ class FetchSessions:
                 or not opens
                 or not any(t.partitions for t in request.topics)
             ):
-                return ErrorCode.NONE, _named(request, _unkept(topic_ids))
-            return ErrorCode.NONE, _named(request, self._open(topic_ids))
+                return ErrorCode.NONE, _add_requested(request, _unkept(topic_ids))
+            return ErrorCode.NONE, _add_requested(request, self._open(topic_ids))
         found = self._sessions.pop(request.session_id, None)
         if found is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND, _unkept(topic_ids)
@@ -237,14 +237,14 @@ class FetchSessions:
         if topic_ids != found.topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, _unkept(topic_ids)
         found.epoch = found.epoch % 0x7FFFFFFF + 1
-        _named(request, found)
+        _add_requested(request, found)
         for forgotten in request.forgotten_topics_data:  # Forgotten even if also named, as in Kafka.
             for index in forgotten.partitions:
-                found.forget((forgotten.topic, forgotten.topic_id, index))
+                found.remove((forgotten.topic, forgotten.topic_id, index))
         if not found.partitions:  # The session ends; this request is served without one.
             del self._sessions[found.session_id]
             found.end()
-            return ErrorCode.NONE, _named(request, _unkept(topic_ids))
+            return ErrorCode.NONE, _add_requested(request, _unkept(topic_ids))
         return ErrorCode.NONE, found
 
     def partitions(self, session_id: int) -> list[Key]:
@@ -271,10 +271,10 @@ def keys_of(request: FetchRequest) -> list[Key]:
     return [(each.topic, each.topic_id, row.partition) for each in request.topics for row in each.partitions]
 
 
-def _named(request: FetchRequest, session: Session) -> Session:
+def _add_requested(request: FetchRequest, session: Session) -> Session:
     """Return the session after adding the partitions of the request."""
     for topic in request.topics:
         name, topic_id = topic.topic, topic.topic_id
         for partition in topic.partitions:
-            session.name((name, topic_id, partition.partition), partition)
+            session.add((name, topic_id, partition.partition), partition)
     return session

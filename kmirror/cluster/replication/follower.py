@@ -22,7 +22,7 @@ from kmirror.cluster.node.lifecycle import Lifecycle
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.facts import FollowerCut
 from kmirror.cluster.replication.replicas import ReplicaManager
-from kmirror.cluster.replication.truncation import begins_anew, cut_for_divergence, is_half_cut, last_epoch
+from kmirror.cluster.replication.truncation import is_half_truncated, last_epoch, must_truncate_fully, truncation_point
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import DiskFailed
@@ -45,7 +45,7 @@ class FollowedPartition:
     source_epoch: int
     """Leader epoch in which the partition is followed."""
     mirror_epoch: int = -1
-    answered: bool = False
+    has_response: bool = False
     """True once the leader has returned `mirror_epoch`."""
     paused_until: Instant = 0
     resolving: bool = False
@@ -60,7 +60,7 @@ class ReplicaFetchers:
         self._lifecycle = lifecycle
         self._replicas = replicas
         self._loop = FetchLoop(self, context.outbox, lambda: context.configs, (TIMER,))
-        self._given_up: dict[TopicPartition, None] = {}
+        self._abandoned: dict[TopicPartition, None] = {}
         """Partitions no longer fetched because this broker is stopping and has left their ISR."""
         self._endpoints: dict[int, Endpoint] = {}
         """Last known endpoints of the other brokers."""
@@ -72,9 +72,9 @@ class ReplicaFetchers:
         (ReplicaManager.applyLocalFollowersDelta).
         """
         partition = self._replicas.partitions.get(tp)
-        self._given_up.pop(tp, None)
+        self._abandoned.pop(tp, None)
         if self._lifecycle.is_stopping and partition is not None and self._context.node_id not in partition.image.isr:
-            self._given_up[tp] = None
+            self._abandoned[tp] = None
             self._loop.remove(tp)
         else:
             self._assign(now, tp)
@@ -99,8 +99,8 @@ class ReplicaFetchers:
             followed = known[1]
         else:
             followed = FollowedPartition(tp, partition.topic_id, partition.leader_epoch)
-            if is_half_cut(partition.log):
-                self._cut(followed, 0, ", half cut before")
+            if is_half_truncated(partition.log):
+                self._truncate(followed, 0, ", half cut before")
         self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
     def fetchers(self) -> Iterable[Fetcher[FollowedPartition]]:
@@ -110,23 +110,23 @@ class ReplicaFetchers:
     def knows_local_epochs(self, tp: TopicPartition) -> bool:
         """Return whether the leader of `tp` has reported that its log continues with this cluster's epochs (D13)."""
         known = self._loop.find(tp)
-        return known is not None and known[1].answered and known[1].mirror_epoch < 0
+        return known is not None and known[1].has_response and known[1].mirror_epoch < 0
 
     def foreign_epochs(self, partition: Partition, components: Components) -> bool:
         """Return whether the log may have another cluster's leader epochs, as far as this replica knows."""
         if partition.is_leader:
             return components.foreign_epochs(partition)
-        return components.may_guard(partition.tp.topic) and not self.knows_local_epochs(partition.tp)
+        return components.may_be_guarded(partition.tp.topic) and not self.knows_local_epochs(partition.tp)
 
-    def withholds(self, partition: Partition, components: Components) -> bool:
+    def withholds_log(self, partition: Partition, components: Components) -> bool:
         """Return whether it is still unknown if this replica may serve its log (D30).
 
         A follower of a mirrored partition knows once its leader has responded in this leader epoch (D57).
         """
         if partition.is_leader:
-            return components.withholds(partition)
+            return components.withholds_log(partition)
         known = self._loop.find(partition.tp)
-        return components.may_guard(partition.tp.topic) and (known is None or not known[1].answered)
+        return components.may_be_guarded(partition.tp.topic) and (known is None or not known[1].has_response)
 
     def on_log_changed(self, tp: TopicPartition) -> None:
         """Send the current log start and end of `tp` with the next fetch, after another part has changed them."""
@@ -138,7 +138,7 @@ class ReplicaFetchers:
         for number in () if image is None else image.partitions:
             self._loop.changed(TopicPartition(topic, number))
 
-    def go_on(self, now: Instant, tp: TopicPartition) -> None:
+    def resume(self, now: Instant, tp: TopicPartition) -> None:
         """Resume fetching a partition that was held back by a due flush."""
         known = self._loop.find(tp)
         if known is not None:
@@ -150,16 +150,16 @@ class ReplicaFetchers:
 
         Pauses after unanswered fetches from other leaders end too, so that these are retried at once.
         """
-        moved: dict[int, None] = {}
+        changed: dict[int, None] = {}
         for number in brokers:
             endpoint = self._context.peer(number)
             if endpoint is None:
                 self._endpoints.pop(number, None)
             elif self._endpoints.get(number) != endpoint:
                 self._endpoints[number] = endpoint
-                moved[number] = None
-        for partition in self._replicas.partitions.values() if moved else ():
-            if partition.image.leader in moved and not partition.is_leader and partition.tp not in self._given_up:
+                changed[number] = None
+        for partition in self._replicas.partitions.values() if changed else ():
+            if partition.image.leader in changed and not partition.is_leader and partition.tp not in self._abandoned:
                 self._assign(now, partition.tp)
         for number in self._endpoints:
             self._loop.on_timer(now, (number,))
@@ -210,7 +210,7 @@ class ReplicaFetchers:
         if log.is_flush_due:
             return None
         if log.store.has_unsafe_cut:
-            self._replicas.changes.grew(followed.tp)  # Triggers the flush that makes it safe, then another call.
+            self._replicas.changes.mark_grown(followed.tp)  # Triggers the flush that makes it safe, then another call.
             return None
         return PartitionFetch(
             topic_id=followed.source_topic_id,
@@ -241,41 +241,43 @@ class ReplicaFetchers:
         renews it in the session.
         """
         match event:
-            case Records(followed, asked, data) if self._is_at(followed, asked):
-                self._append(now, fetcher, followed, asked, data)
-            case Diverged(followed, asked, data) if self._is_at(followed, asked):
+            case Records(followed, requested, data) if self._is_current(followed, requested):
+                self._append(now, fetcher, followed, requested, data)
+            case Diverged(followed, requested, data) if self._is_current(followed, requested):
                 end = data.diverging_epoch
-                cut = cut_for_divergence(self._log_of(followed), end.epoch, end.end_offset)
-                self._cut(followed, cut.offset, "", data.log_start_offset)
+                cut = truncation_point(self._log_of(followed), end.epoch, end.end_offset)
+                self._truncate(followed, cut.offset, "", data.log_start_offset)
                 self._follow_log_start(followed, data)  # The session sends it again only after a change.
-            case LogEndsEarlier(followed, asked, offset) if self._is_at(followed, asked):
-                self._cut(followed, offset, ", out of range")
-            case LogStartsLater(followed, asked, offset) if self._is_at(followed, asked):
-                self._begin_at(followed, offset)
-            case UnknownEpoch(followed, asked) if self._is_at(followed, asked):
+            case LogEndsEarlier(followed, requested, offset) if self._is_current(followed, requested):
+                self._truncate(followed, offset, ", out of range")
+            case LogStartsLater(followed, requested, offset) if self._is_current(followed, requested):
+                self._restart_at(followed, offset)
+            case UnknownEpoch(followed, requested) if self._is_current(followed, requested):
                 if not self._drop_empty_epoch(followed):
                     self._loop.pause(now, fetcher, followed)
 
-    def _is_at(self, followed: FollowedPartition, asked: PartitionFetch) -> bool:
+    def _is_current(self, followed: FollowedPartition, requested: PartitionFetch) -> bool:
         """Return whether the log end has not changed since the request; else the next fetch uses the new log end."""
-        return asked.fetch_offset == self._log_of(followed).log_end_offset
+        return requested.fetch_offset == self._log_of(followed).log_end_offset
 
     def _append(
         self,
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
         followed: FollowedPartition,
-        asked: PartitionFetch,
+        requested: PartitionFetch,
         data: PartitionData,
     ) -> None:
         """Append the records, and apply the leader's high watermark and log start."""
         log = self._log_of(followed)
         if data.records:
-            max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
+            max_epoch = (
+                requested.mirror_leader_epoch if requested.mirror_leader_epoch >= 0 else requested.current_leader_epoch
+            )
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
-                log.note_copied(asked.fetch_offset, data.high_watermark)
-                self._replicas.changes.grew(followed.tp)
+                log.note_copied(requested.fetch_offset, data.high_watermark)
+                self._replicas.changes.mark_grown(followed.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
                 self._loop.pause(now, fetcher, followed)
@@ -286,14 +288,14 @@ class ReplicaFetchers:
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         self._follow_log_start(followed, data)
-        followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
-        self._touch(followed.tp)
+        followed.mirror_epoch, followed.has_response = data.mirror_leader_epoch, True
+        self._notify_watchers(followed.tp)
 
-    def _touch(self, tp: TopicPartition) -> None:
+    def _notify_watchers(self, tp: TopicPartition) -> None:
         """Make consumers that fetch from this follower examine the partition again (KIP-392)."""
         partition = self._replicas.partitions.get(tp)
         if partition is not None and partition.watchers:
-            self._replicas.changes.touch(tp)
+            self._replicas.changes.mark_changed(tp)
 
     def _follow_log_start(self, followed: FollowedPartition, data: PartitionData) -> None:
         log = self._log_of(followed)
@@ -303,7 +305,7 @@ class ReplicaFetchers:
             with self._writing_to(followed.tp):
                 log.advance_log_start(start)
 
-    def _cut(self, followed: FollowedPartition, offset: int, why: str, leader_start: int = 0) -> None:
+    def _truncate(self, followed: FollowedPartition, offset: int, suffix: str, leader_start: int = 0) -> None:
         """Truncate the log to `offset`.
 
         If no record remains that the leader has, or keys may be lost, the log restarts from scratch, and finally begins
@@ -312,22 +314,22 @@ class ReplicaFetchers:
         log = self._log_of(followed)
         before, segments = log.log_end_offset, log.segments_from(offset)
         with self._writing_to(followed.tp):
-            if begins_anew(log, offset, leader_start):
+            if must_truncate_fully(log, offset, leader_start):
                 log.truncate_fully_and_start_at(0)
             else:
                 log.truncate_to(offset)
-        self._touch(followed.tp)
+        self._notify_watchers(followed.tp)
         end = log.log_end_offset
         cut = FollowerCut(followed.tp, end, before, segments)
-        self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){why}", cut)
+        self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){suffix}", cut)
 
-    def _begin_at(self, followed: FollowedPartition, offset: int) -> None:
+    def _restart_at(self, followed: FollowedPartition, offset: int) -> None:
         """Remove all records, and restart at `offset`, the leader's log start."""
         log = self._log_of(followed)
         self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
         with self._writing_to(followed.tp):
             log.truncate_fully_and_start_at(offset)
-        self._touch(followed.tp)
+        self._notify_watchers(followed.tp)
 
     def _drop_empty_epoch(self, followed: FollowedPartition) -> bool:
         """Remove the log's last epoch if it has no batch; return whether it was removed."""

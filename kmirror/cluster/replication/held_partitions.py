@@ -35,7 +35,7 @@ class HeldPartitions(dict[TopicPartition, Partition]):
         self.offline[tp] = self._context.image.topics[tp.topic].topic_id
         self._context.outbox.note(f"{tp} is offline: its log directory has failed")
 
-    def stays_offline(self, tp: TopicPartition) -> bool:
+    def check_offline(self, tp: TopicPartition) -> bool:
         """Return whether an offline partition is still assigned to this broker; else remove its entry.
 
         A new topic of the same name is a different topic, and is created in an online log directory.

@@ -23,20 +23,20 @@ from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState
-from kmirror.protocol.gen.alter_partition_request import PartitionData as AskedPartition
-from kmirror.protocol.gen.alter_partition_request import TopicData as AskedTopic
+from kmirror.protocol.gen.alter_partition_request import PartitionData as RequestPartition
+from kmirror.protocol.gen.alter_partition_request import TopicData as RequestTopic
 from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse, PartitionData
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 TIMER = "isr"
-AGAIN = (TIMER, "again")
+RETRY_TIMER = (TIMER, "again")
 RETRY_MS = 100
 PARTITIONS_MAX = 1000
 """Maximum partitions per request, to bound the controller's work."""
-NOT_CARRIED_OUT = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+REJECTED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 """Errors of a proposal that was based on the current image and was rejected."""
-OVERTAKEN = (
+OUTDATED = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.FENCED_LEADER_EPOCH,
@@ -47,7 +47,7 @@ OVERTAKEN = (
 """Errors of a proposal that was based on an outdated image; wait for the metadata log."""
 
 
-class Asked(NamedTuple):
+class Proposal(NamedTuple):
     """A partition in a request, and the image on which its proposal was based."""
 
     partition: Partition
@@ -63,7 +63,7 @@ class IsrManager(BrokerComponent):
         self._context = context
         self._lifecycle = lifecycle
         self._replicas = replicas
-        self._moved: dict[TopicPartition, None] = {}
+        self._changed: dict[TopicPartition, None] = {}
         """Partitions that may have lagging followers: changed since the last check, or behind at that check."""
         self._unsent: dict[TopicPartition, Partition] = {}
         """Partitions whose `pending_isr` has not been sent."""
@@ -77,7 +77,7 @@ class IsrManager(BrokerComponent):
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         """Propose to remove lagging followers from the ISR, or retry after a failed request."""
-        if key == AGAIN:
+        if key == RETRY_TIMER:
             self._is_waiting = False
             self._context.at_end(self._send_proposed)
         else:
@@ -85,16 +85,16 @@ class IsrManager(BrokerComponent):
             self.start(now)
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        self._moved[tp] = None
+        self._changed[tp] = None
 
     def _shrink(self, now: Instant) -> None:
         lag_max = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND
-        moved, self._moved = self._moved, {}
-        for tp in moved:
+        changed, self._changed = self._changed, {}
+        for tp in changed:
             partition = self._replicas.partitions.led(tp)
             if partition is None or not partition.has_followers_behind():
                 continue
-            self._moved[tp] = None
+            self._changed[tp] = None
             gone = partition.lagging(now, lag_max)
             if gone:
                 self._propose(partition, tuple(b for b in partition.isr if b not in gone))
@@ -119,22 +119,22 @@ class IsrManager(BrokerComponent):
         """Send the pending proposals, unless a request is in flight."""
         if self._is_waiting:
             return
-        asked: dict[TopicPartition, Asked] = {}
-        while self._unsent and len(asked) < PARTITIONS_MAX:
+        proposals: dict[TopicPartition, Proposal] = {}
+        while self._unsent and len(proposals) < PARTITIONS_MAX:
             tp = next(iter(self._unsent))
             partition = self._unsent.pop(tp)
             if self._replicas.partitions.led(tp) is partition and partition.pending_isr is not None:
-                asked[tp] = Asked(partition, partition.image)
-        if asked:
-            self._send(now, asked)
+                proposals[tp] = Proposal(partition, partition.image)
+        if proposals:
+            self._send(now, proposals)
 
-    def _send(self, now: Instant, asked: Mapping[TopicPartition, Asked]) -> None:
-        topics: dict[Uuid, AskedTopic] = {}
-        for partition, image in asked.values():
-            topic = topics.setdefault(partition.topic_id, AskedTopic(topic_id=partition.topic_id, partitions=[]))
+    def _send(self, now: Instant, proposals: Mapping[TopicPartition, Proposal]) -> None:
+        topics: dict[Uuid, RequestTopic] = {}
+        for partition, image in proposals.values():
+            topic = topics.setdefault(partition.topic_id, RequestTopic(topic_id=partition.topic_id, partitions=[]))
             members = partition.pending_isr or ()
             topic.partitions.append(
-                AskedPartition(
+                RequestPartition(
                     partition_index=partition.tp.partition,
                     leader_epoch=partition.leader_epoch,
                     new_isr_with_epochs=[
@@ -149,7 +149,7 @@ class IsrManager(BrokerComponent):
         self._is_waiting = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._on_reply(later, asked, reply)
+            self._on_reply(later, proposals, reply)
 
         self._context.ask_controller(now, request, on_reply)
 
@@ -161,42 +161,42 @@ class IsrManager(BrokerComponent):
 
     # -- responses ----------------------------------------------------------------------------
 
-    def _on_reply(self, now: Instant, asked: Mapping[TopicPartition, Asked], reply: Message | None) -> None:
+    def _on_reply(self, now: Instant, proposals: Mapping[TopicPartition, Proposal], reply: Message | None) -> None:
         self._is_waiting = False
         self._context.at_end(self._send_proposed)
-        answers: dict[tuple[Uuid, int], PartitionData] = {}
+        results: dict[tuple[Uuid, int], PartitionData] = {}
         if isinstance(reply, AlterPartitionResponse) and not reply.error_code:
-            answers = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
+            results = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
         failed = False
-        for partition, asked_in in asked.values():
+        for partition, image in proposals.values():
             if self._replicas.partitions.led(partition.tp) is not partition or partition.pending_isr is None:
                 continue
-            if partition.image.partition_epoch != asked_in.partition_epoch:
+            if partition.image.partition_epoch != image.partition_epoch:
                 continue  # The metadata log has already decided the proposal.
-            answer = answers.get((partition.topic_id, partition.tp.partition))
-            if answer is not None and answer.error_code in OVERTAKEN:
+            result = results.get((partition.topic_id, partition.tp.partition))
+            if result is not None and result.error_code in OUTDATED:
                 continue
-            if answer is not None and answer.error_code in (ErrorCode.NONE, *NOT_CARRIED_OUT):
-                self._take_over(now, partition, answer)
+            if result is not None and result.error_code in (ErrorCode.NONE, *REJECTED):
+                self._complete(now, partition, result)
             else:
                 self._unsent[partition.tp] = partition
                 failed = True
         if failed:
             self._is_waiting = True
-            self._context.outbox.set_timer(AGAIN, now + RETRY_MS * MILLISECOND)
+            self._context.outbox.set_timer(RETRY_TIMER, now + RETRY_MS * MILLISECOND)
 
-    def _take_over(self, now: Instant, partition: Partition, answer: PartitionData) -> None:
+    def _complete(self, now: Instant, partition: Partition, result: PartitionData) -> None:
         """End a proposal that was carried out, or rejected for the current image."""
         partition.pending_isr = None
-        if answer.error_code == ErrorCode.NONE:
+        if result.error_code == ErrorCode.NONE:
             confirmed = PartitionImage(
                 partition.image.replicas,
-                tuple(answer.isr),
-                answer.leader_id,
-                answer.leader_epoch,
-                answer.partition_epoch,
+                tuple(result.isr),
+                result.leader_id,
+                result.leader_epoch,
+                result.partition_epoch,
             )
             if confirmed.leader_epoch == partition.leader_epoch:
                 partition.apply(now, confirmed)
                 partition.advance_high_watermark()
-        self._replicas.changes.touch(partition.tp)
+        self._replicas.changes.mark_changed(partition.tp)

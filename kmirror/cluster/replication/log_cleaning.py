@@ -41,7 +41,7 @@ class LogCleaning(LogTasks):
         """Start the cleaner, if `log.cleaner.enable` is set."""
         configs = self._context.configs
         if configs.flag("log.cleaner.enable"):
-            self._again(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
+            self._schedule(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
 
     def follow(self, tp: TopicPartition, partition: Partition | None) -> None:
         """Record whether the log of a partition must be compacted; `partition` is None if it is gone."""
@@ -57,10 +57,10 @@ class LogCleaning(LogTasks):
         found = self._dirtiest(now)
         if found is None:
             self._retention.delete_old_segments(now, self._with_compaction())
-            self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
+            self._schedule(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
             return
-        partition, what = found
-        job = partition.log.begin_compaction(what, to_ms(now), self._keys_max())
+        partition, cleanable = found
+        job = partition.log.begin_compaction(cleanable, to_ms(now), self._keys_max())
         self._retention.cleaning = partition
         self._context.disk_jobs.order(
             partition.log_dir, job, lambda now, done: self._on_cleaned(now, partition, job, done)
@@ -76,10 +76,10 @@ class LogCleaning(LogTasks):
             log = partition.log
             if self._uncleanable.get(partition.tp) is partition or not self._may_compact(partition):
                 continue
-            what = log.cleanable(to_ms(now), is_mirrored=self._retention.is_mirrored(partition))
-            dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
-            if dirty_enough and (best is None or what.dirty_ratio > best[1].dirty_ratio):
-                best = partition, what
+            cleanable = log.cleanable(to_ms(now), is_mirrored=self._retention.is_mirrored(partition))
+            dirty_enough = cleanable.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
+            if dirty_enough and (best is None or cleanable.dirty_ratio > best[1].dirty_ratio):
+                best = partition, cleanable
         return best
 
     def _may_compact(self, partition: Partition) -> bool:

@@ -37,7 +37,7 @@ class PurgePartition:
         self.disk.purge(self.name)
 
 
-Purge = PurgeSegments | PurgePartition
+Deletion = PurgeSegments | PurgePartition
 
 
 class LogDeletions(LogTasks):
@@ -45,16 +45,16 @@ class LogDeletions(LogTasks):
 
     def __init__(self, context: BrokerContext) -> None:
         super().__init__(context)
-        self._purges: list[tuple[Instant, Purge]] = []
+        self._deletions: list[tuple[Instant, Deletion]] = []
 
     def start(self, now: Instant) -> None:
         """Schedule deletion of the directories that an earlier process renamed for deletion."""
         delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
         for disk in [*self._context.log_dirs.online]:
-            for name in self._leftovers(disk):
-                self.later(now, delay_ms, PurgePartition(disk, name))
+            for name in self._renamed_directories(disk):
+                self.schedule(now, delay_ms, PurgePartition(disk, name))
 
-    def _leftovers(self, disk: Disk) -> list[str]:
+    def _renamed_directories(self, disk: Disk) -> list[str]:
         try:
             return disk.leftovers()
         except OSError as error:
@@ -63,24 +63,24 @@ class LogDeletions(LogTasks):
 
     def take_offline(self, log_dirs: Collection[str]) -> None:
         """Cancel pending deletions in failed directories."""
-        self._purges = [(at, purge) for at, purge in self._purges if purge.disk.log_dir not in log_dirs]
+        self._deletions = [(at, purge) for at, purge in self._deletions if purge.disk.log_dir not in log_dirs]
 
-    def later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
+    def schedule(self, now: Instant, delay_ms: int, purge: Deletion) -> None:
         """Schedule a deletion after `delay_ms`."""
-        self._purges.append((now + delay_ms * MILLISECOND, purge))
+        self._deletions.append((now + delay_ms * MILLISECOND, purge))
         self.on_timer(now)
 
     def on_timer(self, now: Instant) -> None:
         """Submit the deletions that are due."""
         if self.is_stopped:
             return  # The next start schedules the remaining deletions.
-        due = [purge for at, purge in self._purges if at <= now]
-        self._purges = [(at, purge) for at, purge in self._purges if at > now]
+        due = [purge for at, purge in self._deletions if at <= now]
+        self._deletions = [(at, purge) for at, purge in self._deletions if at > now]
         for purge in due:
-            self._context.disk_jobs.order(purge.disk.log_dir, purge, self._on_purged)
-        if self._purges:
-            self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._purges))
+            self._context.disk_jobs.order(purge.disk.log_dir, purge, self._on_deleted)
+        if self._deletions:
+            self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._deletions))
 
-    def _on_purged(self, now: Instant, done: DiskDone) -> None:
+    def _on_deleted(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:  # They are deleted when the directory is next opened.
             self._context.outbox.note(f"files could not be deleted: {done.error}")

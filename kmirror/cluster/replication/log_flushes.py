@@ -34,16 +34,16 @@ class LogFlushes(LogTasks):
         """Start flushing by time, if `log.flush.scheduler.interval.ms` is set."""
         configs = self._context.configs
         if configs.integer("log.flush.scheduler.interval.ms") < LONG_MAX:
-            self._again(now, "flush", configs.integer("log.initial.task.delay.ms"))
+            self._schedule(now, "flush", configs.integer("log.initial.task.delay.ms"))
 
-    def by_time(self, now: Instant) -> None:
+    def flush_by_time(self, now: Instant) -> None:
         """Flush the logs whose last flush is at least `flush.ms` ago."""
         for partition in self._replicas.partitions.values():
             if to_ms(now) - partition.log.flushing.last_flush_ms >= partition.log.config.flush_ms:
                 self._flush(partition, partition.log.log_end_offset)
-        self._again(now, "flush", self._context.configs.integer("log.flush.scheduler.interval.ms"))
+        self._schedule(now, "flush", self._context.configs.integer("log.flush.scheduler.interval.ms"))
 
-    def flush_all_due(self, now: Instant) -> None:
+    def retry_flushes(self, now: Instant) -> None:
         """Retry all due flushes after a failure."""
         for partition in self._replicas.partitions.values():
             self.flush_if_due(partition)
@@ -76,7 +76,7 @@ class LogFlushes(LogTasks):
         elif self._replicas.partitions.get(tp) is partition:
             self.flush_if_due(partition)  # The log may have been cut again.
             if not partition.is_leader:
-                self._fetchers.go_on(now, tp)
+                self._fetchers.resume(now, tp)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
         job = None if self.is_stopped else partition.log.begin_flush(end_offset)
@@ -95,12 +95,12 @@ class LogFlushes(LogTasks):
             if partition.is_leader:
                 self._replicas.changes.flushed(partition)
             else:
-                self._fetchers.go_on(now, tp)
+                self._fetchers.resume(now, tp)
 
     def _on_flush_failed(self, now: Instant, partition: Partition, error: Exception) -> None:
         tp = partition.tp
         if not isinstance(error, OSError):
             self._context.outbox.note(f"{tp} could not be flushed: {error}")
-            self._again(now, "flush again", RETRY_MS)
+            self._schedule(now, "flush again", RETRY_MS)
         elif self._replicas.partitions.get(tp) is partition:  # A retry cannot restore pages that the OS dropped.
             self._context.fail_disk_of(tp, "cannot flush", error)

@@ -36,35 +36,35 @@ class LogManager(LogTasks):
     ) -> None:
         super().__init__(context)
         self._replicas = replicas
-        self._purges = LogDeletions(context)
-        self._retention = LogRetention(context, components, fetchers, self._purges)
+        self._deletions = LogDeletions(context)
+        self._retention = LogRetention(context, components, fetchers, self._deletions)
         self._cleaning = LogCleaning(context, components, replicas.partitions, self._retention)
         self._flushes = LogFlushes(context, replicas, fetchers)
         self._tasks: dict[str, Callable[[Instant], None]] = {
             "retention": self._retain,
             "cleaner": self._cleaning.on_timer,
-            "flush": self._flushes.by_time,
-            "flush again": self._flushes.flush_all_due,
+            "flush": self._flushes.flush_by_time,
+            "flush again": self._flushes.retry_flushes,
             "expiry": self._expire,
-            "purge": self._purges.on_timer,
+            "purge": self._deletions.on_timer,
         }
 
     def start(self, now: Instant) -> None:
         """Start the periodic tasks."""
         configs = self._context.configs
-        self._purges.start(now)
-        self._again(now, "retention", configs.integer("log.initial.task.delay.ms"))
-        self._again(now, "expiry", configs.integer("producer.id.expiration.check.interval.ms"))
+        self._deletions.start(now)
+        self._schedule(now, "retention", configs.integer("log.initial.task.delay.ms"))
+        self._schedule(now, "expiry", configs.integer("producer.id.expiration.check.interval.ms"))
         self._cleaning.start(now)
         self._flushes.start(now)
 
     def take_offline(self, log_dirs: Collection[str]) -> None:
         """Cancel pending deletions in failed directories."""
-        self._purges.take_offline(log_dirs)
+        self._deletions.take_offline(log_dirs)
 
     def stop(self) -> None:
         """Submit no more jobs; jobs in flight are completed."""
-        for tasks in (self._purges, self._cleaning, self._flushes):
+        for tasks in (self._deletions, self._cleaning, self._flushes):
             tasks.is_stopped = True
 
     def on_timer(self, now: Instant, task: str) -> None:
@@ -80,16 +80,16 @@ class LogManager(LogTasks):
             self._cleaning.follow(tp, partition)
         for disk, name in changes.take_dropped() if changes.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
-            self._purges.later(now, delay_ms, PurgePartition(disk, name))
+            self._deletions.schedule(now, delay_ms, PurgePartition(disk, name))
 
     def _retain(self, now: Instant) -> None:
         partitions = [
             p for p in self._replicas.partitions.values() if p.log.log_end_offset and not p.log.config.compact
         ]
         self._retention.delete_old_segments(now, partitions)
-        self._again(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
+        self._schedule(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
 
     def _expire(self, now: Instant) -> None:
         for partition in self._replicas.partitions.values():
             partition.log.remove_expired_producers(to_ms(now))
-        self._again(now, "expiry", self._context.configs.integer("producer.id.expiration.check.interval.ms"))
+        self._schedule(now, "expiry", self._context.configs.integer("producer.id.expiration.check.interval.ms"))

@@ -6,7 +6,7 @@ from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.log_configs import log_config
-from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
+from kmirror.cluster.replication.log_recovery import LogRecovery, belongs_to_topic
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import DiskFailed
 from kmirror.kernel.ids import TopicPartition
@@ -37,7 +37,7 @@ class LogOpening:
         for disk in self._places(tp, image):
             try:
                 store = disk.open(tp)
-                known = is_of_topic(store, topic_id)
+                known = belongs_to_topic(store, topic_id)
                 if known is False:
                     self._changes.dropped.append((disk, disk.set_aside(tp)))  # An earlier topic of this name.
                     store = disk.open(tp)

@@ -50,7 +50,7 @@ class OpenLog:
         )
 
 
-def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
+def belongs_to_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
     """Return whether the store belongs to this topic; None if it has no topic id.
 
     A power failure may leave an empty file; the log must not be removed for that.
@@ -84,7 +84,7 @@ class LogRecovery:
             except OSError as error:
                 context.fail_disk(disk, "its logs cannot be looked at", error)
         jobs = [(disk, job) for disk, job in jobs if disk in context.log_dirs.online]
-        if self._has_twice(jobs):
+        if self._has_duplicate(jobs):
             return
         self.total = self.left = len(jobs)
         if not jobs:
@@ -102,15 +102,15 @@ class LogRecovery:
             is_ours: bool | None = False
             if image is not None and context.node_id in image.replicas:
                 store = disk.open(tp)
-                is_ours = is_of_topic(store, context.image.topics[tp.topic].topic_id)
-                is_ours = is_ours and not self._lies_elsewhere(tp, disk, image)
+                is_ours = belongs_to_topic(store, context.image.topics[tp.topic].topic_id)
+                is_ours = is_ours and not self._is_assigned_elsewhere(tp, disk, image)
                 if is_ours:
                     yield self.job(now, tp, disk, store)
             if is_ours is False:
                 name = disk.set_aside(tp, is_stray=True)
                 context.outbox.note(f"the log of {tp} in {disk.log_dir} is out of date: it is set aside as {name}")
 
-    def _lies_elsewhere(self, tp: TopicPartition, disk: Disk, image: PartitionImage) -> bool:
+    def _is_assigned_elsewhere(self, tp: TopicPartition, disk: Disk, image: PartitionImage) -> bool:
         """Return whether another directory holds the log, and is the one assigned by the controller.
 
         This happens if this directory failed, and the topic was then deleted and recreated with the same id.
@@ -118,9 +118,9 @@ class LogRecovery:
         known = self._context.log_dirs.by_id(image.directory_of(self._context.node_id))
         if known is None or known is disk or tp not in known.partitions():
             return False
-        return bool(is_of_topic(known.open(tp), self._context.image.topics[tp.topic].topic_id))
+        return bool(belongs_to_topic(known.open(tp), self._context.image.topics[tp.topic].topic_id))
 
-    def _has_twice(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
+    def _has_duplicate(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
         """Stop the broker if a partition is in two log directories; return whether one is (loadLog)."""
         first: dict[TopicPartition, str] = {}
         for disk, job in jobs:
@@ -130,14 +130,14 @@ class LogRecovery:
                     f"{job.tp} is in {other} and in {disk.log_dir}, likely because a directory failed while the "
                     "partition was moved: delete one of the two, best the one in the directory that failed"
                 )
-                self._context.give_up(text, FileExistsError(text))
+                self._context.stop_on_error(text, FileExistsError(text))
                 return True
         return False
 
     def job(self, now: Instant, tp: TopicPartition, disk: Disk, store: PartitionStore) -> OpenLog:
         """Return the job that opens a log whose directory and topic id have been checked."""
         config = log_config(self._context.image.configs.topic(tp.topic), self._context.configs)
-        return OpenLog(tp, store, config, to_ms(now), disk.log_dir in self._context.ended_cleanly)
+        return OpenLog(tp, store, config, to_ms(now), disk.log_dir in self._context.clean_epochs)
 
     def _on_opened(
         self, disk: Disk, tp: TopicPartition, on_done: Callable[[Instant], None], now: Instant, done: DiskDone
@@ -155,4 +155,4 @@ class LogRecovery:
     def take(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
         """Return and remove the recovered log of a partition of this topic; None if there is none."""
         log = self._opened.pop(tp, None)
-        return log if log is not None and is_of_topic(log.store, topic_id) else None
+        return log if log is not None and belongs_to_topic(log.store, topic_id) else None

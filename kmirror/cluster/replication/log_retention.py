@@ -19,12 +19,12 @@ class LogRetention:
     """Renames old segments of one broker's logs for deletion."""
 
     def __init__(
-        self, context: BrokerContext, components: Components, fetchers: ReplicaFetchers, purges: LogDeletions
+        self, context: BrokerContext, components: Components, fetchers: ReplicaFetchers, deletions: LogDeletions
     ) -> None:
         self._context = context
         self._components = components
         self._fetchers = fetchers
-        self._purges = purges
+        self._deletions = deletions
         self.cleaning: Partition | None = None
         """The partition being compacted; its segments are kept until that ends."""
 
@@ -49,8 +49,8 @@ class LogRetention:
                 self._context.fail_disk(disk, f"old segments of {partition.tp} cannot be renamed", error)
                 continue
             if gone and disk is not None:
-                partition.mark()
-                what = f"{partition.tp} deletes {len(gone)} segments"
-                self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
-                self._purges.later(now, log.config.file_delete_delay_ms, PurgeSegments(disk, log.store, gone))
+                partition.notify_watchers()
+                text = f"{partition.tp} deletes {len(gone)} segments"
+                self._context.outbox.note(f"{text}, log start {log.log_start_offset} (was {before})")
+                self._deletions.schedule(now, log.config.file_delete_delay_ms, PurgeSegments(disk, log.store, gone))
                 self._fetchers.on_log_changed(partition.tp)

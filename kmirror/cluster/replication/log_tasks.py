@@ -16,6 +16,6 @@ class LogTasks:
         self.is_stopped = False
         """True if no more jobs may be submitted; jobs in flight are completed."""
 
-    def _again(self, now: Instant, task: str, after_ms: int) -> None:
+    def _schedule(self, now: Instant, task: str, after_ms: int) -> None:
         """Set a timer that runs `task` after `after_ms`."""
         self._context.outbox.set_timer((TIMER, task), now + after_ms * MILLISECOND)

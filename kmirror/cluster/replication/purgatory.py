@@ -21,7 +21,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.error_codes import ErrorCode
 
 OnAcked = Callable[[Instant, ErrorCode], None]
-CUT_OFF = 1 << 62
+TRUNCATED = 1 << 62
 """Required offset of an AckWait whose record was truncated: no high watermark reaches it."""
 TIMER = "parked"
 
@@ -52,7 +52,7 @@ class Purgatory:
         self._parked: dict[int, Attempt] = {}
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
-        self._orphaned: dict[int, None] = {}
+        self._dropped: dict[int, None] = {}
         """Keys of parked requests that watched a dropped partition."""
 
     # -- appends that wait for the high watermark ---------------------------------------------
@@ -69,7 +69,7 @@ class Purgatory:
         wait = AckWait(required, on_acked, timer)
         self._acks.setdefault(partition.tp, []).append(wait)
         self._context.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
-        self._changes.touch(partition.tp)
+        self._changes.mark_changed(partition.tp)
 
     def acked(self, partition: Partition, required: int) -> ErrorCode | None:
         """Return the result that `await_acks` would report at once for a led partition; None if it would wait."""
@@ -80,25 +80,25 @@ class Purgatory:
         short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`, inlined: a hot path.
         return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
 
-    def lose_acks(self, tp: TopicPartition, end: int) -> None:
+    def fail_truncated_acks(self, tp: TopicPartition, end: int) -> None:
         """Fail the waits for truncated records above `end`: a later record must not complete them."""
         waits = self._acks.get(tp, [])
-        waits[:] = [wait if wait.required <= end else replace(wait, required=CUT_OFF) for wait in waits]
+        waits[:] = [wait if wait.required <= end else replace(wait, required=TRUNCATED) for wait in waits]
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         partition, waits = self._partitions.led(tp), self._acks[tp]
         not_led = self._partitions.unavailable(tp)
-        left: list[AckWait] = []
+        pending: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
             error: ErrorCode | None = not_led
-            if partition is not None and wait.required != CUT_OFF:  # Else the record is lost; the client retries.
+            if partition is not None and wait.required != TRUNCATED:  # Else the record is lost; the client retries.
                 error = self.acked(partition, wait.required)
             if error is None:
-                left.append(wait)
+                pending.append(wait)
             else:
                 self._finish(now, wait, error)
-        self._acks[tp] = left + self._acks[tp]
+        self._acks[tp] = pending + self._acks[tp]
 
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
         self._timed.pop(wait.timer, None)
@@ -126,11 +126,11 @@ class Purgatory:
         self._context.outbox.cancel_timer((TIMER, key))
         self.on_timer(now, key)
 
-    def orphan(self, keys: Iterable[int]) -> None:
+    def mark_dropped(self, keys: Iterable[int]) -> None:
         """Make the next `wake_waiters` retry parked requests whose partition was dropped."""
-        self._orphaned.update(dict.fromkeys(keys))
+        self._dropped.update(dict.fromkeys(keys))
 
-    def _is_answered(self, now: Instant, attempt: Attempt) -> bool:
+    def _retry(self, now: Instant, attempt: Attempt) -> bool:
         """Retry a parked request; return True if it was answered, or if it raised an exception and is abandoned."""
         try:
             return attempt(now, False)
@@ -142,10 +142,10 @@ class Purgatory:
 
     def wake_waiters(self, now: Instant) -> bool:
         """Check the waiters of changed partitions, and call `on_progress`; return whether any partition had changed."""
-        if not self._changes.moved:
+        if not self._changes.changed:
             return False
-        dirty, self._changes.moved = self._changes.moved, {}
-        woken, self._orphaned = self._orphaned, {}
+        dirty, self._changes.changed = self._changes.changed, {}
+        woken, self._dropped = self._dropped, {}
         for tp, partition in dirty.items():
             if self._acks.get(tp):
                 self._check_acks(now, tp)
@@ -154,7 +154,7 @@ class Purgatory:
                 woken.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
         for key in woken:
             attempt = self._parked.get(key)
-            if attempt is not None and self._is_answered(now, attempt):
+            if attempt is not None and self._retry(now, attempt):
                 del self._parked[key]
                 self._context.outbox.cancel_timer((TIMER, key))
         for tp in dirty:

@@ -47,7 +47,7 @@ class ReplicaManager:
             if held is not None and held.topic_id in delta.topics_deleted.get(tp.topic, ()):
                 self._drop(tp)  # Even if it exists again: a mirror recreates it with the same id (D49).
                 changed[tp] = False
-            if tp in self.partitions.offline and self.partitions.stays_offline(tp):
+            if tp in self.partitions.offline and self.partitions.check_offline(tp):
                 if tp in self.partitions:  # Its directory has just failed.
                     self._forget(self.partitions.pop(tp))
                     changed[tp] = False
@@ -69,7 +69,7 @@ class ReplicaManager:
                 continue
             if has_changed or led_before != self.partitions[tp].is_leader:
                 changed[tp] = self.partitions[tp].is_leader
-            self.changes.touch(tp)
+            self.changes.mark_changed(tp)
         for kind, topic in delta.configs:
             if kind == ResourceType.TOPIC:
                 self._apply_configs(topic)
@@ -90,11 +90,11 @@ class ReplicaManager:
         for tp in self._of_topic(topic):
             partition = self.partitions[tp]
             partition.log.config = config
-            partition.mark()
-            self.changes.grew(tp)  # A flush may be due under the new configs.
+            partition.notify_watchers()
+            self.changes.mark_grown(tp)  # A flush may be due under the new configs.
             partition.min_insync_replicas = min_insync_replicas
             if partition.is_leader and partition.advance_high_watermark():
-                self.changes.touch(tp)
+                self.changes.mark_changed(tp)
 
     def _of_topic(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic that this broker holds."""
@@ -114,13 +114,13 @@ class ReplicaManager:
             log.enter_when_unsaved(self.checkpoints.unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log, disk.log_dir)
             partition.min_insync_replicas = self.min_insync_replicas(tp.topic)
-            self.changes.grew(tp)
+            self.changes.mark_grown(tp)
         changed = partition.apply(now, image)
         if image.directories:
-            self._assignments.look_at(now, tp, topic_id, image)
+            self._assignments.check(now, tp, topic_id, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
-                self.appends.begin_epoch(partition)
+                self.appends.assign_epoch(partition)
             partition.advance_high_watermark()  # A member that held it back may have left the ISR.
         return changed
 
@@ -137,12 +137,12 @@ class ReplicaManager:
         """Release a partition that was removed from the table, and its waiters."""
         tp = partition.tp
         partition.log.enter_when_unsaved(None)
-        self.purgatory.lose_acks(tp, -1)  # The same image change may have a new topic of this name.
-        partition.mark()
+        self.purgatory.fail_truncated_acks(tp, -1)  # The same image change may have a new topic of this name.
+        partition.notify_watchers()
         for watcher in partition.watchers:
-            self.purgatory.orphan(watcher.parked)
-            watcher.dropped()
-        self.changes.touch(tp)
+            self.purgatory.mark_dropped(watcher.parked)
+            watcher.on_dropped()
+        self.changes.mark_changed(tp)
 
     def min_insync_replicas(self, topic: str) -> int:
         """Return the topic's `min.insync.replicas`; this broker need not have a replica of it."""

@@ -39,7 +39,7 @@ class TruncationPoint:
     """False if the leader must be queried again about an older epoch."""
 
 
-def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> TruncationPoint:
+def truncation_point(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> TruncationPoint:
     """Return the truncation point after the leader reported that `leader_epoch` ends at `leader_end_offset`.
 
     It is never above the local log end. If the local log does not have the leader's epoch, it is the end of the largest
@@ -56,7 +56,7 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     return TruncationPoint(min(local_end, leader_end_offset, end), final=True)
 
 
-def leaves_nothing(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
+def removes_everything(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
     """Return whether a cut at `offset` leaves no record, or none that the other log has (D56).
 
     In that case the point of divergence is unknown: it is below the start of one of the logs. Remaining records below
@@ -76,12 +76,12 @@ def loses_keys(log: PartitionLog, offset: int) -> bool:
     return end < min(log.cleaned_offset, log.log_end_offset) and log.has_holes(end)
 
 
-def begins_anew(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
+def must_truncate_fully(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
     """Return whether a cut at `offset` must remove the whole log: it leaves nothing (D56), or may lose keys (D63)."""
-    return leaves_nothing(log, offset, other_start) or loses_keys(log, offset)
+    return removes_everything(log, offset, other_start) or loses_keys(log, offset)
 
 
-def is_half_cut(log: PartitionLog) -> bool:
+def is_half_truncated(log: PartitionLog) -> bool:
     """Return whether a crash interrupted the removal of the whole log: its end is below the cleaner's position."""
     return log.log_end_offset < log.cleaner_offset and log.has_holes(log.log_end_offset)
 
@@ -120,7 +120,7 @@ def is_cut(cut_epoch: int, last_fetched_epoch: int) -> bool:
     return last_fetched_epoch <= cut_epoch
 
 
-def order_to_cut(log: PartitionLog, cut_epoch: int) -> Divergence:
+def demanded_divergence(log: PartitionLog, cut_epoch: int) -> Divergence:
     """Return the divergence that makes a follower remove every epoch above `cut_epoch`, or its whole log for -1 (D30).
 
     A divergence cannot name epoch -1; epoch 0 with end offset 0 empties every log, regardless of its epochs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.authorizer import may_send, refused
+from kmirror.cluster.authorizer import kafka_error_response, may_send
 from kmirror.cluster.server.inbound import Handler, Inbound
 from kmirror.cluster.server.links import ServedLink
 from kmirror.kernel.clock import Instant
@@ -30,12 +30,12 @@ def authorize(now: Instant, link: ServedLink, head: RequestHead, size: int) -> H
     """Stop a request if its sender lacks a required right on the cluster."""
     if head.api_key not in CLUSTER_ACLS_BY_KEY or may_send(link.rights, head.api_key, head.api_version):
         return None
-    return deny
+    return reject
 
 
-def deny(now: Instant, inbound: Inbound[Message]) -> None:
+def reject(now: Instant, inbound: Inbound[Message]) -> None:
     """Reject a request that its sender may not send at all."""
-    inbound.reply(refused(inbound.body, inbound.version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    inbound.reply(kafka_error_response(inbound.body, inbound.version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 
 
 GATES: tuple[Gate, ...] = (authorize,)

@@ -41,7 +41,7 @@ class Inbound(Generic[B_co]):
     open: bool = True
     has_failed: bool = False
     """True after an internal error was returned: the remaining work must not send a response."""
-    times: RequestClock | None = None
+    clock: RequestClock | None = None
     """Clock of the request; None for requests without metrics."""
 
     @property
@@ -56,10 +56,12 @@ class Inbound(Generic[B_co]):
         except LocalProtocolError as error:
             if self._can_be_written():
                 raise
-            self.links.outbox.note(f"closing {self.client.link.name}: no answer can name what was asked: {error}")
+            self.links.outbox.note(
+                f"closing {self.client.link.name}: the names in the request cannot be encoded in a response: {error}"
+            )
             self.drop()
             return
-        self._answer(tuple(chunks), body)
+        self._respond(tuple(chunks), body)
 
     def _can_be_written(self) -> bool:
         """Return whether the request can be re-encoded: invalid UTF-8 bytes in it become three bytes each."""
@@ -72,23 +74,25 @@ class Inbound(Generic[B_co]):
     def reply_encoded(self, body: bytes) -> None:
         """Send an encoded response body of the request's version."""
         head = self.head
-        self._answer((encode_response_head(head.api_key, self.version, correlation_id=head.correlation_id), body), None)
+        self._respond(
+            (encode_response_head(head.api_key, self.version, correlation_id=head.correlation_id), body), None
+        )
 
     def reply_raw(self, *chunks: Chunk) -> None:
         """Send a whole response frame, in chunks."""
-        self._answer(chunks, None)
+        self._respond(chunks, None)
 
-    def _answer(self, chunks: tuple[Chunk, ...], body: Message | None) -> None:
+    def _respond(self, chunks: tuple[Chunk, ...], body: Message | None) -> None:
         """Send the response; `body` is the decoded content of the chunks, if available."""
         if self.has_failed:
             return
         assert self.open, f"answered twice: {self.head}"
         self.open = False
         timed = None
-        if self.times is not None:
-            said = body or decode_response(b"".join(chunks), self.head.api_key, self.version).body
-            timed = self.times.answered(said)
-        self.links.answer(self.link, chunks, timed)
+        if self.clock is not None:
+            response = body or decode_response(b"".join(chunks), self.head.api_key, self.version).body
+            timed = self.clock.finish(response)
+        self.links.respond(self.link, chunks, timed)
 
     def no_reply(self) -> None:
         """End a request that gets no response (acks=0)."""
@@ -104,7 +108,7 @@ class Inbound(Generic[B_co]):
         self._finish()
         self.links.close(self.link)
 
-    def fail(self) -> None:
+    def reply_error(self) -> None:
         """Return UNKNOWN_SERVER_ERROR after an exception, unless a response was sent; with acks=0 close the link."""
         if not self.open:
             return
@@ -116,10 +120,10 @@ class Inbound(Generic[B_co]):
         self.reply(error_response(self.body, self.version, error, error.text))
         self.has_failed = True
 
-    def failed(self, error: Exception) -> None:
-        """Count and log an exception in the work on this request, then `fail`; call it in the `except` clause."""
+    def on_exception(self, error: Exception) -> None:
+        """Count and log an exception in the work on this request, and reply; call it in the `except` clause."""
         self.failures.caught(f"{self.body.NAME} of version {self.version}", error)
-        self.fail()
+        self.reply_error()
 
     def guard(self, work: Callable[P, None]) -> Callable[P, None]:
         """Wrap a callback of a handler, so that an exception in it is handled as a failure of this request.
@@ -132,7 +136,7 @@ class Inbound(Generic[B_co]):
             try:
                 work(*args, **kwargs)
             except Exception as error:
-                self.failed(error)
+                self.on_exception(error)
 
         return guarded
 
@@ -147,12 +151,12 @@ class PendingResponse:
 
     inbound: Inbound[Message]
     response: Message
-    left: int = 1
+    pending: int = 1
     """Number of pending rows, plus one until `end`."""
 
     def row(self, fill: Callable[P, None]) -> Callable[P, None]:
         """Wrap a one-time callback that fills in one row; exceptions in it are handled by the request."""
-        self.left += 1
+        self.pending += 1
 
         def on_row(*args: P.args, **kwargs: P.kwargs) -> None:
             fill(*args, **kwargs)
@@ -162,8 +166,8 @@ class PendingResponse:
 
     def end(self) -> None:
         """Declare that all rows have been registered: the response is not sent before this call."""
-        self.left -= 1
-        if self.left == 0:
+        self.pending -= 1
+        if self.pending == 0:
             self.inbound.reply(self.response)
 
 
@@ -172,10 +176,10 @@ Routes = Mapping[type[Message], Handler]
 """Request class to its handler."""
 
 
-def failing(error: Exception) -> Handler:
+def failing_handler(error: Exception) -> Handler:
     """Return a handler for a request whose processing failed before its handler was called."""
 
-    def fail(now: Instant, inbound: Inbound[Message]) -> None:
+    def raise_error(now: Instant, inbound: Inbound[Message]) -> None:
         raise error
 
-    return fail
+    return raise_error

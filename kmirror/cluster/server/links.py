@@ -30,7 +30,7 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.repeated_fetch import LastFetch
 from kmirror.protocol.repeated_produce import LastProduce
 
-OnAnswer = Callable[[Reply | CloseLink], None]
+OnResponse = Callable[[Reply | CloseLink], None]
 """Sends a response, or closes a link instead."""
 Shortcut = Callable[[Instant, Chunk, memoryview], Chunk | None]
 """(now, frame of a request, records in it) -> frame of its response; None, with nothing done, if the handler must be
@@ -46,7 +46,7 @@ class ServedLink:
     waiting: LinkQueue[tuple[Chunk, Instant]] = field(default_factory=LinkQueue)
     """Waiting requests, each with its arrival time."""
     busy: bool = False
-    is_read: bool = True
+    is_reading: bool = True
     is_open: bool = True
     served: Mapping[int, tuple[int, int]] | None = None
     """Versions that were served when `last_fetch` arrived."""
@@ -61,9 +61,9 @@ class ServedLink:
 class Links:
     """The open links of a node."""
 
-    def __init__(self, outbox: Outbox, on_answer: OnAnswer) -> None:
+    def __init__(self, outbox: Outbox, on_response: OnResponse) -> None:
         self.outbox = outbox
-        self._on_answer = on_answer
+        self._on_response = on_response
         self.ready: deque[ServedLink] = deque()
         """Links whose next request may be handled now."""
         self.by_name: dict[InboundLink, ServedLink] = {}
@@ -77,23 +77,23 @@ class Links:
         """Make the waiting requests of all links ready."""
         self.ready.extend(self.by_name.values())
 
-    def hold(self, link: ServedLink) -> None:
+    def pause_if_full(self, link: ServedLink) -> None:
         """Stop reading the link if its queue is full."""
-        if link.is_read and link.waiting.is_full:
-            link.is_read = False
+        if link.is_reading and link.waiting.is_full:
+            link.is_reading = False
             self.outbox.add(StopReading(link.client.link))
 
     def take(self, link: ServedLink) -> tuple[Chunk, Instant]:
         """Return the oldest waiting request and its arrival time; resume reading the link after the last one."""
-        taken = link.waiting.take()
-        if not link.is_read and not link.waiting.requests:
-            link.is_read = True
+        oldest = link.waiting.take()
+        if not link.is_reading and not link.waiting.requests:
+            link.is_reading = True
             self.outbox.add(ResumeReading(link.client.link))
-        return taken
+        return oldest
 
-    def answer(self, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
+    def respond(self, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
         """Send the response to the request in progress as a whole frame, in chunks; every response is sent here."""
-        self._on_answer(Reply(link.client.link, chunks, timed))
+        self._on_response(Reply(link.client.link, chunks, timed))
         link.busy = False  # Same as `finish`, without the call.
         if link.waiting.requests:
             self.ready.append(link)
@@ -104,7 +104,7 @@ class Links:
         if link.waiting.requests:
             self.ready.append(link)
 
-    def forget(self, name: InboundLink) -> None:
+    def remove(self, name: InboundLink) -> None:
         """Forget a closed link and its waiting requests."""
         link = self.by_name.pop(name, None)
         if link is not None:
@@ -113,5 +113,5 @@ class Links:
     def close(self, link: ServedLink) -> None:
         """Close the link; its waiting requests are not answered."""
         name = link.client.link
-        self.forget(name)
-        self._on_answer(CloseLink(name))
+        self.remove(name)
+        self._on_response(CloseLink(name))

@@ -1,7 +1,7 @@
 """The server half of a node, which processes each request in stages.
 
 A request is decoded (`protocol/headers.py`, or by comparison with the previous requests on its link), passes the gates
-(`gates.py`), and is answered by a shortcut or its handler. Each response is sent by `Links.answer`.
+(`gates.py`), and is answered by a shortcut or its handler. Each response is sent by `Links.respond`.
 
 Requests wait until the node is ready.
 """
@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from kmirror.cluster.authorizer import Authorizer, Rights
 from kmirror.cluster.request_meters import RequestMeters
 from kmirror.cluster.server.gates import GATES, Gate
-from kmirror.cluster.server.inbound import Handler, Inbound, Routes, failing
-from kmirror.cluster.server.links import Links, OnAnswer, ServedLink
+from kmirror.cluster.server.inbound import Handler, Inbound, Routes, failing_handler
+from kmirror.cluster.server.links import Links, OnResponse, ServedLink
 from kmirror.cluster.server.unserved import Versions, read_unserved
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
@@ -33,7 +33,7 @@ class Server:
     """Serves incoming requests; `serve` registers handlers.
 
     `versions` returns the versions that are currently served, `disabled_versions` those whose feature is currently off.
-    `answer` sends or holds back the effects on a link; without it they are sent at once.
+    `on_response` sends or holds back the effects on a link; without it they are sent at once.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Server:
         *,
         failures: Failures | None = None,
         clock: Callable[[], Instant] | None = None,
-        answer: OnAnswer | None = None,
+        on_response: OnResponse | None = None,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = False
-        self.links = Links(outbox, answer or outbox.add)
+        self.links = Links(outbox, on_response or outbox.add)
         self.gates = GATES
         self._authorizer = authorizer
         self.meters = RequestMeters(clock)
@@ -75,7 +75,7 @@ class Server:
 
     def on_closed(self, name: InboundLink) -> None:
         """Forget a closed link and its waiting requests."""
-        self.links.forget(name)
+        self.links.remove(name)
 
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         """Handle a request or queue it; ignore it if this node has closed the link."""
@@ -87,7 +87,7 @@ class Server:
             return
         link.waiting.put((frame, now), len(frame))
         self._work(now, link)
-        self.links.hold(link)
+        self.links.pause_if_full(link)
 
     def accept(self) -> None:
         """Start handling requests: the node is ready. Waiting requests are handled by `run_ready`."""
@@ -117,14 +117,14 @@ class Server:
         link.busy = True
         # Decode it. A request that resembles an earlier one is recognized by its bytes, and decoded only for its
         # handler.
-        like = link.last_produce
-        records = None if like is None else like.records(frame)
+        similar = link.last_produce
+        records = None if similar is None else similar.records(frame)
         handler: Handler
         try:
-            if like is None or records is None:
+            if similar is None or records is None:
                 head, body, handler, gates = self._read(link, frame)
             else:
-                head, handler, gates = like.head, self._routes[ProduceRequest], self.gates
+                head, handler, gates = similar.head, self._routes[ProduceRequest], self.gates
         except ProtocolError as error:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.links.close(link)
@@ -138,32 +138,32 @@ class Server:
                     break
             else:
                 if records is not None and link.shortcut is not None:
-                    answer = link.shortcut(now, frame, records)
-                    if answer is not None:
-                        self.links.answer(link, (answer,))
+                    response = link.shortcut(now, frame, records)
+                    if response is not None:
+                        self.links.respond(link, (response,))
                         return
         except Exception as error:
-            handler = failing(error)
+            handler = failing_handler(error)
         # Call the handler.
-        if like is not None and records is not None:
-            head, body = like.request(frame, records)
+        if similar is not None and records is not None:
+            head, body = similar.request(frame, records)
         key, version = head.api_key, head.api_version
         inbound = Inbound(self.links, link, self.failures, link.rights, head, version, body, frame)
         if key in METERED:
-            inbound.times = self.meters.begin(now, METERED[key], version, len(frame), arrived)
+            inbound.clock = self.meters.begin(now, METERED[key], version, len(frame), arrived)
         try:
             handler(now, inbound)
         except Exception as error:
-            inbound.failed(error)
-        if inbound.times is not None:
-            inbound.times.handled()
+            inbound.on_exception(error)
+        if inbound.clock is not None:
+            inbound.clock.end_local()
 
     def _read(self, link: ServedLink, frame: Chunk) -> tuple[RequestHead, Message, Handler, Sequence[Gate]]:
         """Return a request, its handler and its gates; raise ProtocolError for an unknown API or version."""
         served, last = self._versions(), link.last_fetch
-        again = None if last is None or link.served is not served else last.again(frame)
-        if again is not None:
-            return *again, self._routes[FetchRequest], self.gates
+        repeated = None if last is None or link.served is not served else last.again(frame)
+        if repeated is not None:
+            return *repeated, self._routes[FetchRequest], self.gates
         head, body = decode_served(frame, served)
         handler = None if body is None else self._routes.get(type(body))
         if body is None or handler is None:

@@ -32,13 +32,13 @@ def read_unserved(
 ) -> tuple[RequestHead, Message, Handler]:
     """Return header, body and handler of an unserved request; raise ProtocolError if it is not `disabled`."""
     if head.api_key == API_VERSIONS and API_VERSIONS in served:
-        return head._replace(api_version=0), ApiVersionsRequest(), partial(tell_range, served[API_VERSIONS])
+        return head._replace(api_version=0), ApiVersionsRequest(), partial(reply_range, served[API_VERSIONS])
     if not is_served(head, disabled):
         raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
-    return head, decode_body(frame, head), refuse
+    return head, decode_body(frame, head), reject
 
 
-def refuse(now: Instant, inbound: Inbound[Message]) -> None:
+def reject(now: Instant, inbound: Inbound[Message]) -> None:
     """Reject a request whose feature is off; the link stays open (D1)."""
     inbound.reply(disabled(inbound.body, inbound.version))
 
@@ -48,7 +48,7 @@ def disabled(request: Message, version: int) -> Message:
     return error_response(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
 
 
-def tell_range(served: tuple[int, int], now: Instant, inbound: Inbound[Message]) -> None:
+def reply_range(served: tuple[int, int], now: Instant, inbound: Inbound[Message]) -> None:
     """Reply to an unserved version of ApiVersions with the served range (KIP-511)."""
     low, high = served
     body = ApiVersionsResponse(

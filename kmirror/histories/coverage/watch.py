@@ -155,7 +155,7 @@ class Watch:
             return
         self._opened[name] = process.incarnation
         if process.incarnation > 1:
-            self._count("load.clean" if process.inside.context.ended_cleanly else "load.unclean")
+            self._count("load.clean" if process.inside.context.clean_epochs else "load.unclean")
             for partition in process.inside.parts.replicas.partitions.values():
                 if partition.log.repair is not None:
                     self._count("load.repaired")

@@ -26,7 +26,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import few
-from kmirror.mirror.access import withholds
+from kmirror.mirror.access import withholds_log
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lag import answers_within, lag_of, why_unproved
@@ -180,7 +180,7 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
     if partition is None or now >= context.broker.in_session_until:
         known = context.broker.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
-    if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
+    if withholds_log(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
     return ErrorCode.NONE, partition.leader_epoch, reported(context.writers_of(tp), context.broker.cluster_id)
 
@@ -218,7 +218,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         return unproved
     partition = context.replicas.partitions.led(mp.tp)
     if partition is not None and partition.log.high_watermark < partition.log.log_end_offset:
-        short = partition.why_isr_is_short()
+        short = partition.short_isr_reason()
         if short:
             return short
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)

@@ -70,7 +70,7 @@ REQUESTS = st.one_of(PLAIN, PLAIN, ANY)
 
 @contextmanager
 def only_in_general() -> Iterator[None]:
-    with patch.object(fast_fetch, "answer", return_value=None):
+    with patch.object(fast_fetch, "respond", return_value=None):
         yield
 
 
@@ -120,13 +120,13 @@ def test_plain_fetches_take_the_fast_path(denied: str | None) -> None:
     topics = [FetchTopic(topic_id=broker.topic_ids[name], partitions=list(rows)) for name in TOPICS]
     request = FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 20, session_epoch=-1, topics=topics)
     answers: list[FetchResponse | None] = []
-    answer = fast_fetch.answer
+    answer = fast_fetch.respond
 
     def record_call(*arguments: object) -> FetchResponse | None:
         answers.append(answer(*arguments))  # type: ignore[arg-type]
         return answers[-1]
 
-    with patch.object(fast_fetch, "answer", record_call):
+    with patch.object(fast_fetch, "respond", record_call):
         assert len(replies(broker, frame_of(request))) == 1
     [found] = answers
     assert found is not None and sum(len(topic.partitions) for topic in found.responses) == 2 * COUNT

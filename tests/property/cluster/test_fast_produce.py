@@ -129,7 +129,7 @@ def nullcontext() -> Iterator[None]:
 
 @contextmanager
 def only_in_general() -> Iterator[None]:
-    with patch.object(FastProduce, "answer", lambda *_: None):
+    with patch.object(FastProduce, "respond", lambda *_: None):
         yield
 
 

@@ -17,7 +17,7 @@ from benchmarks.lone_broker import LoneBroker, frame_of, version
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Follower, Partition
-from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse, replica_error
+from kmirror.cluster.replication.fetch_read import Reader, check_fetch, end_for, error_row, read, replica_error
 from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer, TimerFired
@@ -83,7 +83,7 @@ class Withholder(BrokerComponent):
     def foreign_epochs(self, partition: Partition) -> bool:
         return partition.tp.partition in self.foreign
 
-    def withholds(self, partition: Partition) -> bool:
+    def withholds_log(self, partition: Partition) -> bool:
         return partition.tp.partition in self.withheld
 
 
@@ -171,13 +171,14 @@ class Stage:
             case "raise log start", None:
                 partition = self.partition(first)
                 partition.log.advance_log_start(partition.log.high_watermark)
-                partition.mark()  # Like log_retention.py.
+                partition.notify_watchers()  # Like log_retention.py.
             case (("withhold" | "foreign"), bool()):
                 chosen = self.says.withheld if what == "withhold" else self.says.foreign
                 (chosen.add if second else chosen.discard)(first)
-                self.partition(first).mark()  # It comes with a topic config, or from BrokerComponent.withholds.
+                # It comes with a topic config, or from BrokerComponent.withholds_log.
+                self.partition(first).notify_watchers()
                 if what == "withhold" and not second:
-                    replicas.changes.touch(self.partition(first).tp)
+                    replicas.changes.mark_changed(self.partition(first).tp)
 
     def change(self, what: str, partition: Partition, second: object) -> None:
         """Make a change of the controller, of a mirror or of a truncation."""
@@ -191,18 +192,18 @@ class Stage:
                 pass
             case "cut", int():
                 end = log.log_end_offset
-                replicas.appends.cut(self.now, partition, max(end - second, log.log_start_offset))
+                replicas.appends.truncate(self.now, partition, max(end - second, log.log_start_offset))
                 if log.log_end_offset < end:
                     self.log_was_cut(index)
             case "cut epochs", None:
                 log.assign_epoch_start(partition.leader_epoch + 1)  # An epoch without a batch.
-                self.parts.replicas.changes.touch(partition.tp)
+                self.parts.replicas.changes.mark_changed(partition.tp)
                 for _ in range(3):
                     for fetcher in FETCHERS:
                         self.fetch(fetcher, {index: "end"})
-                replicas.appends.cut(self.now, partition, log.log_end_offset)
+                replicas.appends.truncate(self.now, partition, log.log_end_offset)
             case "restart", int():
-                replicas.appends.restart_at(self.now, partition, second)
+                replicas.appends.truncate_fully(self.now, partition, second)
                 self.log_was_cut(index)
             case "was cut", None:
                 partition.log_was_cut(self.now)
@@ -343,7 +344,7 @@ class Stage:
     def refuse(self, session: PlainSession, index: int) -> PartitionData | None:
         foreign = index in self.says.foreign
         told = session.partitions[index]
-        return refuse(self.partition(index), told.request, self.reader(session), foreign=foreign)
+        return check_fetch(self.partition(index), told.request, self.reader(session), foreign=foreign)
 
     def is_ready(self, session: PlainSession) -> bool:
         """Return whether the response cannot wait: there are records, or an urgent change."""
@@ -382,9 +383,9 @@ class Stage:
         partition, told, reader = self.partition(index), session.partitions[index], self.reader(session)
         if not partition.is_leader and reader.leader_only:
             error = replica_error(partition, told.request.current_leader_epoch, leader_only=True)
-            return self.elsewhere(partition, failed(index, error))
+            return self.elsewhere(partition, error_row(index, error))
         if not partition.is_leader or index in self.says.withheld:  # No leader ever responds to this broker (D57).
-            return failed(index, ErrorCode.OFFSET_NOT_AVAILABLE)
+            return error_row(index, ErrorCode.OFFSET_NOT_AVAILABLE)
         refused = self.refuse(session, index)
         if refused is not None:
             return self.elsewhere(partition, refused)

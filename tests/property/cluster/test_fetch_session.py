@@ -65,7 +65,7 @@ MARKS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.sa
 @given(st.lists(MARKS, min_size=1, max_size=20))
 def test_values_left_out_of_a_response_were_sent_before(answers: list[tuple[int, int, int, int]]) -> None:
     session = Session(1, epoch=1, topic_ids=True)
-    session.name(("", Uuid.ZERO, 0), FetchPartition())
+    session.add(("", Uuid.ZERO, 0), FetchPartition())
     cached, told = session.partitions["", Uuid.ZERO, 0], None
     for high_watermark, stable, start, error in answers:
         data = PartitionData(
@@ -73,7 +73,7 @@ def test_values_left_out_of_a_response_were_sent_before(answers: list[tuple[int,
         )
         now = (high_watermark, stable, start, error)
         news = cached.has_news(data)
-        cached.remember(data)
+        cached.save_offsets(data)
         if news:
             told = now
         assert told == now, "the fetcher knows, or has just been told"

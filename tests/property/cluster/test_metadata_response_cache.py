@@ -184,9 +184,9 @@ def test_the_cache_has_a_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]
         asked.answer(MetadataRequest(topics=names, allow_auto_topic_creation=False), 12)
-        held = sum(len(question) + len(answer) for (*_, question), answer in kept._answers.items())
-        assert held == kept._answers_bytes <= 2000
-    assert len(kept._answers) > 3
+        held = sum(len(question) + len(answer) for (*_, question), answer in kept._responses.items())
+        assert held == kept._responses_bytes <= 2000
+    assert len(kept._responses) > 3
     for version in range(14):
         asked.answer(MetadataRequest(topics=[MetadataRequestTopic(name="one")]), version)
         held = sum(len(part.data) for parts in kept._parts.values() for part in parts.values())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.cluster.replication.truncation import cut_for_divergence
+from kmirror.cluster.replication.truncation import truncation_point
 from kmirror.log.epochs import LeaderEpochCache
 
 
@@ -49,7 +49,7 @@ def converge(leader: Log, follower: Log) -> tuple[int, int]:
         if epoch == last and end_offset >= end:
             break
         before = end
-        cut = cut_for_divergence(follower, epoch, end_offset)
+        cut = truncation_point(follower, epoch, end_offset)
         assert 0 <= cut.offset <= end
         del follower.epochs[cut.offset :]
         cuts += 1
@@ -110,4 +110,4 @@ def test_a_follower_that_only_lags_behind_is_not_truncated(steps: list[int], beh
     ],
 )
 def test_examples(local: list[int], epoch: int, end_offset: int, offset: int) -> None:
-    assert cut_for_divergence(Log(local), epoch, end_offset).offset == offset
+    assert truncation_point(Log(local), epoch, end_offset).offset == offset

@@ -47,7 +47,7 @@ class Breaker:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.target: type[Message] | None = None
         self._handling = 0
-        work, answer = Server._work, Inbound._answer
+        work, answer = Server._work, Inbound._respond
 
         def handling(server: Server, *args: object) -> None:
             self._handling += 1
@@ -64,7 +64,7 @@ class Breaker:
             answer(inbound, chunks, body)
 
         monkeypatch.setattr(Server, "_work", handling)
-        monkeypatch.setattr(Inbound, "_answer", answering)
+        monkeypatch.setattr(Inbound, "_respond", answering)
 
 
 @pytest.fixture
@@ -188,10 +188,10 @@ class Waiting:
     def __init__(self) -> None:
         self.parked: list[int] = []
 
-    def moved(self) -> None:
+    def on_changed(self) -> None:
         pass
 
-    def dropped(self) -> None:
+    def on_dropped(self) -> None:
         pass
 
 
@@ -214,10 +214,10 @@ def test_a_failing_callback_does_not_affect_other_waits(broken: tuple[Cluster, R
     partition.watch(waiting)
     waiting.parked.append(replicas.purgatory.park(now, 1000, failing))
     waiting.parked.append(replicas.purgatory.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True)))
-    replicas.changes.touch(TP)
+    replicas.changes.mark_changed(TP)
     assert replicas.purgatory.wake_waiters(now)
     assert told == [ErrorCode.NONE] and parked == [False]
     assert broker.context.failures.count == 2
-    replicas.changes.touch(TP)
+    replicas.changes.mark_changed(TP)
     replicas.purgatory.wake_waiters(now)
     assert broker.context.failures.count == 2 and len(told) == len(parked) == 1, "each was called once"

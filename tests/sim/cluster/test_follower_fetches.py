@@ -155,7 +155,7 @@ def test_a_follower_of_a_mirrored_partition_waits_for_its_leaders_response() -> 
     assert next_offsets(fetch(p.b, follower, topic=MIRRORED.topic)) == [1]
     known = p.b.broker(follower).parts.fetchers._loop.find(MIRRORED)
     assert known is not None
-    known[1].answered = False  # As in a new leader epoch.
+    known[1].has_response = False  # As in a new leader epoch.
     assert fetch(p.b, follower, topic=MIRRORED.topic).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
     p.a.write("r1")
     p.simulation.run_for(span_s=3)

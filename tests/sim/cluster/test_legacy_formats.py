@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.cluster.broker.apis import fetch as fetch_api
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.fetch_read import Reader, failed, refuse
+from kmirror.cluster.replication.fetch_read import Reader, check_fetch, error_row
 from kmirror.experiments.demo import Demo
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore
@@ -341,12 +341,12 @@ def test_a_source_without_epochs_is_still_mirrored(monkeypatch: pytest.MonkeyPat
     ) -> PartitionData | None:
         if not reader.is_follower and request.last_fetched_epoch >= 0:
             refused.append(request.last_fetched_epoch)
-            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        return refuse(partition, request, reader, foreign=foreign)
+            return error_row(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return check_fetch(partition, request, reader, foreign=foreign)
 
     p.there.create()
     p.there.add_topics([TOPIC])
-    monkeypatch.setattr(fetch_api, "refuse", refuse_epochs)
+    monkeypatch.setattr(fetch_api, "check_fetch", refuse_epochs)
     assert_equal(p.there)
     assert refused and set(refused) == {0}
     assert len(refused) < 12, "and it is not asked for ever"

@@ -406,7 +406,7 @@ def high_watermark_falls(patch: Patch) -> None:
 @fault("stuck-state", profile="smoke", seed=2)
 def divergence_ignored(patch: Patch) -> None:
     """A follower keeps its records although its leader reports a divergence."""
-    patch(follower, "cut_for_divergence", lambda log, epoch, end: TruncationPoint(log.log_end_offset, final=True))
+    patch(follower, "truncation_point", lambda log, epoch, end: TruncationPoint(log.log_end_offset, final=True))
 
 
 @fault("acked-lost", profile="late_joiner")

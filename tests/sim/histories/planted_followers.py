@@ -38,7 +38,7 @@ def followers_answer_beyond_their_last_stable_offset(patch: Patch) -> None:
 def followers_answer_before_their_leader_has_answered_them(patch: Patch) -> None:
     """A follower of a mirrored partition serves consumers from the beginning of each leader epoch on (D57)."""
 
-    def withholds(self: Any, partition: Any, components: Any) -> Any:
+    def withholds_log(self: Any, partition: Any, components: Any) -> Any:
         return partition.is_leader and original(self, partition, components)
 
-    original = patch(ReplicaFetchers, "withholds", withholds)
+    original = patch(ReplicaFetchers, "withholds_log", withholds_log)

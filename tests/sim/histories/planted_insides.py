@@ -31,7 +31,7 @@ def epochs_begin_beyond_the_end(patch: Patch) -> None:
         for follower in self.followers.values():
             follower.log_end = UNKNOWN_OFFSET
             follower.own_caught_up_at = max(follower.own_caught_up_at, now)
-        self.mark()
+        self.notify_watchers()
 
     patch(Partition, "log_was_cut", log_was_cut)
 
@@ -43,7 +43,7 @@ def a_smaller_isr_suffices(patch: Patch) -> None:
     def advance(self: Partition) -> bool:
         before = self.log.high_watermark
         self.log.update_high_watermark(self.log.log_end_offset)
-        self.mark()
+        self.notify_watchers()
         return self.log.high_watermark > before
 
     patch(Partition, "advance_high_watermark", advance)

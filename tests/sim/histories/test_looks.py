@@ -132,7 +132,7 @@ def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) 
 def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the new leader has read the state, followers' fetches continue without a check of the partition (D30)."""
     simulation, held_back, looked = Simulation(seed=1), [], []
-    load, look_at = StateLoader.load, fetch._Fetch._look_at
+    load, look_at = StateLoader.load, fetch._Fetch._examine
 
     def wait(self: StateLoader, now: Instant, mp: MirrorPartition) -> None:
         mp.busy = True
@@ -143,7 +143,7 @@ def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: p
         return look_at(self, now, cached, is_first=is_first)
 
     monkeypatch.setattr(StateLoader, "load", wait)
-    monkeypatch.setattr(fetch._Fetch, "_look_at", note)
+    monkeypatch.setattr(fetch._Fetch, "_examine", note)
     with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2) as b:
         a.create_topic("t", 20)
         mirror = Mirror("m", source=a, destination=b)

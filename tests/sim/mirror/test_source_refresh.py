@@ -53,7 +53,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
 def refresh_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
     """The answered requests of mirrors' refreshes and of controllers' clients."""
     found: list[Message] = []
-    answer = Inbound._answer
+    answer = Inbound._respond
 
     def answering(inbound: Inbound, chunks: tuple[Chunk, ...], body: Message | None) -> None:
         _, channel, _ = inbound.client.link.name
@@ -61,7 +61,7 @@ def refresh_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]
             found.append(inbound.body)
         answer(inbound, chunks, body)
 
-    monkeypatch.setattr(Inbound, "_answer", answering)
+    monkeypatch.setattr(Inbound, "_respond", answering)
     yield found
 
 

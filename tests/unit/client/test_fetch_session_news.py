@@ -23,9 +23,9 @@ def topic(topic_id: Uuid = ID) -> FetchTopic:
 def test_a_high_watermark_not_applied_by_the_client_is_news_again() -> None:
     data = PartitionData(partition_index=0, high_watermark=10, last_stable_offset=10, log_start_offset=0, records=b"")
     session = Session(1, epoch=1, topic_ids=True)
-    session.name(("", ID, 0), FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    session.add(("", ID, 0), FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
     cached = session.partitions["", ID, 0]
-    cached.remember(data)
+    cached.save_offsets(data)
     assert cached.has_news(data)
     cached.request = FetchPartition(partition=0, fetch_offset=10, high_watermark=10)
     assert not cached.has_news(data)

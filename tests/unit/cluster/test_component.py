@@ -48,7 +48,7 @@ class Listener(BrokerComponent):
     def may_compact(self, partition: Partition) -> bool:
         return not self.says
 
-    def withholds(self, partition: Partition) -> bool:
+    def withholds_log(self, partition: Partition) -> bool:
         return self.says
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
@@ -95,25 +95,25 @@ def test_the_first_reason_to_refuse_counts() -> None:
 
 def test_one_positive_component_is_enough() -> None:
     stage, partition = Stage(), cast(Partition, None)
-    assert not stage.components.withholds(partition) and not stage.components.foreign_epochs(partition)
+    assert not stage.components.withholds_log(partition) and not stage.components.foreign_epochs(partition)
     assert stage.components.may_compact(partition)
     stage.second.says = True
-    assert stage.components.withholds(partition) and stage.components.foreign_epochs(partition)
+    assert stage.components.withholds_log(partition) and stage.components.foreign_epochs(partition)
     assert not stage.components.may_compact(partition)
 
 
 def test_a_component_guards_all_topics_unless_it_names_some_at_the_time() -> None:
     components, told = Components(), list[tuple[object, ...]]()
     components.add(BrokerComponent())
-    assert not components.may_guard("one"), "it has nothing to say about logs"
+    assert not components.may_be_guarded("one"), "it has nothing to say about logs"
     named, topics = Listener("some", told), set[str]()
-    named.guarded = topics
+    named.guarded_topics = topics
     components.add(named)
-    assert not components.may_guard("one")
+    assert not components.may_be_guarded("one")
     topics.add("one")
-    assert components.may_guard("one") and not components.may_guard("two")
+    assert components.may_be_guarded("one") and not components.may_be_guarded("two")
     components.add(Listener("all", told))
-    assert components.may_guard("two")
+    assert components.may_be_guarded("two")
 
 
 def test_the_first_component_that_coordinates_a_key_is_used() -> None:

@@ -30,7 +30,7 @@ def synonyms_of(entry: Entry) -> list[tuple[str, str | None, int]]:
 
 
 def of_topic(topic: Mapping[str, str], layers: BrokerLayers, *, mirror: bool = False) -> dict[str, Entry]:
-    broker = broker_configs(layers.static, {**layers.altered_for_all, **layers.altered})
+    broker = broker_configs(layers.static, {**layers.dynamic_default, **layers.dynamic})
     return by_name(topic_entries(topic, broker, layers, mirror=mirror))
 
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from benchmarks.lone_broker import LoneBroker
-from kmirror.cluster.authorizer import Resource, refused
+from kmirror.cluster.authorizer import Resource, kafka_error_response
 from kmirror.cluster.broker.apis import fast_fetch
 from kmirror.cluster.broker.apis.fast_produce import FastProduce
 from kmirror.cluster.server import Handler, Inbound
@@ -67,7 +67,7 @@ class Throttle:
 
 
 def refuse(now: Instant, inbound: Inbound[Message]) -> None:
-    inbound.reply(refused(inbound.body, inbound.version, THROTTLED))
+    inbound.reply(kafka_error_response(inbound.body, inbound.version, THROTTLED))
 
 
 class Stage:
@@ -105,7 +105,7 @@ class Stage:
 
 @contextmanager
 def in_general() -> Iterator[None]:
-    with patch.object(fast_fetch, "answer", return_value=None):
+    with patch.object(fast_fetch, "respond", return_value=None):
         yield
 
 
@@ -113,10 +113,10 @@ def in_general() -> Iterator[None]:
 def watched(taken: list[str]) -> Iterator[None]:
     """Note each shorter way that is taken."""
     ways: dict[str, tuple[Any, str]] = {
-        "plain produce": (FastProduce, "answer"),
+        "fast produce": (FastProduce, "respond"),
         "repeated produce": (LastProduce, "request"),
         "repeated fetch": (LastFetch, "again"),
-        "plain fetch": (fast_fetch, "answer"),
+        "fast fetch": (fast_fetch, "respond"),
     }
     with ExitStack() as stack:
         for name, (owner, attribute) in ways.items():
@@ -176,10 +176,10 @@ def quiet_fetch(stage: Stage, number: int) -> list[object]:
 
 Step = Callable[[Stage, int], list[object]]
 STEPS: dict[Step, str] = {
-    plain_produce: "plain produce",
+    plain_produce: "fast produce",
     repeated_produce: "repeated produce",
     unanswered_produce: "repeated produce",
-    plain_fetches: "plain fetch",
+    plain_fetches: "fast fetch",
     quiet_fetch: "repeated fetch",
 }
 """Requests that repeat, and the shortcut for each."""
@@ -236,13 +236,13 @@ def test_a_gate_applies_on_each_path(step: Step) -> None:
 @each_step
 def test_each_response_leaves_through_the_same_function(step: Step) -> None:
     """So a change to all responses, such as to stop reading a link whose client sends too much, has one place."""
-    answer = Links.answer
+    answer = Links.respond
 
     def slowed(links: Links, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
         links.outbox.add(StopReading(link.client.link))
         answer(links, link, chunks, timed)
 
-    with patch.object(Links, "answer", slowed):
+    with patch.object(Links, "respond", slowed):
         quick, slow = (run(filled(in_general=general), step) for general in (False, True))
     assert quick == slow
     answered = [effects for effects in quick if any(isinstance(effect, bytes) for effect in effects)]

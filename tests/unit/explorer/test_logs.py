@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from kmirror.cluster.replication.truncation import cut_for_divergence, divergence, last_epoch
+from kmirror.cluster.replication.truncation import divergence, last_epoch, truncation_point
 from kmirror.explorer.logs import EMPTY, FetchResult, Logs, cluster_of, entry, epoch_of, is_reset
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import batch
@@ -43,7 +43,7 @@ def exchange(follower: PartitionLog, leader: PartitionLog, *, foreign: bool) -> 
     end, named = follower.log_end_offset, last_epoch(follower)
     told = divergence(leader, named, end, foreign=foreign) if named >= 0 else None
     if told is not None and told.epoch >= 0:
-        follower.truncate_to(cut_for_divergence(follower, told.epoch, told.end_offset).offset)
+        follower.truncate_to(truncation_point(follower, told.epoch, told.end_offset).offset)
         return FetchResult.DIVERGED
     if told is not None or end > leader.log_end_offset:
         follower.truncate_to(min(end, leader.log_end_offset))

@@ -90,25 +90,25 @@ def news_left_out() -> Patch:
 
 def recovery_not_told() -> Patch:
     """After an error the session assumes that the earlier values are still known."""
-    remember = CachedPartition.remember
+    save_offsets = CachedPartition.save_offsets
 
     def remembering(self: CachedPartition, data: PartitionData) -> None:
         if not data.error_code:
-            remember(self, data)
+            save_offsets(self, data)
 
-    return patch.object(CachedPartition, "remember", remembering)
+    return patch.object(CachedPartition, "save_offsets", remembering)
 
 
 def leader_epoch_not_compared() -> Patch:
     """A fetch may name any leader epoch."""
-    refuse = fetch.refuse
+    check_fetch = fetch.check_fetch
 
     def lax(partition: Any, request: Any, reader: Any, *, foreign: bool) -> PartitionData | None:
-        found = refuse(partition, request, reader, foreign=foreign)
+        found = check_fetch(partition, request, reader, foreign=foreign)
         return None if found is not None and found.error_code in fetch_epoch_errors else found
 
     fetch_epoch_errors = (74, 75)
-    return patch.object(fetch, "refuse", lax)
+    return patch.object(fetch, "check_fetch", lax)
 
 
 def last_batch_not_read() -> Patch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.replication.truncation import begins_anew, is_half_cut, loses_keys
+from kmirror.cluster.replication.truncation import is_half_truncated, loses_keys, must_truncate_fully
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import NOW_MS, batch
 from tests.unit.log.partitions import follow, open_log
@@ -31,7 +31,7 @@ def test_a_cut_below_the_cleaner_may_lose_keys(cut: int, loses: bool) -> None:
     assert loses_keys(log, cut) is loses
     again = open_log(log.store)
     assert loses_keys(again, cut) is loses, "it is known after a restart"
-    assert begins_anew(again, cut) is loses
+    assert must_truncate_fully(again, cut) is loses
 
 
 def test_a_cut_below_which_no_offset_is_missing_loses_none() -> None:
@@ -119,10 +119,10 @@ def test_a_crash_amid_a_cut_of_everything_is_seen_afterwards() -> None:
         put(log, (key, "v"))
     roll(log)
     run(log)
-    assert not is_half_cut(log)
+    assert not is_half_truncated(log)
     first, *later = log.segment_base_offsets
     for base_offset in reversed(later):  # The order in which the segments are removed.
         log.store.delete(base_offset)
     again = open_log(log.store)
     assert again.cleaner_offset == 12 > again.log_end_offset > first
-    assert is_half_cut(again)
+    assert is_half_truncated(again)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.fetch_read import Reader, refuse
+from kmirror.cluster.replication.fetch_read import Reader, check_fetch
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.naming import Assignment
@@ -78,7 +78,7 @@ def test_a_follower_whose_log_was_emptied_by_deletion_has_to_begin_where_the_lea
 
     def answer(*, log_start: int) -> EpochEndOffset | None:
         fetch = FetchPartition(partition=0, fetch_offset=log_start, last_fetched_epoch=-1, log_start_offset=log_start)
-        refused = refuse(led, fetch, Reader(3, read_committed=False), foreign=True)
+        refused = check_fetch(led, fetch, Reader(3, read_committed=False), foreign=True)
         return None if refused is None else refused.diverging_epoch
 
     assert led.log.log_start_offset == 0

@@ -28,7 +28,7 @@ from kmirror.spec.configs import Kind, Scope, known
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
-Refusal = tuple[ErrorCode, str]
+Rejection = tuple[ErrorCode, str]
 LIST_OPERATIONS: Mapping[int, str] = {ConfigOp.APPEND: "append", ConfigOp.SUBTRACT: "subtract"}
 
 
@@ -40,31 +40,31 @@ def handle(
     is_incremental = isinstance(request, IncrementalAlterConfigsRequest)
     resources: list[Any] = list(request.resources)
     named = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    refused: dict[int, Refusal] = {}
+    rejected: dict[int, Rejection] = {}
     for at, resource in enumerate(resources):
         if resource.resource_type == ResourceType.BROKER and named[resource.resource_type, resource.resource_name] == 1:
-            refusal = _refusal(parts.context.node_id, resource, is_incremental=is_incremental)
-            if refusal is not None:
-                refused[at] = refusal
-    if not refused:
+            rejection = _rejection(parts.context.node_id, resource, is_incremental=is_incremental)
+            if rejection is not None:
+                rejected[at] = rejection
+    if not rejected:
         forward(parts.context, now, inbound)
         return
-    rest = [_without_unknown_tags(resource) for at, resource in enumerate(resources) if at not in refused]
-    row: Any = IncrementalResourceResponse if is_incremental else AlterConfigsResourceResponse
-    answer: Any = IncrementalAlterConfigsResponse if is_incremental else AlterConfigsResponse
+    rest = [_without_unknown_tags(resource) for at, resource in enumerate(resources) if at not in rejected]
+    row_type: Any = IncrementalResourceResponse if is_incremental else AlterConfigsResourceResponse
+    response_type: Any = IncrementalAlterConfigsResponse if is_incremental else AlterConfigsResponse
 
     @inbound.guard
-    def on_decided(decided: Message | None) -> None:
-        assert isinstance(decided, IncrementalAlterConfigsResponse | AlterConfigsResponse)
-        rows: list[Any] = list(decided.responses)
-        for at, (error, message) in refused.items():
-            rows.insert(at, row(error, message, resources[at].resource_type, resources[at].resource_name))
-        inbound.reply(answer(responses=rows))
+    def on_response(response: Message | None) -> None:
+        assert isinstance(response, IncrementalAlterConfigsResponse | AlterConfigsResponse)
+        rows: list[Any] = list(response.responses)
+        for at, (error, message) in rejected.items():
+            rows.insert(at, row_type(error, message, resources[at].resource_type, resources[at].resource_name))
+        inbound.reply(response_type(responses=rows))
 
     if rest:
-        forward_in_place(parts.context, now, inbound, type(request)(rest, request.validate_only), on_decided)
+        forward_in_place(parts.context, now, inbound, type(request)(rest, request.validate_only), on_response)
     else:
-        on_decided(answer(responses=[]))
+        on_response(response_type(responses=[]))
 
 
 def _without_unknown_tags(resource: Any) -> Any:
@@ -78,7 +78,7 @@ def _without_unknown_tags(resource: Any) -> Any:
     return resource
 
 
-def _refusal(node_id: int, resource: Any, *, is_incremental: bool) -> Refusal | None:
+def _rejection(node_id: int, resource: Any, *, is_incremental: bool) -> Rejection | None:
     """Return why this broker rejects changing the configs of a broker, or None."""
     name = resource.resource_name
     names = Counter(config.name for config in resource.configs)
@@ -91,13 +91,13 @@ def _refusal(node_id: int, resource: Any, *, is_incremental: bool) -> Refusal | 
         if number != node_id:
             return ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}"
     for config in resource.configs if is_incremental else ():
-        row = known(Scope.BROKER).get(config.name)
+        row_type = known(Scope.BROKER).get(config.name)
         if config.config_operation not in LIST_OPERATIONS or config.value is None:
             continue
-        if row is None:
+        if row_type is None:
             return ErrorCode.INVALID_CONFIG, f"Unknown config name: {config.name}"
-        if row.kind is not Kind.LIST:
-            what = LIST_OPERATIONS[config.config_operation]
-            message = f"Config value {what} is not allowed for config key: {config.name}"
+        if row_type.kind is not Kind.LIST:
+            operation = LIST_OPERATIONS[config.config_operation]
+            message = f"Config value {operation} is not allowed for config key: {config.name}"
             return ErrorCode.INVALID_CONFIG, message
     return None

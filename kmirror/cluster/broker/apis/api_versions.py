@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.api_versions import answer
+from kmirror.cluster.api_versions import api_versions_response
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -11,4 +11,6 @@ from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ApiVersionsRequest]) -> None:
     """Reply with the served versions and the features (D1)."""
-    inbound.reply(answer(parts.context.api_versions(), parts.context.image, inbound.body, inbound.version))
+    inbound.reply(
+        api_versions_response(parts.context.api_versions(), parts.context.image, inbound.body, inbound.version)
+    )

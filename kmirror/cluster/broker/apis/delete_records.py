@@ -63,9 +63,9 @@ def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
     partition = parts.replicas.partitions.led(tp)
     if partition is None:
         return parts.replicas.partitions.unavailable(tp)
-    refused = parts.components.produce_error(tp)
-    if refused is not None:
-        return refused
+    error = parts.components.produce_error(tp)
+    if error is not None:
+        return error
     if partition.log.config.compact and not partition.log.config.delete:
         return ErrorCode.POLICY_VIOLATION
     if offset < HIGH_WATERMARK or offset > partition.log.high_watermark:

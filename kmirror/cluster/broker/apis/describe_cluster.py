@@ -19,7 +19,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeClusterReq
     """Reply with the brokers; UNSUPPORTED_ENDPOINT_TYPE or MISMATCHED_ENDPOINT_TYPE for other endpoint types."""
     request = inbound.body
     if request.endpoint_type != EndpointType.BROKER:
-        inbound.reply(_refused(request.endpoint_type))
+        inbound.reply(_error_response(request.endpoint_type))
         return
     image = parts.context.image
     response = DescribeClusterResponse(
@@ -49,10 +49,10 @@ def allowed_on_cluster(rights: Rights) -> int:
     return rights.operations(CLUSTER) if rights.allow(AclOperation.DESCRIBE, CLUSTER) else 0
 
 
-def _refused(wanted: int) -> DescribeClusterResponse:
-    if wanted == EndpointType.CONTROLLER:
+def _error_response(endpoint_type: int) -> DescribeClusterResponse:
+    if endpoint_type == EndpointType.CONTROLLER:
         error = ErrorCode.MISMATCHED_ENDPOINT_TYPE
         message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
     else:
-        error, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {wanted}"
+        error, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {endpoint_type}"
     return DescribeClusterResponse(error_code=error, error_message=message, cluster_id="")

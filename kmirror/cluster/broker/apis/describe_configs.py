@@ -26,11 +26,11 @@ from kmirror.spec.wire_values import AclOperation, ResourceType
 MIRRORS_FROM = 5
 NOT_DESCRIBED = (ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
 """Resource types that Kafka describes and this broker does not."""
-OfTopics = dict[frozenset[tuple[str, str]], list[Entry]]
+TopicEntries = dict[frozenset[tuple[str, str]], list[Entry]]
 """Topic settings to config entries: most topics have the same settings, described once per response."""
 
 
-class _Refused(Exception):
+class _DescribeError(Exception):
     """A resource that cannot be described, with its error."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
@@ -45,16 +45,16 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsReq
     if any(resource.resource_type not in known for resource in request.resources):  # One invalid type fails all.
         inbound.reply(
             DescribeConfigsResponse(
-                results=[_refusal(resource, ErrorCode.INVALID_REQUEST) for resource in request.resources]
+                results=[_error_result(resource, ErrorCode.INVALID_REQUEST) for resource in request.resources]
             )
         )
         return
     allowed: list[DescribeConfigsResult] = []
     denied: list[DescribeConfigsResult] = []
-    same: OfTopics = {}
+    cache: TopicEntries = {}
     for resource in request.resources:
         error = _denied(inbound, resource)
-        (denied if error else allowed).append(_result(parts, request, resource, error, same))
+        (denied if error else allowed).append(_result(parts, request, resource, error, cache))
     # Denied resources come last (ConfigHelper.handleDescribeConfigsRequest).
     inbound.reply(DescribeConfigsResponse(results=[*allowed, *denied]))
 
@@ -70,17 +70,17 @@ def _result(
     request: DescribeConfigsRequest,
     resource: DescribeConfigsResource,
     denied: ErrorCode,
-    same: OfTopics,
+    cache: TopicEntries,
 ) -> DescribeConfigsResult:
     if denied:
-        return _refusal(resource, denied)
+        return _error_result(resource, denied)
     try:
         if resource.resource_type in NOT_DESCRIBED:
-            what = ResourceType(resource.resource_type)
-            raise _Refused(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {what.name}")
-        entries = DESCRIBE[resource.resource_type](parts, resource.resource_name, same)
-    except _Refused as refused:
-        return _refusal(resource, refused.error, refused.message)
+            resource_type = ResourceType(resource.resource_type)
+            raise _DescribeError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource_type.name}")
+        entries = DESCRIBE[resource.resource_type](parts, resource.resource_name, cache)
+    except _DescribeError as failure:
+        return _error_result(resource, failure.error, failure.message)
     result = DescribeConfigsResult(
         resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[]
     )
@@ -96,48 +96,50 @@ def _result(
     return result
 
 
-def _refusal(resource: DescribeConfigsResource, error: ErrorCode, message: str | None = None) -> DescribeConfigsResult:
+def _error_result(
+    resource: DescribeConfigsResource, error: ErrorCode, message: str | None = None
+) -> DescribeConfigsResult:
     return DescribeConfigsResult(
         error, error.text if message is None else message, resource.resource_type, resource.resource_name, []
     )
 
 
-def _topic(parts: BrokerParts, name: str, same: OfTopics) -> list[Entry]:
+def _topic(parts: BrokerParts, name: str, cache: TopicEntries) -> list[Entry]:
     problem = problem_with_name(name)
     if problem is not None:
-        raise _Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        raise _DescribeError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     context = parts.context
     if name not in context.image.topics:
-        raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+        raise _DescribeError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
     topic = context.image.configs.topic(name)
     settings = frozenset(topic.items())
-    if settings not in same:
+    if settings not in cache:
         layers = context.config_layers()
-        same[settings] = topic_entries(topic, context.configs, layers, mirror=context.mirror_enabled)
-    return same[settings]
+        cache[settings] = topic_entries(topic, context.configs, layers, mirror=context.mirror_enabled)
+    return cache[settings]
 
 
-def _broker(parts: BrokerParts, name: str, _: OfTopics) -> list[Entry]:
+def _broker(parts: BrokerParts, name: str, _: TopicEntries) -> list[Entry]:
     context = parts.context
     if not name:
         return cluster_entries(context.config_layers())
     number = parse_int(name)
     if number is None:
-        raise _Refused(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        raise _DescribeError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if number != context.node_id:
         message = f"Unexpected broker id, expected {context.node_id} or empty string, but received {name}"
-        raise _Refused(ErrorCode.INVALID_REQUEST, message)
+        raise _DescribeError(ErrorCode.INVALID_REQUEST, message)
     return broker_entries(context.config_layers(), mirror=context.mirror_enabled)
 
 
-def _mirror(parts: BrokerParts, name: str, _: OfTopics) -> list[Entry]:
+def _mirror(parts: BrokerParts, name: str, _: TopicEntries) -> list[Entry]:
     values = parts.context.image.configs.get((ResourceType.MIRROR, name))
     if values is None:
-        raise _Refused(ErrorCode.UNKNOWN_MIRROR, ErrorCode.UNKNOWN_MIRROR.text)
+        raise _DescribeError(ErrorCode.UNKNOWN_MIRROR, ErrorCode.UNKNOWN_MIRROR.text)
     return mirror_entries(values)
 
 
-DESCRIBE: Mapping[int, Callable[[BrokerParts, str, OfTopics], list[Entry]]] = {
+DESCRIBE: Mapping[int, Callable[[BrokerParts, str, TopicEntries], list[Entry]]] = {
     ResourceType.TOPIC: _topic,
     ResourceType.BROKER: _broker,
     ResourceType.MIRROR: _mirror,

@@ -43,11 +43,11 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicParti
         0 if cursor is None else cursor.partition_index,
     )
     for name in denied if named else ():
-        page.topics.append(_mistaken(name, denied[name], is_of_cluster=False))
+        page.topics.append(_error_topic(name, denied[name], is_of_cluster=False))
     inbound.reply(DescribeTopicPartitionsResponse(topics=page.topics, next_cursor=page.cursor))
 
 
-def _mistaken(name: str, error: ErrorCode, *, is_of_cluster: bool) -> DescribeTopicPartitionsResponseTopic:
+def _error_topic(name: str, error: ErrorCode, *, is_of_cluster: bool) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(error_code=error, name=name, is_internal=is_of_cluster, partitions=[])
 
 
@@ -59,19 +59,19 @@ class _Page:
         self.cursor: Cursor | None = None
         self._image = image
         self._rights, self._listener = inbound.rights, inbound.client.listener
-        self._left = limit
+        self._remaining = limit
 
     def fill(self, names: Sequence[str], first: str, start: int) -> None:
         """Describe these topics up to the limit; the topic named `first` begins at partition `start`."""
         for name in names:
-            if not self._left:
+            if not self._remaining:
                 self.cursor = Cursor(topic_name=name, partition_index=0)
                 return
             topic = self._image.topics.get(name)
             if topic is None:
                 illegal = problem_with_name(name) is not None
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                described = _mistaken(name, error, is_of_cluster=is_internal(name))
+                described = _error_topic(name, error, is_of_cluster=is_internal(name))
             else:
                 described = self._describe(topic, start if name == first else 0)
             described.topic_authorized_operations = self._rights.operations(Resource.topic(name))
@@ -80,11 +80,11 @@ class _Page:
                 return
 
     def _describe(self, topic: TopicImage, start: int) -> DescribeTopicPartitionsResponseTopic:
-        end = min(len(topic.partitions), start + self._left)
+        end = min(len(topic.partitions), start + self._remaining)
         if end < len(topic.partitions):
             self.cursor = Cursor(topic_name=topic.name, partition_index=end)
         rows = [self._row(topic, index) for index in range(start, end)]
-        self._left -= len(rows)
+        self._remaining -= len(rows)
         return DescribeTopicPartitionsResponseTopic(
             name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=rows
         )

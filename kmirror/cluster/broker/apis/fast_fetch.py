@@ -11,7 +11,7 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.node.partition import UNKNOWN_EPOCH
-from kmirror.cluster.replication.fetch_read import Reader, end_for, read, refuse
+from kmirror.cluster.replication.fetch_read import Reader, check_fetch, end_for, read
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, NO_SESSION
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.ids import TopicPartition
@@ -43,7 +43,7 @@ def rack_of(parts: BrokerParts, request: FetchRequest, version: int) -> str:
     return request.rack_id if selects else ""
 
 
-def answer(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest) -> FetchResponse | None:
+def respond(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest) -> FetchResponse | None:
     """Return the response to a plain fetch; None, with nothing changed, if the fetch is not plain."""
     if request.session_id != NO_SESSION or request.session_epoch != FINAL_EPOCH:
         return None
@@ -51,18 +51,18 @@ def answer(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest)
     reader = READERS.get(request.isolation_level)
     if replica != CONSUMER_REPLICA_ID or reader is None or rack_of(parts, request, inbound.version):
         return None
-    left, topics = request.max_bytes, request.topics
+    remaining, topics = request.max_bytes, request.topics
     responses: dict[str, FetchableTopicResponse] = {}
     for topic in topics:
         name = _name(parts, inbound, topic)
         if name is None or name in responses or not topic.partitions:
             return None
-        rows = _rows(parts, topic, name, reader, left, is_first=left == request.max_bytes)
+        rows = _rows(parts, topic, name, reader, remaining, is_first=remaining == request.max_bytes)
         if rows is None:
             return None
-        left -= sum(len(row.records or b"") for row in rows)
+        remaining -= sum(len(row.records or b"") for row in rows)
         responses[name] = FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=rows)
-    enough = request.max_bytes - left >= min(request.min_bytes, request.max_bytes) or request.max_wait_ms <= 0
+    enough = request.max_bytes - remaining >= min(request.min_bytes, request.max_bytes) or request.max_wait_ms <= 0
     return FetchResponse(session_id=NO_SESSION, responses=list(responses.values())) if enough and responses else None
 
 
@@ -70,13 +70,13 @@ def _name(parts: BrokerParts, inbound: Inbound[Message], topic: FetchTopic) -> s
     """Return the name of a topic that is not guarded and that the client may read; None for any other."""
     by_id = inbound.version >= TOPIC_IDS_FROM
     name = parts.context.image.topics.names.get(topic.topic_id) if by_id else topic.topic
-    if name is None or parts.components.may_guard(name):
+    if name is None or parts.components.may_be_guarded(name):
         return None
     return None if inbound.rights.error(AclOperation.READ, Resource.topic(name)) else name
 
 
 def _rows(
-    parts: BrokerParts, topic: FetchTopic, name: str, reader: Reader, left: int, *, is_first: bool
+    parts: BrokerParts, topic: FetchTopic, name: str, reader: Reader, remaining: int, *, is_first: bool
 ) -> list[PartitionData] | None:
     """Return the rows of a topic's partitions in at most `left` bytes; None if a partition is not plain.
 
@@ -85,26 +85,26 @@ def _rows(
     """
     rows: dict[int, PartitionData] = {}
     partitions = parts.replicas.partitions
-    for asked in topic.partitions:
-        partition = partitions.get(TopicPartition(name, asked.partition))
+    for requested in topic.partitions:
+        partition = partitions.get(TopicPartition(name, requested.partition))
         if (
             partition is None
             or partition.image.leader != partition.broker_id
-            or asked.partition in rows
-            or refuse(partition, asked, reader, foreign=False) is not None
+            or requested.partition in rows
+            or check_fetch(partition, requested, reader, foreign=False) is not None
         ):
             return None
-        most = asked.partition_max_bytes
-        data = rows[asked.partition] = read(
+        partition_max = requested.partition_max_bytes
+        data = rows[requested.partition] = read(
             partition,
-            asked,
+            requested,
             reader,
             end_offset=end_for(partition.log, reader),
-            max_bytes=most if most < left else left,
+            max_bytes=partition_max if partition_max < remaining else remaining,
             min_one=is_first,
             foreign=False,
         )
         if data.records:
             is_first = False
-            left -= len(data.records)
+            remaining -= len(data.records)
     return list(rows.values())

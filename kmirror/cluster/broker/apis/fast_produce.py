@@ -77,13 +77,13 @@ class FastProduce:
         before, self._pack, self._after = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
         self._before = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + before
 
-    def answer(self, now: Instant, frame: Chunk, records: memoryview) -> Chunk | None:
+    def respond(self, now: Instant, frame: Chunk, records: memoryview) -> Chunk | None:
         """Append the batch in `records` and return the response; None, with nothing done, if it is not plain."""
         tp, replicas = self._tp, self._replicas
         partition = replicas.partitions.get(tp)
         if partition is None or partition.image.leader != partition.broker_id:
             return None
-        if self._needs_all and not partition.acknowledges_alone:
+        if self._needs_all and not partition.commits_alone:
             return None
         if len(records) < _HEADER_SIZE or records[_FLAGS_AT] & self._flags:
             return None
@@ -94,9 +94,9 @@ class FastProduce:
         if self._is_limited and not self._may_write():
             return None
         try:
-            info = replicas.appends.append_plain(now, partition, records)
+            info = replicas.appends.fast_append(now, partition, records)
         except LogAppendError as error:
-            return self._refusal(frame, error.code)
+            return self._error_response(frame, error.code)
         if info is None:
             return None
         numbers = self._pack(info.first_offset, _NO_TIMESTAMP, partition.log.log_start_offset)
@@ -112,13 +112,13 @@ class FastProduce:
         self._rights_version = version
         return True
 
-    def _refusal(self, frame: Chunk, error: ErrorCode) -> Chunk:
+    def _error_response(self, frame: Chunk, error: ErrorCode) -> Chunk:
         row = PartitionProduceResponse(self._tp.partition, error, -1)
         response = ProduceResponse([TopicProduceResponse(self._topic_name, self._topic_id, [row])])
         return encode_response(response, self._version, correlation_id=peek_request(frame).correlation_id)
 
 
-def remember(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
+def install_shortcut(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
     """Enable recognition of requests like this one, and a shortcut for them if they are eligible."""
     request, link = inbound.body, inbound.link
     link.last_produce = last_produce(inbound.frame, inbound.head, request)
@@ -128,4 +128,4 @@ def remember(parts: BrokerParts, inbound: Inbound[ProduceRequest]) -> None:
     names = parts.context.image.topics.names
     name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
     if name and not is_internal(name):
-        link.shortcut = FastProduce(parts, inbound, name).answer
+        link.shortcut = FastProduce(parts, inbound, name).respond

@@ -25,7 +25,15 @@ from kmirror.cluster.broker.apis import fast_fetch
 from kmirror.cluster.broker.apis.fast_fetch import RACKS_FROM, TOPIC_IDS_FROM, rack_of, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Follower, Partition
-from kmirror.cluster.replication.fetch_read import NO_EPOCH, Reader, end_for, failed, read, refuse, replica_error
+from kmirror.cluster.replication.fetch_read import (
+    NO_EPOCH,
+    Reader,
+    check_fetch,
+    end_for,
+    error_row,
+    read,
+    replica_error,
+)
 from kmirror.cluster.replication.fetch_sessions import (
     INITIAL_EPOCH,
     NO_SESSION,
@@ -58,7 +66,7 @@ DIVERGENCE_FROM = 12
 LEVELS = frozenset(IsolationLevel)
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the current leader (KIP-951)."""
-ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> None:
@@ -66,9 +74,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
     request = inbound.body
     request.max_bytes = min(request.max_bytes, parts.context.configs.integer("fetch.max.bytes"))
     if request.session_epoch <= INITIAL_EPOCH:
-        plain = fast_fetch.answer(parts, inbound, request)
-        if plain is not None:
-            inbound.reply(plain)
+        fast_response = fast_fetch.respond(parts, inbound, request)
+        if fast_response is not None:
+            inbound.reply(fast_response)
             return
     has_level, by_id = request.isolation_level in LEVELS, inbound.version >= TOPIC_IDS_FROM
     opens = has_level or not _has_any(parts, inbound, request, keys_of(request))
@@ -76,17 +84,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    for overtaken in list(session.parked):
-        parts.replicas.purgatory.unpark(now, overtaken)
-    fetch = session.quiet
+    for replaced in list(session.parked):
+        parts.replicas.purgatory.unpark(now, replaced)
+    fetch = session.empty_fetch
     if isinstance(fetch, _Fetch) and fetch.request is request:
         fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
     else:
         if not has_level and _has_any(parts, inbound, request, session.partitions):
-            inbound.reply(_failed_as_a_whole(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR))
+            inbound.reply(_error_response(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         fetch = _Fetch(parts, inbound, request, session)
-    session.quiet = None
+    session.empty_fetch = None
     fetch.start(now)
 
 
@@ -105,14 +113,14 @@ def _has_any(parts: BrokerParts, inbound: Inbound[Message], request: FetchReques
     return False
 
 
-def _failed_as_a_whole(request: FetchRequest, version: int, error: ErrorCode) -> FetchResponse:
+def _error_response(request: FetchRequest, version: int, error: ErrorCode) -> FetchResponse:
     """Return the response to a request that failed; with topic ids the rows are left out, as in Kafka."""
     rows = (
         []
         if version >= TOPIC_IDS_FROM
         else [
             FetchableTopicResponse(
-                topic=topic.topic, partitions=[failed(each.partition, error) for each in topic.partitions]
+                topic=topic.topic, partitions=[error_row(each.partition, error) for each in topic.partitions]
             )
             for topic in request.topics
         ]
@@ -125,13 +133,14 @@ class _Fetch:
 
     __slots__ = (
         "broker_epoch",
+        "bytes_left_out",
+        "bytes_read",
         "epoch",
         "inbound",
-        "is_beyond_version",
+        "is_denied",
         "is_full",
-        "is_refused",
+        "lacks_divergence_field",
         "leaders",
-        "left_out",
         "min_bytes",
         "parked",
         "parts",
@@ -139,9 +148,8 @@ class _Fetch:
         "request",
         "rows",
         "session",
-        "shorts",
-        "taken",
         "topic_errors",
+        "total_left_out",
     )
 
     def __init__(self, parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest, session: Session) -> None:
@@ -160,9 +168,9 @@ class _Fetch:
             leader_only=replica >= 0 or inbound.version < RACKS_FROM,
             rack="" if replica >= 0 else rack_of(parts, request, inbound.version),
         )
-        self.is_refused = False
+        self.is_denied = False
         """True if a follower may not fetch at all."""
-        self.is_beyond_version = False
+        self.lacks_divergence_field = False
         """True if a partition diverged and the version has no field for it: the response is an error, as in Kafka."""
         self.topic_errors: dict[str, ErrorCode] = {}
         """Error of READ for each topic examined so far; each topic is checked once."""
@@ -170,12 +178,12 @@ class _Fetch:
         """Brokers named as current leaders in errors; the response has their endpoints."""
         self.rows: dict[CachedPartition, PartitionData] = {}
         """The response so far."""
-        self.taken = 0
+        self.bytes_read = 0
         """Bytes of records in `rows`."""
-        self.shorts: dict[CachedPartition, int] = {}
+        self.bytes_left_out: dict[CachedPartition, int] = {}
         """Bytes that the limits kept out of `rows`; 0 if min_bytes was already reached."""
-        self.left_out = 0
-        """The sum of `shorts`."""
+        self.total_left_out = 0
+        """The sum of `bytes_left_out`."""
         self.min_bytes = min(request.min_bytes, request.max_bytes)
         self.parked = 0
         """Key under which this fetch is parked, 0 if it is not."""
@@ -184,26 +192,26 @@ class _Fetch:
         """Apply a follower's fetch offsets, then reply or park the fetch."""
         session, reader = self.session, self.reader
         if reader.is_follower:
-            self.is_refused = not self.inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
-        due = session.take_due((reader, self.broker_epoch, self.is_refused))
+            self.is_denied = not self.inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
+        due = session.take_due((reader, self.broker_epoch, self.is_denied))
         ready = False
         for cached in due:
-            ready |= self._look_at(now, cached, is_first=True)
-        if reader.is_follower and not self.is_refused:
+            ready |= self._examine(now, cached, is_first=True)
+        if reader.is_follower and not self.is_denied:
             session.clock.fetched_at = now  # Only now: the partitions above used the previous time.
         if (
             ready
-            or self.taken + self.left_out >= self.min_bytes
+            or self.bytes_read + self.total_left_out >= self.min_bytes
             or self.request.max_wait_ms <= 0
             or not session.partitions
         ):
-            self._answer()
+            self._respond()
             return
         self.parked = self.parts.replicas.purgatory.park(now, self.request.max_wait_ms, self._attempt)
         session.parked[self.parked] = None
         for cached in due:
             if cached.partition is None:
-                self._look_up(cached)
+                self._find(cached)
 
     def _attempt(self, now: Instant, is_over: bool) -> bool:
         """Examine changed partitions; reply if there is enough or the time is up. Return whether a reply was sent."""
@@ -216,29 +224,29 @@ class _Fetch:
                 self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
             else:
                 ready = is_over
-                for cached in session.take_moved():
-                    ready |= self._look_at(now, cached, is_first=False)
-                if not ready and self.taken + self.left_out < self.min_bytes:
+                for cached in session.take_changed():
+                    ready |= self._examine(now, cached, is_first=False)
+                if not ready and self.bytes_read + self.total_left_out < self.min_bytes:
                     return False
-                self._take_one(now)
-                self._answer()
+                self._read_first_batch(now)
+                self._respond()
         except Exception as error:
-            self.inbound.failed(error)
+            self.inbound.on_exception(error)
         session.parked.pop(self.parked, None)
-        session.let_go()
+        session.release()
         return True
 
-    def _take_one(self, now: Instant) -> None:
+    def _read_first_batch(self, now: Instant) -> None:
         """Read the first batch that the limits kept out, if there are no records: records that were counted may be
         gone."""
-        for cached in () if self.taken else sorted(self.shorts, key=TURN):
-            self._look_at(now, cached, is_first=False)
-            if self.taken:
+        for cached in () if self.bytes_read else sorted(self.bytes_left_out, key=TURN):
+            self._examine(now, cached, is_first=False)
+            if self.bytes_read:
                 break
 
     # -- one partition ------------------------------------------------------------------------
 
-    def _look_at(self, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:
+    def _examine(self, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:
         """Update the response for a partition; return whether the response cannot wait.
 
         The first call, when the fetch arrives, applies a follower's fetch offsets, and settles the partition if there
@@ -247,32 +255,32 @@ class _Fetch:
         if cached.follower is not None:
             cached.stop_clock()
         if not is_first:
-            self._give_back(cached)
-        found = cached.partition or self._look_up(cached)
+            self._remove_row(cached)
+        found = cached.partition or self._find(cached)
         if found is None or not self._is_readable(found):
-            self._fail(cached, failed(cached.request.partition, self._error(cached, found)))
+            self._add_error(cached, error_row(cached.request.partition, self._error(cached, found)))
             return True
         wanted, reader, components = cached.request, self.reader, self.parts.components
         follower = found.followers[reader.replica_id] if reader.replica_id >= 0 else None
         foreign = withheld = False
-        if components.may_guard(found.tp.topic):
+        if components.may_be_guarded(found.tp.topic):
             fetchers = self.parts.fetchers
-            foreign, withheld = fetchers.foreign_epochs(found, components), fetchers.withholds(found, components)
-        refused = refuse(found, wanted, reader, foreign=foreign)
-        if is_first and follower is not None and refused is None:
-            self._learn(now, found, follower, wanted, withheld=withheld)
+            foreign, withheld = fetchers.foreign_epochs(found, components), fetchers.withholds_log(found, components)
+        rejected = check_fetch(found, wanted, reader, foreign=foreign)
+        if is_first and follower is not None and rejected is None:
+            self._apply_follower_fetch(now, found, follower, wanted, withheld=withheld)
         if withheld:  # Wait until the records may be served (D30): the partition changes then.
-            self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-            if is_first and (follower is None or refused is not None):
+            self.rows[cached] = error_row(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
+            if is_first and (follower is None or rejected is not None):
                 cached.settle(None)
             elif is_first and wanted.fetch_offset >= found.log.log_end_offset:
                 cached.settle(follower)
             return False
-        if refused is not None:
-            self._fail(cached, refused)
+        if rejected is not None:
+            self._add_error(cached, rejected)
             return True
         if follower is not None:
-            self.session.moved.pop(cached.key, None)  # Changes by this fetch are in its own response.
+            self.session.changed.pop(cached.key, None)  # Changes by this fetch are in its own response.
         if reader.rack and self._prefers_another(now, cached, found):
             return is_first
         end = end_for(found.log, reader)
@@ -292,7 +300,7 @@ class _Fetch:
     def _is_readable(self, partition: Partition) -> bool:
         """Return whether a partition may be read at all; else `_error` returns the reason."""
         reader, topic = self.reader, partition.tp.topic
-        if self.is_refused or (reader.leader_only and partition.image.leader != partition.broker_id):
+        if self.is_denied or (reader.leader_only and partition.image.leader != partition.broker_id):
             return False
         if reader.replica_id >= 0:
             return reader.replica_id in partition.followers
@@ -329,7 +337,7 @@ class _Fetch:
     def _error(self, cached: CachedPartition, partition: Partition | None) -> ErrorCode:
         """Return why the partition cannot be read at any offset; `partition` is None if it is not here."""
         tp = cached.tp
-        if self.is_refused:
+        if self.is_denied:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if tp is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
@@ -346,7 +354,7 @@ class _Fetch:
         knows_epoch = cached.request.current_leader_epoch != NO_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    def _look_up(self, cached: CachedPartition) -> Partition | None:
+    def _find(self, cached: CachedPartition) -> Partition | None:
         """Return the partition if this broker has it; watch it if the fetch is parked or another one may follow."""
         topic, topic_id, index = cached.key
         name = self.parts.context.image.topics.names.get(topic_id) if self.session.topic_ids else topic
@@ -357,13 +365,13 @@ class _Fetch:
             cached.watch(partition)
         return partition
 
-    def _learn(
+    def _apply_follower_fetch(
         self, now: Instant, partition: Partition, follower: Follower, wanted: FetchPartition, *, withheld: bool
     ) -> None:
         """Take a follower's fetch offset as its log end; not called for a fetch that gets an error or divergence."""
         parts, replica, tp = self.parts, self.reader.replica_id, partition.tp
         if follower.clock is not None:
-            partition.mark()  # Another session of the follower must examine it before its clock counts again.
+            partition.notify_watchers()  # Another session must examine it before its clock counts again.
         partition.on_follower_fetch(
             now,
             replica,
@@ -376,9 +384,9 @@ class _Fetch:
         if not withheld:
             parts.isr.maybe_expand(now, partition, replica)
         if partition.advance_high_watermark():
-            parts.replicas.changes.touch(tp)
+            parts.replicas.changes.mark_changed(tp)
         else:
-            parts.replicas.changes.progressed(tp)
+            parts.replicas.changes.mark_fetched(tp)
 
     def _read(self, cached: CachedPartition, partition: Partition, end: int, *, foreign: bool) -> PartitionData:
         """Read within the limits, and count the bytes read and left out.
@@ -386,7 +394,7 @@ class _Fetch:
         The first partition with records may exceed the limits by one batch, so that every fetch makes progress.
         """
         wanted, most = cached.request, cached.request.partition_max_bytes
-        room = self.request.max_bytes - self.taken
+        room = self.request.max_bytes - self.bytes_read
         limit = most if most < room else room
         data = read(
             partition,
@@ -394,49 +402,49 @@ class _Fetch:
             self.reader,
             end_offset=end,
             max_bytes=limit,
-            min_one=not self.taken,
+            min_one=not self.bytes_read,
             foreign=foreign,
         )
         size = len(data.records or b"")
-        self.taken += size
+        self.bytes_read += size
         is_short = wanted.fetch_offset < end and (not size or limit < most)
         if is_short:
             missing = 0
-            if most > 0 and self.taken + self.left_out < self.min_bytes:
+            if most > 0 and self.bytes_read + self.total_left_out < self.min_bytes:
                 log, offset = partition.log, wanted.fetch_offset
                 missing = len(log.read(offset, max_bytes=most, end_offset=end, min_one=True).records) - size
-            self.shorts[cached] = missing
-            self.left_out += missing
+            self.bytes_left_out[cached] = missing
+            self.total_left_out += missing
         return data
 
-    def _fail(self, cached: CachedPartition, data: PartitionData) -> None:
+    def _add_error(self, cached: CachedPartition, data: PartitionData) -> None:
         """Add a row with an error or a divergence; an error that depends on the leader names the current leader."""
-        if data.error_code in ELSEWHERE and self.inbound.version >= CURRENT_LEADER_FROM and cached.tp is not None:
+        if data.error_code in LEADER_ERRORS and self.inbound.version >= CURRENT_LEADER_FROM and cached.tp is not None:
             partition = self.parts.replicas.partitions.get(cached.tp)
             if partition is not None:
                 leader = partition.image.leader
                 data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
                 self.leaders[leader] = None
         elif self.inbound.version < DIVERGENCE_FROM and not data.error_code:
-            self.is_beyond_version = True
+            self.lacks_divergence_field = True
         self.rows[cached] = data
 
-    def _give_back(self, cached: CachedPartition) -> None:
+    def _remove_row(self, cached: CachedPartition) -> None:
         """Remove a partition's row from the response before it is read again."""
         known = self.rows.pop(cached, None)
         if known is not None:
-            self.taken -= len(known.records or b"")
-        self.left_out -= self.shorts.pop(cached, 0)
+            self.bytes_read -= len(known.records or b"")
+        self.total_left_out -= self.bytes_left_out.pop(cached, 0)
 
     # -- the response -------------------------------------------------------------------------
 
-    def _answer(self) -> None:
+    def _respond(self) -> None:
         session, rows, listener = self.session, self.rows, self.inbound.client.listener
         if not rows:
-            if not self.taken and not self.left_out:
+            if not self.bytes_read and not self.total_left_out:
                 self.topic_errors.clear()
-                session.quiet = self
-            self.inbound.reply_encoded(_quiet_answer(session.session_id, self.inbound.version))
+                session.empty_fetch = self
+            self.inbound.reply_encoded(_empty_response(session.session_id, self.inbound.version))
             return
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
         for cached in sorted(rows, key=TURN):
@@ -444,7 +452,7 @@ class _Fetch:
             if session.session_id != NO_SESSION:
                 if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not self.is_full:
                     continue  # Not decided yet; an error would make the fetcher pause.
-                cached.remember(data)
+                cached.save_offsets(data)
                 if data.records:
                     session.serve_last(cached)
             topic = cached.key[:2]
@@ -452,7 +460,7 @@ class _Fetch:
                 topics[topic].append(data)
             else:
                 topics[topic] = [data]
-        if self.is_beyond_version:
+        if self.lacks_divergence_field:
             error = ErrorCode.UNSUPPORTED_VERSION
             self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
             return
@@ -473,6 +481,6 @@ class _Fetch:
 
 
 @lru_cache(maxsize=1_000)
-def _quiet_answer(session_id: int, version: int) -> bytes:
+def _empty_response(session_id: int, version: int) -> bytes:
     """Return an encoded response without news; cached, because a session repeats it often."""
     return FetchResponse(session_id=session_id).encode(version)

@@ -63,17 +63,17 @@ def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
 
 
 def _find(parts: BrokerParts, now: Instant, listener: str, key_type: int, key: str, *, served: bool) -> Coordinator:
-    answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message="")
+    coordinator = Coordinator(key=key, node_id=-1, host="", port=-1, error_message="")
     shard = parts.components.coordinator_for(key_type, key) if served else None
     if shard is None:
-        answer.error_code = ErrorCode.INVALID_REQUEST
-        return answer
+        coordinator.error_code = ErrorCode.INVALID_REQUEST
+        return coordinator
     partition = parts.context.image.topics.partition(shard)
     if partition is None:
-        parts.internal_topics.ensure(now, shard.topic)
+        parts.internal_topics.create(now, shard.topic)
     endpoint = None if partition is None else parts.context.image.brokers.endpoint(partition.leader, listener)
     if partition is None or endpoint is None:
-        answer.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return answer
-    answer.node_id, answer.host, answer.port = partition.leader, endpoint.host, endpoint.port
-    return answer
+        coordinator.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return coordinator
+    coordinator.node_id, coordinator.host, coordinator.port = partition.leader, endpoint.host, endpoint.port
+    return coordinator

@@ -61,63 +61,65 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ListOffsetsRequest
             )
         )
         return
-    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    named = Counter(
+        (topic.name, requested.partition_index) for topic in request.topics for requested in topic.partitions
+    )
     found: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
-    refused: list[ListOffsetsTopicResponse] = []
+    rejected: list[ListOffsetsTopicResponse] = []
     for topic in request.topics:
         if topic.name in denied:
-            refused.append(_refused(topic, denied[topic.name]))
+            rejected.append(_error_topic(topic, denied[topic.name]))
             continue
-        for asked in topic.partitions:
+        for requested in topic.partitions:
             row = found.setdefault(topic.name, {})
-            if named[topic.name, asked.partition_index] > 1:
-                row[asked.partition_index] = ListOffsetsPartitionResponse(
-                    partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
+            if named[topic.name, requested.partition_index] > 1:
+                row[requested.partition_index] = ListOffsetsPartitionResponse(
+                    partition_index=requested.partition_index, error_code=ErrorCode.INVALID_REQUEST
                 )
             else:
-                row[asked.partition_index] = _answer(parts, topic.name, asked, request, inbound.version)
+                row[requested.partition_index] = _describe(parts, topic.name, requested, request, inbound.version)
     topics = [ListOffsetsTopicResponse(name=name, partitions=list(rows.values())) for name, rows in found.items()]
-    inbound.reply(ListOffsetsResponse(topics=[*topics, *refused]))
+    inbound.reply(ListOffsetsResponse(topics=[*topics, *rejected]))
 
 
-def _refused(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
+def _error_topic(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
     rows = [ListOffsetsPartitionResponse(partition_index=a.partition_index, error_code=error) for a in topic.partitions]
     return ListOffsetsTopicResponse(name=topic.name, partitions=rows)
 
 
-def _answer(
-    parts: BrokerParts, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
+def _describe(
+    parts: BrokerParts, topic: str, requested: ListOffsetsPartition, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsPartitionResponse:
-    tp = TopicPartition(topic, asked.partition_index)
-    answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
-    if asked.timestamp < 0 and FIRST_VERSION.get(asked.timestamp, version + 1) > version:
-        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
-        return answer
+    tp = TopicPartition(topic, requested.partition_index)
+    result = ListOffsetsPartitionResponse(partition_index=requested.partition_index)
+    if requested.timestamp < 0 and FIRST_VERSION.get(requested.timestamp, version + 1) > version:
+        result.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return result
     partition = parts.replicas.partitions.get(tp)
     if partition is None:
-        answer.error_code = parts.replicas.partitions.unavailable(tp)
-        return answer
-    answer.error_code = replica_error(
-        partition, asked.current_leader_epoch, leader_only=request.replica_id != DEBUGGING_REPLICA
+        result.error_code = parts.replicas.partitions.unavailable(tp)
+        return result
+    result.error_code = replica_error(
+        partition, requested.current_leader_epoch, leader_only=request.replica_id != DEBUGGING_REPLICA
     )
-    if answer.error_code:
-        return answer
+    if result.error_code:
+        return result
     try:
-        found = _find(partition, asked.timestamp, request)
+        found = _find(partition, requested.timestamp, request)
     except CorruptBatch:  # The checksum is valid, the compressed payload is not.
-        answer.error_code = ErrorCode.CORRUPT_MESSAGE
-        return answer
-    is_looked_up = asked.timestamp >= 0 or asked.timestamp == OffsetSpec.MAX_TIMESTAMP
-    unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and is_looked_up)
+        result.error_code = ErrorCode.CORRUPT_MESSAGE
+        return result
+    is_looked_up = requested.timestamp >= 0 or requested.timestamp == OffsetSpec.MAX_TIMESTAMP
+    unsettled = requested.timestamp == OffsetSpec.LATEST or (found == NOWHERE and is_looked_up)
     may_rise = unsettled and request.replica_id == CONSUMER_REPLICA_ID and partition.is_below_epoch_start
-    if may_rise or parts.fetchers.withholds(partition, parts.components):
+    if may_rise or parts.fetchers.withholds_log(partition, parts.components):
         old = version < OFFSET_NOT_AVAILABLE_FROM
-        answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
+        result.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:
-        answer.timestamp, answer.offset, epoch = found
+        result.timestamp, result.offset, epoch = found
         if version >= LEADER_EPOCH_FROM:
-            answer.leader_epoch = epoch
-    return answer
+            result.leader_epoch = epoch
+    return result
 
 
 def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> OffsetAndTimestamp:

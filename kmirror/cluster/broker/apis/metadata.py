@@ -43,31 +43,31 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[MetadataRequest]) 
 
     If one topic is named in an invalid way, each topic has INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka.
     """
-    answers, rights = parts.metadata_responses, inbound.rights.version
+    responses, rights = parts.metadata_responses, inbound.rights.version
     body = bytes(inbound.frame[inbound.head.body_position :])
-    question = None if rights is None else (inbound.version, inbound.client.listener, rights, body)
-    answer = None if question is None else answers.answer(question)
-    if answer is None:
-        response, ordered = _response(parts, inbound)
-        answer = b"".join(response.encode_chunks(inbound.version))
-        if ordered:  # Not cached: a repeated request must trigger creation again.
-            parts.auto_creation.order(now, ordered, inbound.client)
-        elif question is not None:
-            answers.keep_answer(question, answer)
-    inbound.reply_encoded(answer)
+    key = None if rights is None else (inbound.version, inbound.client.listener, rights, body)
+    cached = None if key is None else responses.response(key)
+    if cached is None:
+        response, to_create = _response(parts, inbound)
+        cached = b"".join(response.encode_chunks(inbound.version))
+        if to_create:  # Not cached: a repeated request must trigger creation again.
+            parts.auto_creation.create(now, to_create, inbound.client)
+        elif key is not None:
+            responses.add_response(key, cached)
+    inbound.reply_encoded(cached)
 
 
 def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[MetadataResponse, list[str]]:
     """Return the response, and the topics that must be created."""
     request, version, rights = inbound.body, inbound.version, inbound.rights
-    image, asked = parts.context.image, request.topics or []
-    ids = {topic.topic_id: None for topic in asked if topic.topic_id != Uuid.ZERO}
-    names = {topic.name: None for topic in asked if topic.name is not None}
-    is_nameless = any(topic.name is None for topic in asked)
+    image, requested = parts.context.image, request.topics or []
+    ids = {topic.topic_id: None for topic in requested if topic.topic_id != Uuid.ZERO}
+    names = {topic.name: None for topic in requested if topic.name is not None}
+    is_nameless = any(topic.name is None for topic in requested)
     if version < TOPIC_IDS_FROM and (ids or is_nameless):
-        return _refused(asked, ErrorCode.INVALID_REQUEST), []
+        return _error_response(requested, ErrorCode.INVALID_REQUEST), []
     if is_nameless and not ids:  # Kafka does not handle this case.
-        return _refused(asked, ErrorCode.UNKNOWN_SERVER_ERROR), []
+        return _error_response(requested, ErrorCode.UNKNOWN_SERVER_ERROR), []
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=b.broker_id, host=at.host, port=at.port, rack=b.rack)
@@ -77,31 +77,31 @@ def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[Me
         cluster_id=parts.context.cluster_id,
         controller_id=image.brokers.any_alive(),  # KRaft: any living broker forwards.
     )
-    ordered: list[str] = []
-    find = _Finder(parts, inbound)
-    if request.topics is None or (version == 0 and not asked):  # Version 0 had no null.
+    to_create: list[str] = []
+    describer = _TopicDescriber(parts, inbound)
+    if request.topics is None or (version == 0 and not requested):  # Version 0 had no null.
         denied = rights.denied_topics(AclOperation.DESCRIBE, image.topics)
         known = image.topics.values()
-        response.topics = find.all_described([t for t in known if t.name not in denied] if denied else known)
+        response.topics = describer.all_described([t for t in known if t.name not in denied] if denied else known)
     elif ids:
-        response.topics = [find.by_id(one) for one in ids]
+        response.topics = [describer.by_id(one) for one in ids]
     else:
-        hidden = rights.denied_topics(AclOperation.DESCRIBE, names)
-        missing = [name for name in names if name not in hidden and name not in image.topics]
+        denied = rights.denied_topics(AclOperation.DESCRIBE, names)
+        missing = [name for name in names if name not in denied and name not in image.topics]
         if not request.allow_auto_topic_creation or not parts.context.configs.flag("auto.create.topics.enable"):
             missing = []
         uncreatable = _uncreatable(missing, rights)
-        ordered = [name for name in missing if name not in uncreatable and problem_with_name(name) is None]
-        response.topics = [find.by_name(name, hidden, uncreatable) for name in names]
+        to_create = [name for name in missing if name not in uncreatable and problem_with_name(name) is None]
+        response.topics = [describer.by_name(name, denied, uncreatable) for name in names]
     if OPERATIONS_FROM <= version <= CLUSTER_OPERATIONS_LAST and request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = allowed_on_cluster(rights)
-    return response, ordered
+    return response, to_create
 
 
-def _refused(asked: Iterable[MetadataRequestTopic], error: ErrorCode) -> MetadataResponse:
+def _error_response(requested: Iterable[MetadataRequestTopic], error: ErrorCode) -> MetadataResponse:
     rows = [
         MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id, partitions=[])
-        for topic in asked
+        for topic in requested
     ]
     return MetadataResponse(topics=rows, error_code=error)
 
@@ -113,15 +113,15 @@ def _uncreatable(names: Sequence[str], rights: Rights) -> Mapping[str, ErrorCode
     return rights.denied_topics(AclOperation.CREATE, names)
 
 
-class _Finder:
+class _TopicDescriber:
     """Looks topics up for one request."""
 
     def __init__(self, parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> None:
-        self._image, self._answers = parts.context.image, parts.metadata_responses
+        self._image, self._responses = parts.context.image, parts.metadata_responses
         self._rights = inbound.rights
-        self._wanted = inbound.version, inbound.client.listener
+        self._key = inbound.version, inbound.client.listener
         wants_operations = inbound.body.include_topic_authorized_operations
-        self._tells_operations = wants_operations and inbound.version >= OPERATIONS_FROM
+        self._includes_operations = wants_operations and inbound.version >= OPERATIONS_FROM
 
     def by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
         """Describe the topic with this id; its name is included only if the client may describe it."""
@@ -134,11 +134,11 @@ class _Finder:
         return self.described(self._image.topics[name])
 
     def by_name(
-        self, name: str, hidden: Mapping[str, ErrorCode], uncreatable: Mapping[str, ErrorCode]
+        self, name: str, denied: Mapping[str, ErrorCode], uncreatable: Mapping[str, ErrorCode]
     ) -> MetadataResponseTopic:
         """Describe the topic of this name, or return the error for a hidden, missing or uncreatable topic."""
-        if name in hidden:
-            return MetadataResponseTopic(error_code=hidden[name], name=name, partitions=[])
+        if name in denied:
+            return MetadataResponseTopic(error_code=denied[name], name=name, partitions=[])
         topic = self._image.topics.get(name)
         if topic is not None:
             return self.described(topic)
@@ -152,20 +152,20 @@ class _Finder:
 
     def all_described(self, topics: Iterable[TopicImage]) -> list[MetadataResponseTopic]:
         """Describe these topics."""
-        if self._tells_operations:
+        if self._includes_operations:
             return [self.described(topic) for topic in topics]
-        kept, wanted = self._answers.part, self._wanted
-        return [kept(topic, wanted) or self.described(topic) for topic in topics]
+        kept, key = self._responses.part, self._key
+        return [kept(topic, key) or self.described(topic) for topic in topics]
 
     def described(self, topic: TopicImage) -> MetadataResponseTopic:
         """Describe an authorized topic; without allowed operations the encoded part is shared by all clients."""
-        if self._tells_operations:
-            return self._with_operations(_describe(self._image, topic, *self._wanted))
-        kept = self._answers.part(topic, self._wanted)
-        return kept or self._answers.keep_part(topic, self._wanted, _describe(self._image, topic, *self._wanted))
+        if self._includes_operations:
+            return self._with_operations(_describe(self._image, topic, *self._key))
+        kept = self._responses.part(topic, self._key)
+        return kept or self._responses.add_part(topic, self._key, _describe(self._image, topic, *self._key))
 
     def _with_operations(self, topic: MetadataResponseTopic) -> MetadataResponseTopic:
-        if self._tells_operations:
+        if self._includes_operations:
             assert topic.name is not None, "named"
             topic.topic_authorized_operations = self._rights.operations(Resource.topic(topic.name))
         return topic
@@ -187,14 +187,14 @@ def _describe(image: MetadataImage, topic: TopicImage, version: int, listener: s
             offline_replicas=offline,
         )
         if offline and version <= ONLY_ALIVE_LAST:
-            _leave_out(row, offline)
+            _remove_offline(row, offline)
         partitions.append(row)
     return MetadataResponseTopic(
         name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions
     )
 
 
-def _leave_out(row: MetadataResponsePartition, offline: Sequence[int]) -> None:
+def _remove_offline(row: MetadataResponsePartition, offline: Sequence[int]) -> None:
     row.replica_nodes = [b for b in row.replica_nodes if b not in offline]
     row.isr_nodes = [b for b in row.isr_nodes if b not in offline]
     if not row.error_code:

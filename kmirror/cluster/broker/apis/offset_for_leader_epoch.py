@@ -31,17 +31,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[OffsetForLeaderEpo
     names = () if inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER) else [t.topic for t in request.topics]
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)
 
-    def answer(topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    def result(topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
         if topic in denied:
-            return EpochEndOffset(partition=asked.partition, error_code=denied[topic])
-        return _answer(parts, topic, asked)
+            return EpochEndOffset(partition=requested.partition, error_code=denied[topic])
+        return _end_offset(parts, topic, requested)
 
     inbound.reply(
         OffsetForLeaderEpochResponse(
             topics=[
                 OffsetForLeaderTopicResult(
                     topic=topic.topic,
-                    partitions=[answer(topic.topic, asked) for asked in topic.partitions],
+                    partitions=[result(topic.topic, requested) for requested in topic.partitions],
                 )
                 for topic in request.topics
             ]
@@ -49,18 +49,18 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[OffsetForLeaderEpo
     )
 
 
-def _answer(parts: BrokerParts, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    tp = TopicPartition(topic, asked.partition)
-    answer = EpochEndOffset(partition=asked.partition)
+def _end_offset(parts: BrokerParts, topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
+    tp = TopicPartition(topic, requested.partition)
+    result = EpochEndOffset(partition=requested.partition)
     partition = parts.replicas.partitions.get(tp)
     if partition is None:
-        answer.error_code = parts.replicas.partitions.unavailable(tp)
-        return answer
-    answer.error_code = replica_error(partition, asked.current_leader_epoch, leader_only=True)
-    if answer.error_code:
-        return answer
-    if parts.components.withholds(partition):
-        answer.error_code = ErrorCode.OFFSET_NOT_AVAILABLE
+        result.error_code = parts.replicas.partitions.unavailable(tp)
+        return result
+    result.error_code = replica_error(partition, requested.current_leader_epoch, leader_only=True)
+    if result.error_code:
+        return result
+    if parts.components.withholds_log(partition):
+        result.error_code = ErrorCode.OFFSET_NOT_AVAILABLE
     else:
-        answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
-    return answer
+        result.leader_epoch, result.end_offset = partition.log.end_offset_for_epoch(requested.leader_epoch)
+    return result

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kmirror.cluster.authorizer import NONE_DENIED, UNLIMITED, Resource
-from kmirror.cluster.broker.apis.fast_produce import IDS_FROM, remember
+from kmirror.cluster.broker.apis.fast_produce import IDS_FROM, install_shortcut
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.broker.produce_checks import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
+from kmirror.cluster.broker.produce_checks import ZSTD_FROM, batch_error, batch_in_transaction, is_transactional
 from kmirror.cluster.broker.verification import Verdicts, Verification
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.server import Inbound, PendingResponse
@@ -41,11 +41,11 @@ from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks, AclOperation
 
 ACKS = frozenset(Acks)
-ADDS_FROM = 12
+ADDS_PARTITIONS_FROM = 12
 """First version in which the leader adds the partition to the transaction (KIP-890 part 2)."""
 ABORTABLE_FROM = 11
 """First version that supports TRANSACTION_ABORTABLE."""
-NOT_VERIFIED_NOW = (
+RETRIABLE_VERIFICATION_ERRORS = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -68,9 +68,9 @@ SEVERAL_PRODUCERS = "The transactional batches of a request must have one produc
 CURRENT_LEADER_FROM = 10
 """First version in which an error names the current leader (KIP-951)."""
 
-Refusal = tuple[ErrorCode, str | None]
+Rejection = tuple[ErrorCode, str | None]
 """An error and its message; None for no message."""
-NONE_REFUSED: Mapping[TopicPartition, Refusal] = {}
+NONE_REJECTED: Mapping[TopicPartition, Rejection] = {}
 NO_BATCHES: Mapping[TopicPartition, Batch] = {}
 
 
@@ -78,27 +78,27 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -
     """Verify transactions, append, and reply with the first offset or error of each partition."""
     request = inbound.body
     if inbound.link.last_produce is None:
-        remember(parts, inbound)
-    refused = _refused_as_a_whole(inbound, request)
-    if refused is not None:
-        _refuse_all(inbound, request, *refused)
+        install_shortcut(parts, inbound)
+    rejected = _request_error(inbound, request)
+    if rejected is not None:
+        _reject_all(inbound, request, *rejected)
         return
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
-        request.topic_data = _each_once(request.topic_data)
+        request.topic_data = _deduplicated(request.topic_data)
     by_id, rights, denied = inbound.version >= IDS_FROM, inbound.rights, NONE_DENIED
     if rights.version != UNLIMITED:
         names = _names(parts, request, by_id=by_id)
         denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
     batches = NO_BATCHES if request.transactional_id is None else _in_transaction(parts, inbound, denied)
-    configs, adds = parts.context.configs, inbound.version >= ADDS_FROM
+    configs, adds = parts.context.configs, inbound.version >= ADDS_PARTITIONS_FROM
     if batches and len({(batch.producer_id, batch.producer_epoch) for batch in batches.values()}) > 1:
-        _refuse_all(inbound, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL_PRODUCERS)
+        _reject_all(inbound, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL_PRODUCERS)
     elif batches and (adds or configs.flag("transaction.partition.verification.enable")):
         retry_ms = configs.integer("add.partitions.to.txn.retry.backoff.max.ms") if adds else 0
         retry_ms = min(retry_ms, configs.integer("request.timeout.ms"))
         _verify(parts, now, inbound, denied, batches, now + retry_ms * MILLISECOND)
     else:
-        _append_all(parts, now, inbound, denied, NONE_REFUSED, None)
+        _append_all(parts, now, inbound, denied, NONE_REJECTED, None)
 
 
 def _in_transaction(
@@ -133,16 +133,16 @@ def _verify(
         parts.context,
         parts.components,
         request.transactional_id,
-        adds=version >= ADDS_FROM,
+        adds=version >= ADDS_PARTITIONS_FROM,
         knows_abortable=version >= ABORTABLE_FROM,
     )
     for tp, batch in batches.items():
         partition = parts.replicas.partitions.led(tp)
         if partition is not None and parts.components.produce_error(tp) is None:
-            verification.expect(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
+            verification.register(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
 
     @inbound.guard
-    def again(later: Instant) -> None:
+    def retry(later: Instant) -> None:
         _verify(parts, later, inbound, denied, batches, retry_until)
 
     @inbound.guard
@@ -151,17 +151,19 @@ def _verify(
             # The markers of the previous transaction are on their way: a pause costs less than a new request by the
             # client.
             pause_ms = parts.context.configs.integer("add.partitions.to.txn.retry.backoff.ms")
-            parts.pauses.after(later, pause_ms, again)
+            parts.delayed_retries.after(later, pause_ms, retry)
             return
-        told = {tp: _for_producer(error, version) for tp, error in verdicts.items() if error}
-        _append_all(parts, later, inbound, denied, told, verification)
+        errors = {tp: _for_producer(error, version) for tp, error in verdicts.items() if error}
+        _append_all(parts, later, inbound, denied, errors, verification)
 
-    verification.ask(now, on_verified)
+    verification.send(now, on_verified)
 
 
-def _for_producer(error: ErrorCode, version: int) -> Refusal:
+def _for_producer(error: ErrorCode, version: int) -> Rejection:
     """Return the producer's error for an error of a verification (ReplicaManager)."""
-    if error in NOT_VERIFIED_NOW or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_FROM):
+    if error in RETRIABLE_VERIFICATION_ERRORS or (
+        error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_PARTITIONS_FROM
+    ):
         return ErrorCode.NOT_ENOUGH_REPLICAS, f"{NOT_VERIFIED}: {error.name}"
     return error, NOT_ADDED if error is ErrorCode.INVALID_TXN_STATE else None
 
@@ -172,7 +174,7 @@ def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[
     return [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
 
 
-def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
+def _deduplicated(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
     """Return the topics with each partition once, keeping its last row; topics without partitions are left out."""
     found: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
     for topic in topics:
@@ -181,7 +183,7 @@ def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
     return [TopicProduceData(name, topic_id, list(rows.values())) for (name, topic_id), rows in found.items()]
 
 
-def _refused_as_a_whole(inbound: Inbound[Message], request: ProduceRequest) -> Refusal | None:
+def _request_error(inbound: Inbound[Message], request: ProduceRequest) -> Rejection | None:
     """Return the error of the whole request, None if its partitions must be checked one by one.
 
     A batch with an invalid size or format fails all of them, as in Kafka (RequestUtils).
@@ -190,8 +192,8 @@ def _refused_as_a_whole(inbound: Inbound[Message], request: ProduceRequest) -> R
         for topic in request.topic_data:
             for data in topic.partition_data:
                 if data.records and is_transactional(data.records):
-                    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
-                    return None if _may_transact(inbound, request) else refused
+                    rejected = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+                    return None if _may_transact(inbound, request) else rejected
     except CorruptBatch as fault:
         return ErrorCode.CORRUPT_MESSAGE, str(fault)
     return None
@@ -203,10 +205,10 @@ def _may_transact(inbound: Inbound[Message], request: ProduceRequest) -> bool:
     return name is not None and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
 
-def _refuse_all(inbound: Inbound[Message], request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
+def _reject_all(inbound: Inbound[Message], request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
     """Append nothing, and return the error for each partition."""
     response = ProduceResponse(responses=[])
-    for topic in _each_once(request.topic_data):
+    for topic in _deduplicated(request.topic_data):
         rows = [
             PartitionProduceResponse(index=data.index, base_offset=-1, error_code=error, error_message=message)
             for data in topic.partition_data
@@ -215,7 +217,7 @@ def _refuse_all(inbound: Inbound[Message], request: ProduceRequest, error: Error
             TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=rows)
         )
     if request.acks == Acks.NONE:
-        _end_unanswered(inbound, response)
+        _end_without_response(inbound, response)
     else:
         inbound.reply(response)
 
@@ -225,7 +227,7 @@ def _append_all(
     now: Instant,
     inbound: Inbound[ProduceRequest],
     denied: Mapping[str, ErrorCode],
-    refused: Mapping[TopicPartition, Refusal],
+    rejected: Mapping[TopicPartition, Rejection],
     verification: Verification | None,
 ) -> None:
     request = inbound.body
@@ -236,36 +238,36 @@ def _append_all(
     for topic in request.topic_data:
         name = image.topics.names.get(topic.topic_id, "") if by_id else topic.name
         error, message = _topic_error(name, denied, by_id=by_id)
-        barred = _barred(name, request.acks)
+        write_error = _write_error(name, request.acks)
         rows = [PartitionProduceResponse(data.index, error, -1) for data in topic.partition_data]
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
-        for data, answer in zip(topic.partition_data, rows, strict=True):
-            answer.error_message = message
+        for data, row in zip(topic.partition_data, rows, strict=True):
+            row.error_message = message
             if error:
                 continue
             tp = TopicPartition(name, data.index)
             records = data.records or b""
-            if (barred or version < ZSTD_FROM) and image.topics.partition(tp) is not None:
-                answer.error_code = fault_of(records, version) or (ErrorCode.NONE if tp in refused else barred)
-                if answer.error_code:
+            if (write_error or version < ZSTD_FROM) and image.topics.partition(tp) is not None:
+                row.error_code = batch_error(records, version) or (ErrorCode.NONE if tp in rejected else write_error)
+                if row.error_code:
                     continue
             partition = parts.replicas.partitions.led(tp)
             if partition is None:
-                _refuse_elsewhere(parts, inbound, tp, records, answer)
+                _reject_not_led(parts, inbound, tp, records, row)
                 continue
-            comes_early = verification is not None and verification.comes_early(partition)
-            info = _append(parts, now, partition, records, request.acks, refused.get(tp), comes_early, answer)
+            is_out_of_order = verification is not None and verification.is_out_of_order(partition)
+            info = _append(parts, now, partition, records, request.acks, rejected.get(tp), is_out_of_order, row)
             if info is not None and verification is not None and not info.duplicate:
-                verification.written(partition)
+                verification.on_appended(partition)
             if info is not None and request.acks == Acks.ALL:
                 required = info.last_offset + 1
                 acked = parts.replicas.purgatory.acked(partition, required)
                 if acked is None:
-                    waits.append((partition, required, answer))
+                    waits.append((partition, required, row))
                 else:
-                    _take_ack(answer, acked)
+                    _apply_ack(row, acked)
     if request.acks == Acks.NONE:
-        _end_unanswered(inbound, response)
+        _end_without_response(inbound, response)
     elif not waits:
         _reply(inbound, response)
     else:
@@ -292,29 +294,29 @@ def _topic_error(name: str, denied: Mapping[str, ErrorCode], *, by_id: bool) -> 
     return ErrorCode.NONE, None
 
 
-def _barred(name: str, acks: int) -> ErrorCode:
+def _write_error(name: str, acks: int) -> ErrorCode:
     """Return why no existing partition of the topic may be written to, or NONE."""
     if acks not in ACKS:
         return ErrorCode.INVALID_REQUIRED_ACKS
     return ErrorCode.INVALID_TOPIC_EXCEPTION if is_internal(name) else ErrorCode.NONE
 
 
-def _refuse_elsewhere(
-    parts: BrokerParts, inbound: Inbound[Message], tp: TopicPartition, records: Chunk, answer: PartitionProduceResponse
+def _reject_not_led(
+    parts: BrokerParts, inbound: Inbound[Message], tp: TopicPartition, records: Chunk, row: PartitionProduceResponse
 ) -> None:
     """Set the error of a partition that this broker does not lead."""
     known = parts.context.image.topics.partition(tp)
-    fault = ErrorCode.NONE if known is None else fault_of(records, inbound.version)
-    answer.error_code = fault or parts.replicas.partitions.unavailable(tp)
+    fault = ErrorCode.NONE if known is None else batch_error(records, inbound.version)
+    row.error_code = fault or parts.replicas.partitions.unavailable(tp)
     if (
-        answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         and known is not None
         and inbound.version >= CURRENT_LEADER_FROM
     ):
-        answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
+        row.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 
-def _end_unanswered(inbound: Inbound[Message], response: ProduceResponse) -> None:
+def _end_without_response(inbound: Inbound[Message], response: ProduceResponse) -> None:
     if any(row.error_code for topic in response.responses for row in topic.partition_responses):
         inbound.drop()
     else:
@@ -327,48 +329,48 @@ def _append(
     partition: Partition,
     records: Chunk,
     acks: int,
-    not_verified: Refusal | None,
-    comes_early: bool,
-    answer: PartitionProduceResponse,
+    not_verified: Rejection | None,
+    is_out_of_order: bool,
+    row: PartitionProduceResponse,
 ) -> AppendInfo | None:
     """Append one partition's batch and fill in `answer`; return None on an error."""
-    refused = parts.components.produce_error(partition.tp)
-    if refused is not None:
-        answer.error_code, answer.error_message = refused, refused.text
+    rejected = parts.components.produce_error(partition.tp)
+    if rejected is not None:
+        row.error_code, row.error_message = rejected, rejected.text
         return None
     if not_verified is not None:
-        answer.error_code, answer.error_message = not_verified
+        row.error_code, row.error_message = not_verified
         return None
     if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
-        fault = fault_of(records, ZSTD_FROM)
-        answer.error_code = fault or ErrorCode.NOT_ENOUGH_REPLICAS
-        answer.log_start_offset = -1 if fault else partition.log.log_start_offset
+        fault = batch_error(records, ZSTD_FROM)
+        row.error_code = fault or ErrorCode.NOT_ENOUGH_REPLICAS
+        row.log_start_offset = -1 if fault else partition.log.log_start_offset
         return None
     # Kafka's broker sends a message only for rejected records; other errors have the code only.
     try:
-        info = parts.replicas.appends.append(now, partition, records, comes_early=comes_early)
+        info = parts.replicas.appends.append(now, partition, records, is_out_of_order=is_out_of_order)
     except RecordsRejected as error:
-        answer.error_code, answer.error_message = error.code, str(error)
-        answer.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]
-        answer.log_start_offset = partition.log.log_start_offset
+        row.error_code, row.error_message = error.code, str(error)
+        row.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]
+        row.log_start_offset = partition.log.log_start_offset
         return None
     except LogAppendError as error:
-        answer.error_code = error.code
-        if error.code not in WITHOUT_LOG_START and not fault_of(records, ZSTD_FROM):
-            answer.log_start_offset = partition.log.log_start_offset
+        row.error_code = error.code
+        if error.code not in WITHOUT_LOG_START and not batch_error(records, ZSTD_FROM):
+            row.log_start_offset = partition.log.log_start_offset
         return None
     except CorruptBatch:
-        answer.error_code = ErrorCode.CORRUPT_MESSAGE
+        row.error_code = ErrorCode.CORRUPT_MESSAGE
         return None
-    answer.base_offset = info.first_offset
-    answer.log_append_time_ms = info.log_append_time
-    answer.log_start_offset = partition.log.log_start_offset
+    row.base_offset = info.first_offset
+    row.log_append_time_ms = info.log_append_time
+    row.log_start_offset = partition.log.log_start_offset
     return info
 
 
-def _take_ack(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+def _apply_ack(row: PartitionProduceResponse, error: ErrorCode) -> None:
     if error:
-        answer.error_code, answer.base_offset = error, -1
+        row.error_code, row.base_offset = error, -1
 
 
 def _wait(
@@ -380,11 +382,11 @@ def _wait(
     timeout_ms: int,
 ) -> None:
     gathering = PendingResponse(inbound, response)
-    for partition, required, answer in waits:
+    for partition, required, row in waits:
 
         @gathering.row
-        def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
-            _take_ack(answer, error)
+        def on_acked(_: Instant, error: ErrorCode, row: PartitionProduceResponse = row) -> None:
+            _apply_ack(row, error)
 
         parts.replicas.purgatory.await_acks(now, partition, required, timeout_ms, on_acked)
     gathering.end()

@@ -36,15 +36,15 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersReq
         result = WritableTxnMarkerResult(producer_id=marker.producer_id, topics=[])
         response.markers.append(result)
         for topic in marker.topics:
-            answers = WritableTxnMarkerTopicResult(name=topic.name, partitions=[])
-            result.topics.append(answers)
+            topic_result = WritableTxnMarkerTopicResult(name=topic.name, partitions=[])
+            result.topics.append(topic_result)
             for index in topic.partition_indexes:
-                answer = WritableTxnMarkerPartitionResult(partition_index=index)
-                answers.partitions.append(answer)
+                row = WritableTxnMarkerPartitionResult(partition_index=index)
+                topic_result.partitions.append(row)
 
                 @gathering.row
-                def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
-                    answer.error_code = error
+                def on_acked(_: Instant, error: ErrorCode, row: WritableTxnMarkerPartitionResult = row) -> None:
+                    row.error_code = error
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
     gathering.end()
@@ -55,9 +55,9 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
     if partition is None:
         on_acked(now, parts.replicas.partitions.unavailable(tp))
         return
-    refused = parts.components.marker_error(tp)
-    if refused is not None:
-        on_acked(now, refused)
+    marker_error = parts.components.marker_error(tp)
+    if marker_error is not None:
+        on_acked(now, marker_error)
         return
     if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
         on_acked(now, ErrorCode.INVALID_REQUEST)  # The marker would have no producer; an exception in Kafka.

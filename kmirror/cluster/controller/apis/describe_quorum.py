@@ -6,7 +6,7 @@ of controllers.
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import CLUSTER, Rights, refused
+from kmirror.cluster.authorizer import CLUSTER, Rights, kafka_error_response
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant, to_ms
@@ -32,7 +32,7 @@ def decide(
     """
     denied = rights.error(AclOperation.DESCRIBE, CLUSTER)
     if denied:
-        return Decision((), refused(request, version, denied))
+        return Decision((), kafka_error_response(request, version, denied))
     asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
     if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
         return Decision((), _refused(request))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kmirror.cluster.authorizer import CLUSTER, refused
+from kmirror.cluster.authorizer import CLUSTER, kafka_error_response
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.metadata.log import MetadataLog
-from kmirror.cluster.replication.fetch_read import failed
+from kmirror.cluster.replication.fetch_read import error_row
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.log.partition_log import PartitionLog
@@ -39,7 +39,7 @@ def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, i
     request = inbound.body
     error = inbound.rights.error(AclOperation.CLUSTER_ACTION, CLUSTER)
     if error:
-        inbound.reply(refused(request, inbound.version, error))
+        inbound.reply(kafka_error_response(request, inbound.version, error))
         return
     if not _is_of_metadata(request):
         if inbound.version < 7:  # There is no top-level error before v7.
@@ -93,7 +93,7 @@ class _Fetch:
             if self.timer:
                 self.context.outbox.cancel_timer((TIMER, self.timer))
         except Exception as error:
-            self.inbound.failed(error)
+            self.inbound.on_exception(error)
         return True
 
 
@@ -129,17 +129,17 @@ def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
 def _read(metadata: MetadataLog, wanted: FetchPartition) -> PartitionData:
     log, snapshot = metadata.log, metadata.latest_snapshot
     if snapshot is not None and wanted.fetch_offset < log.log_start_offset:
-        data = failed(0, ErrorCode.NONE)
+        data = error_row(0, ErrorCode.NONE)
         data.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
         return data
     if wanted.last_fetched_epoch >= 0:
         epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
         if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
-            data = failed(0, ErrorCode.NONE)
+            data = error_row(0, ErrorCode.NONE)
             data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
             return data
     if not log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
-        return failed(0, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return error_row(0, ErrorCode.OFFSET_OUT_OF_RANGE)
     data = _offsets(log.high_watermark, log.log_start_offset)
     if wanted.fetch_offset < log.high_watermark:
         data.records = log.read(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kmirror.cluster.authorizer import CLUSTER, Rights, refused
+from kmirror.cluster.authorizer import CLUSTER, Rights, kafka_error_response
 from kmirror.cluster.controller import min_insync
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
@@ -50,7 +50,7 @@ def decide_with(
     """Return the decision; `why_not` is called for every level that Kafka's rules allow."""
     denied = rights.error(AclOperation.ALTER, CLUSTER)
     if denied:
-        return Decision((), refused(request, version, denied))
+        return Decision((), kafka_error_response(request, version, denied))
     wanted = {update.feature: update for update in request.feature_updates}
     proposed = {**context.image.features, **{name: update.max_version_level for name, update in wanted.items()}}
     records: list[Message] = []

@@ -193,7 +193,7 @@ class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
     def check(self, group: Group | None) -> ErrorCode:
         """Return the error, or NONE. Rebalances do not matter; versions before 3 name neither member nor generation."""
         request = self._request
-        if not self._verification.holds(self._shard):
+        if not self._verification.is_valid(self._shard):
             return ErrorCode.INVALID_TXN_STATE
         generation = request.generation_id
         if group is not None:

@@ -167,7 +167,7 @@ def test_a_whole_cluster_ends_in_order_and_begins_again(cluster: Cluster) -> Non
 def test_an_unreadable_clean_shutdown_file_counts_as_one(cluster: Cluster, data: bytes) -> None:
     disk = cluster.log_dirs[1][0]
     disk.write_file(clean_shutdown.FILE, data)
-    assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
+    assert clean_shutdown.remove(disk) == -1 and clean_shutdown.remove(disk) is None
 
 
 def test_a_stopping_follower_stops_fetching_once_it_is_out_of_the_isr(cluster: Cluster) -> None:

@@ -156,18 +156,18 @@ class Counted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.looks: list[int] = []
         self.reads: list[int] = []
-        refuse, read = fetch_api.refuse, PartitionLog.read
+        check_fetch, read = fetch_api.check_fetch, PartitionLog.read
 
         def looking(partition: Partition, *args: object, **named: object) -> PartitionData | None:
             self.looks.append(partition.tp.partition)
-            return refuse(partition, *args, **named)  # type: ignore[arg-type]
+            return check_fetch(partition, *args, **named)  # type: ignore[arg-type]
 
         def reading(log: PartitionLog, *args: object, **named: object) -> object:
             self.reads.append(log.tp.partition)
             return read(log, *args, **named)  # type: ignore[arg-type]
 
         for way in (fetch_api, fast_fetch):
-            monkeypatch.setattr(way, "refuse", looking)
+            monkeypatch.setattr(way, "check_fetch", looking)
         monkeypatch.setattr(PartitionLog, "read", reading)
 
 

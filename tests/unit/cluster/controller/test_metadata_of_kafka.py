@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kmirror.cluster.api_versions import answer
+from kmirror.cluster.api_versions import api_versions_response
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.metadata.log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.events import Effect, Note, Started, Stopped
@@ -210,5 +210,5 @@ def test_an_unsupported_feature_level_is_kept_and_not_returned() -> None:
     node, _ = of(LEVEL, FeatureLevelRecord(name="transaction.version", feature_level=99))
     assert node.image.features["transaction.version"] == 99
     request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
-    told = answer({}, node.image, request, 4).finalized_features
+    told = api_versions_response({}, node.image, request, 4).finalized_features
     assert [(row.name, row.max_version_level) for row in told] == [("metadata.version", 30)]

@@ -139,7 +139,7 @@ class Bench:
         partition = self.partition(index)
         partition.on_follower_fetch(self.now, 2, partition.log.log_end_offset if offset is None else offset)
         partition.advance_high_watermark()
-        self.replicas.changes.touch(partition.tp)
+        self.replicas.changes.mark_changed(partition.tp)
         self.settle()
 
     def time_out(self) -> None:

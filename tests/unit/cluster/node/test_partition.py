@@ -184,10 +184,10 @@ class Watching:
     def __init__(self) -> None:
         self.count = 0
 
-    def moved(self) -> None:
+    def on_changed(self) -> None:
         self.count += 1
 
-    def dropped(self) -> None:
+    def on_dropped(self) -> None:
         raise AssertionError("it is still there")
 
 

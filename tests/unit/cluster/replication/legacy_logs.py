@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import Partition
-from kmirror.cluster.replication.fetch_read import Reader, end_for, read, refuse
-from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
+from kmirror.cluster.replication.fetch_read import Reader, check_fetch, end_for, read
+from kmirror.cluster.replication.truncation import last_epoch, truncation_point
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
@@ -55,7 +55,7 @@ def fetch(
     partition.apply(0, PartitionImage((1, 2), (1, 2), 1, 20, 0))
     request = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=epoch, current_leader_epoch=20)
     reader = Reader(replica, False)
-    refused = refuse(partition, request, reader, foreign=foreign)
+    refused = check_fetch(partition, request, reader, foreign=foreign)
     if refused is not None:
         return refused
     end = end_for(leader, reader)
@@ -69,7 +69,7 @@ def converge(leader: PartitionLog, follower: PartitionLog, *, foreign: bool, max
         data = fetch(leader, follower.log_end_offset, last_epoch(follower), foreign=foreign, max_bytes=max_bytes)
         assert data.error_code == ErrorCode.NONE, ErrorCode(data.error_code).name
         if data.diverging_epoch.epoch != -1:
-            cut = cut_for_divergence(follower, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+            cut = truncation_point(follower, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             cuts.append(cut.offset)
             follower.truncate_to(cut.offset)
         elif data.records:

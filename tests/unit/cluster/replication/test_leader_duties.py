@@ -63,11 +63,11 @@ def test_a_truncated_record_is_never_acknowledged(cluster: Cluster, new_start: i
         now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error)
     )
     if new_start is None:
-        broker.parts.replicas.appends.cut(now, partition, 0)
+        broker.parts.replicas.appends.truncate(now, partition, 0)
         broker.parts.replicas.appends.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
         partition.log.update_high_watermark(9)
     else:
-        broker.parts.replicas.appends.restart_at(
+        broker.parts.replicas.appends.truncate_fully(
             now, partition, new_start
         )  # The high watermark is above the offset that the producer waits for.
     broker.parts.replicas.purgatory.wake_waiters(now)
@@ -84,8 +84,8 @@ def test_a_requested_member_holds_the_high_watermark_until_the_outcome(cluster: 
     assert broker.context.do_at_end(now)
     effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controllers.leader, "controller")))
     assert joining in partition.maximal_isr()
-    assert any(isinstance(effect, SetTimer) and effect.key == isr.AGAIN for effect in effects)
-    again = broker.handle(now, TimerFired(isr.AGAIN))
+    assert any(isinstance(effect, SetTimer) and effect.key == isr.RETRY_TIMER for effect in effects)
+    again = broker.handle(now, TimerFired(isr.RETRY_TIMER))
     assert any(isinstance(effect, Send) and effect.link.peer == broker.context.controllers.leader for effect in again)
 
 

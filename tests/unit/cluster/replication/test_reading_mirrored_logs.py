@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.replication.truncation import cut_for_divergence
+from kmirror.cluster.replication.truncation import truncation_point
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog, UnexpectedAppendOffset
@@ -32,7 +32,7 @@ def test_a_replica_with_a_later_epoch_gets_its_truncation_offset(replica: int) -
     for _ in range(2):
         data = fetch(leader, away.log_end_offset, away.latest_epoch, foreign=True, replica=replica)
         assert data.error_code == ErrorCode.NONE and data.diverging_epoch.epoch != -1
-        away.truncate_to(cut_for_divergence(away, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset)
+        away.truncate_to(truncation_point(away, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset)
     assert away.log_end_offset <= 40
     data = fetch(leader, away.log_end_offset, away.latest_epoch, foreign=True, replica=replica)
     assert data.diverging_epoch.epoch == -1 and data.error_code == ErrorCode.NONE

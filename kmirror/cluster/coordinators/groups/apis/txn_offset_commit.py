@@ -79,7 +79,7 @@ def handle(
             else:
                 _commit(coordinator, later, inbound, verification, partition, refused, accepted)
 
-        verification.ask(now, on_verified)
+        verification.send(now, on_verified)
 
 
 def _verification(
@@ -94,7 +94,7 @@ def _verification(
         knows_abortable=inbound.version >= ABORTABLE_FROM,
     )
     if adds or parts.context.configs.flag("transaction.partition.verification.enable"):
-        verification.expect(partition, request.producer_id, request.producer_epoch)
+        verification.register(partition, request.producer_id, request.producer_epoch)
     return verification
 
 
