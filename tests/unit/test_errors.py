@@ -47,13 +47,13 @@ def test_a_refusal_shows_its_code(error: KafkaError, text: str) -> None:
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_pickles_and_copies_say_the_same(error: KmirrorError) -> None:
+def test_pickles_and_copies_have_the_same_text(error: KmirrorError) -> None:
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert type(other) is type(error)
         assert (str(other), other.args, vars(other)) == (str(error), error.args, vars(error))
 
 
-def test_a_damaged_file_is_a_corrupt_batch_that_says_where() -> None:
+def test_a_damaged_file_is_a_corrupt_batch_with_its_place() -> None:
     error = FileFault("garbage", path=Path("orders-0/0.log"), position=3, offset=9)
     assert isinstance(error, CorruptBatch)
     assert str(error) == "orders-0/0.log, position 3, offset 9: garbage"

@@ -318,7 +318,7 @@ def test_a_broker_gets_only_its_own_timers() -> None:
     assert doors.broker.fired == [("own",)]
 
 
-def test_a_late_answer_is_forgotten_with_a_link_that_the_client_closes() -> None:
+def test_a_late_response_is_dropped_with_a_link_that_the_client_closes() -> None:
     doors = Doors(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Way.LATE))
     doors.ask(1)
     doors.put(LinkClosed(LINK))
@@ -327,7 +327,7 @@ def test_a_late_answer_is_forgotten_with_a_link_that_the_client_closes() -> None
     assert doors.broker.gone == [LINK] and doors.broker.fired == [("own",)]
 
 
-def test_two_answers_change_places() -> None:
+def test_two_responses_change_places() -> None:
     doors = Doors(Entry(KEY, 4, 0, b"", Way.AFTER_NEXT))
     doors.ask(1)
     doors.ask(2)

@@ -53,7 +53,7 @@ def test_served_versions_are_read_from_the_response() -> None:
     assert judged(versions_question(), answer) == "taken"
 
 
-def test_an_answer_is_read_to_its_end_in_its_version() -> None:
+def test_a_response_is_read_to_its_end_in_its_version() -> None:
     request = frame(HeartbeatRequest(), 4).data
     answer = encode_response(HeartbeatResponse(), 4, correlation_id=7)
     assert judged(request, answer) == "taken"

@@ -42,7 +42,7 @@ def test_the_input_of_a_reader_of_bodies_has_its_name_before_it() -> None:
 
 
 @pytest.mark.parametrize("target", ["decoder", "request"])
-def test_the_grammar_makes_frames_that_are_taken_and_some_that_are_not(target: str) -> None:
+def test_the_grammar_writes_accepted_and_refused_frames(target: str) -> None:
     opened, source = open_target(target, Wanted())
     campaign, inputs, random = Campaign(opened, source), inputs_of(opened, source), Random(1).random
     for _ in range(300):

@@ -261,7 +261,7 @@ def test_a_reader_that_never_returns_is_a_verdict(deadly: ApartReader, monkeypat
     assert found.fault is Kind.SLOW
 
 
-def test_a_message_that_is_not_known_is_asked_about_once(deadly: ApartReader) -> None:
+def test_an_unknown_message_is_tried_only_once(deadly: ApartReader) -> None:
     assert deadly.read(frame_of(b"")) is None
     deadly.close()
     assert deadly.read(frame_of(b"crash")) is None  # No process is started for it.

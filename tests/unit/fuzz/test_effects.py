@@ -92,7 +92,7 @@ def test_effects_of_successful_responses_are_checked(
     assert without_effect(request, answer, answering(undone))
 
 
-def test_an_effect_may_come_a_little_later() -> None:
+def test_an_effect_may_be_visible_a_little_later() -> None:
     request, answer = frames(*ROWS[0][:2])
     shown = [mirrors(), mirrors(), mirrors("m")]
     check_effect(request, answer, lambda body, version: shown.pop(0), lambda: True)
@@ -107,7 +107,7 @@ def test_failed_requests_need_no_effect() -> None:
     assert without_effect(request, answer, answering(mirrors())) == ""
 
 
-def test_an_api_without_a_row_is_not_looked_at() -> None:
+def test_an_api_without_a_row_is_not_checked() -> None:
     request, answer = frames(HeartbeatRequest(), HeartbeatResponse())
     assert "Heartbeat" not in EFFECTS
     assert without_effect(request, answer, answering(mirrors())) == ""

@@ -106,7 +106,7 @@ def test_invalid_profiles_are_refused(target: str, wanted: Wanted, told: str) ->
         open_target(target, wanted)
 
 
-def test_the_command_lists_and_takes_profiles() -> None:
+def test_the_command_lists_and_accepts_profiles() -> None:
     done = CliRunner().invoke(command, ["--list", "-o", "json"], standalone_mode=False)
     assert [row["name"] for row in json.loads(done.output)["profiles"]] == NAMES
     options = ["decoder", "--seed", "1", "--frames", "320", "--profile", "groups", "-o", "json"]

@@ -46,7 +46,7 @@ def test_blocks_are_of_recorded_requests_each_api_as_often() -> None:
     assert min(names.values()) >= 12
 
 
-def test_a_reader_of_bodies_is_given_bodies() -> None:
+def test_a_reader_of_bodies_gets_bodies() -> None:
     _, source = open_target("decoder", Wanted(recorded=FRAMES))
     bodies = {body.encode(version): body.NAME for body, version in BODIES}
     assert all(bodies[source.block(number)[0].data] == source.block(number)[0].name for number in range(20))

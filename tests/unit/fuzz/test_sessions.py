@@ -122,7 +122,7 @@ def follow(held: Session, disorder: Disorder) -> None:
     held.follow(held.machine.rules[0], disorder, Drawn(Random(1).random))
 
 
-def test_answers_in_order_are_right() -> None:
+def test_responses_in_order_are_right() -> None:
     held = session(1, 2, 3)
     for _ in range(2):
         follow(held, Disorder.NONE)
@@ -183,7 +183,7 @@ def test_a_request_interrupted_long_ago_no_longer_acts() -> None:
     assert possible.answered(3, {"sum": 3}) is not None
 
 
-def test_no_answer_is_a_finding_unless_it_may_wait() -> None:
+def test_a_missing_response_is_a_finding_unless_it_may_wait() -> None:
     held = session(1, None)
     follow(held, Disorder.NONE)
     with pytest.raises(Fault) as found:
@@ -262,7 +262,7 @@ def test_the_order_of_two_joins_decides_only_the_leader() -> None:
     assert found[0] == found[1] and len(found[0].members) == 3
 
 
-def test_kafka_may_fail_at_a_member_id_that_was_handed_out_and_comes_with_an_instance_id() -> None:
+def test_kafka_may_fail_for_an_assigned_member_id_with_an_instance_id() -> None:
     protocols = (("range", b"\0\0\0\0\0\0"),)
     group, fresh = Group(), Symbol(2, "member id")
     for call, instance in ((1, "i"), (2, None)):
@@ -274,7 +274,7 @@ def test_kafka_may_fail_at_a_member_id_that_was_handed_out_and_comes_with_an_ins
             assert outcome == (group, {3: expected(error=told)})
 
 
-def test_a_first_batch_may_be_refused_as_long_as_an_earlier_one_may_come_again() -> None:
+def test_a_first_batch_may_be_rejected_while_an_earlier_one_may_arrive_again() -> None:
     producer = Symbol(1)
     batch = Batch("x", "0", producer, 0, adds=False, sequence=3)
     for is_open in (False, True):
@@ -291,7 +291,7 @@ def test_a_session_is_named_by_its_bytes() -> None:
     assert target.judge(frame._replace(data=b"")) == "taken"
 
 
-def test_no_such_machine() -> None:
+def test_an_unknown_machine_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean groups"):
         open_target("sessions", Wanted(machines=("group",)))
     with pytest.raises(UsageError, match="not loopback"):

@@ -36,7 +36,7 @@ def framed(body: Message, version: int = VERSION) -> bytes:
         (7, 60_000, False),
     ],
 )
-def test_a_produce_waits_with_acks_0_and_with_acks_all_as_long_as_it_says(
+def test_a_produce_waits_with_acks_0_and_with_acks_all_up_to_its_timeout(
     acks: int, timeout_ms: int, waits: bool
 ) -> None:
     frame = framed(ProduceRequest(acks=acks, timeout_ms=timeout_ms))
@@ -50,14 +50,14 @@ def test_only_requests_that_wait_for_others_may_have_no_response() -> None:
     assert may_wait(framed(ProduceRequest(acks=1))[:-3], 15), "others may read acks=0 in what we cannot read"
 
 
-def test_an_answer_to_acks_0_is_a_finding() -> None:
+def test_a_response_to_acks_0_is_a_finding() -> None:
     answer = encode_response(ProduceResponse(), VERSION, correlation_id=7)
     assert judged(framed(ProduceRequest(acks=1)), answer) == "taken"
     with pytest.raises(Fault, match="acks=0 is answered"):
         judged(framed(ProduceRequest(acks=0)), answer)
 
 
-def test_a_produce_that_a_broker_does_not_answer_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_produce_without_a_response_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp, "PATIENCE_S", 0.2)
     monkeypatch.setattr(tcp, "KNOWN_PATIENCE_S", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as mute:

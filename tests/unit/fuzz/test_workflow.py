@@ -119,7 +119,7 @@ def test_a_full_cache_evicts_one_or_opens_none() -> None:
     assert len(outcomes(broker(Log()), request)) == 2, "with room nobody is evicted"
 
 
-def test_a_fetch_of_a_session_may_be_overtaken_only_by_one_that_was_under_way_with_it() -> None:
+def test_a_session_fetch_may_only_be_overtaken_by_a_concurrent_one() -> None:
     step = Step("one", going_on(), 12)
     first = Call(2, step)
     state = news(broker(Log().appended(1, 70, 5)), 2, SESSION, (), 12).state
@@ -161,13 +161,13 @@ def logs(state: Pair, name: str = "b") -> set[Content]:
 
 @pytest.mark.parametrize("wish", list(OurWish))
 @pytest.mark.parametrize("state", [state for state in MirrorState if state is not MirrorState.FAILED])
-def test_the_code_goes_only_where_the_model_lets_it(wish: OurWish, state: MirrorState) -> None:
+def test_kmirror_makes_only_transitions_of_the_model(wish: OurWish, state: MirrorState) -> None:
     wishes = {OurWish.MIRROR: Wish.MIRROR, OurWish.PAUSE: Wish.PAUSE, OurWish.REMOVE: Wish.REMOVE}
     after = closed(pair(wishes[wish], state.name)).b.states
     assert NEXT_STATE[wish, state].name in after
 
 
-def test_a_mirror_has_a_prefix_of_its_source_and_a_paused_one_no_more_than_it_had() -> None:
+def test_a_mirror_has_a_prefix_of_its_source_and_a_paused_one_does_not_grow() -> None:
     assert logs(pair(Wish.MIRROR, "MIRRORING")) == {(), (FIRST,), (FIRST, SECOND)}
     assert logs(pair(Wish.MIRROR, "MIRRORING", seen=1)) == {(FIRST,), (FIRST, SECOND)}
     assert logs(pair(Wish.PAUSE, "PAUSED", seen=1, is_still=True)) == {(FIRST,)}
@@ -205,7 +205,7 @@ def test_a_mirror_waiting_for_the_other_stays_in_preparing() -> None:
     assert state.b.states == {"PREPARING", "PAUSED"}
 
 
-def test_a_source_that_is_being_removed_has_its_own_log_until_it_is_cut() -> None:
+def test_a_source_being_removed_has_its_own_log_until_it_is_truncated() -> None:
     removed = pair(Wish.REMOVE, "PREPARING", "STOPPING", log=(FIRST, SECOND), has_own=True, was_free=False)
     other = Side(
         frozenset({"m"}), exists=True, wish=Wish.MIRROR, states=frozenset({"MIRRORING"}), has_own=False,

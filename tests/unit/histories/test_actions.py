@@ -27,7 +27,7 @@ def down(made: Hands, one: str, other: str) -> bool:
     return made.scene.simulation.world.network.is_down(one, other)
 
 
-def test_a_line_that_comes_up_leaves_another_one_of_the_same_ends_down() -> None:
+def test_a_line_that_comes_up_does_not_end_another_fault_of_the_same_ends() -> None:
     made = hands()
     world = made.scene.simulation.world
     made.take_down("a|b", 1_000)
@@ -41,7 +41,7 @@ def test_a_line_that_comes_up_leaves_another_one_of_the_same_ends_down() -> None
     assert [(s.subject, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
 
 
-def test_a_broker_is_out_of_its_controllers_reach_and_the_sites_are_not() -> None:
+def test_a_broker_loses_its_controller_while_the_sites_stay_connected() -> None:
     made = hands()
     made.take_down("a-1|a-100", 0)
     assert down(made, "a-1", "a-controller") and not down(made, "a-1", "b-1")
@@ -49,7 +49,7 @@ def test_a_broker_is_out_of_its_controllers_reach_and_the_sites_are_not() -> Non
     assert not down(made, "a-1", "a-controller")
 
 
-def test_a_broker_of_a_cluster_that_is_short_loses_power_while_another_one_is_in_sync() -> None:
+def test_a_broker_of_a_small_cluster_loses_power_only_with_another_in_sync() -> None:
     made = hands(brokers=3)
     cluster = made.scene.clusters["a"]
     cluster.create_topic("t", 1)
@@ -77,7 +77,7 @@ def test_dead_nodes_are_started_after_the_faults() -> None:
     assert made.scene.open_spans == {}
 
 
-def test_slow_disks_are_as_fast_as_before_after_a_while_and_when_faults_have_ended() -> None:
+def test_slow_disks_recover_after_a_while_and_when_faults_end() -> None:
     made = hands()
     world = made.scene.simulation.world
     made.slow_disk("a-1", 500, 1_000)

@@ -29,7 +29,7 @@ def findings(
     return texts[0] if texts else ""
 
 
-def test_an_answer_that_is_right_is_left_alone() -> None:
+def test_a_correct_description_is_not_reported() -> None:
     assert findings() == ""
 
 
@@ -58,7 +58,7 @@ def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expe
     ],
     ids=["missed", "of a shorter log", "at a lower offset", "of another leader", "made before", "not missed"],
 )
-def test_a_leader_that_owes_a_cut_describes_its_log_as_it_is(cut: CutSeen, expected: bool) -> None:
+def test_a_leader_that_must_truncate_describes_its_log_as_it_is(cut: CutSeen, expected: bool) -> None:
     """The observation shows the log as after the truncation: until then it serves nothing."""
 
     def change(hand: Hand) -> None:
@@ -71,7 +71,7 @@ def test_a_leader_that_owes_a_cut_describes_its_log_as_it_is(cut: CutSeen, expec
     ("state", "at", "expected"),
     [("MIRRORING", 50, False), ("PAUSING", 50, False), ("PAUSED", 50, False), ("MIRRORING", 49, True)],
 )
-def test_a_leader_goes_through_several_states_in_one_instant(state: str, at: float, expected: bool) -> None:
+def test_a_leader_passes_several_states_in_one_instant(state: str, at: float, expected: bool) -> None:
     def change(hand: Hand) -> None:
         hand.state("b", "PAUSING", at=at).state("b", "PAUSED", at=at)
 
@@ -186,7 +186,7 @@ def test_a_source_offset_behind_acknowledged_records_is_reported(sent_at: float,
 @pytest.mark.parametrize(
     ("mirroring", "elected_at", "expected"), [(48, 48, True), (48.5, 48, False), (47.5, 48.5, False)]
 )
-def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
+def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_respond(
     mirroring: float, elected_at: float, expected: bool
 ) -> None:
     def at_rest(hand: Hand) -> None:
@@ -209,7 +209,7 @@ def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
         (46, "c|b", 45, True),
     ],
 )
-def test_no_lag_is_known_while_a_fetch_is_under_way_that_the_line_lost(
+def test_a_lag_is_unknown_while_a_lost_fetch_is_in_flight(
     mirroring: float, line: str, up_at: float, expected: bool
 ) -> None:
     """A new partition is in the fetch after the one in flight."""
@@ -223,7 +223,7 @@ def test_no_lag_is_known_while_a_fetch_is_under_way_that_the_line_lost(
 
 
 @pytest.mark.parametrize(("ends_at", "expected"), [(50, True), (60, False), (-1, False)])
-def test_only_the_answer_at_the_end_is_one_at_rest(ends_at: float, expected: bool) -> None:
+def test_only_the_last_description_is_one_at_rest(ends_at: float, expected: bool) -> None:
     """The topic may have been deleted, so that its last response is from the middle of the history."""
 
     def at_rest(hand: Hand) -> None:

@@ -30,7 +30,7 @@ def findings_with(**changes: Any) -> list[str]:
     return found(replace(LEADER, **changes))
 
 
-def test_a_log_that_begins_within_its_first_segment_is_left_alone() -> None:
+def test_a_log_that_starts_within_its_first_segment_is_not_reported() -> None:
     assert findings_with() == []
 
 
@@ -44,7 +44,7 @@ def test_a_log_that_begins_within_its_first_segment_is_left_alone() -> None:
         (((91 * SECOND, 15),), 91, False),  # It has just started.
     ],
 )
-def test_a_segment_below_the_log_start_goes_when_the_broker_looks(
+def test_a_segment_below_the_log_start_is_removed_at_the_brokers_check(
     starts: tuple[tuple[int, int], ...], since: int, expected: bool
 ) -> None:
     told = findings_with(log_start_offset=starts[-1][1], starts=starts, unchanged_since=since * SECOND)
@@ -132,7 +132,7 @@ def test_a_mirror_keeps_the_records_of_its_source(changes: dict[str, Any], told:
     assert len(texts) == bool(told) and all(told in text for text in texts)
 
 
-def test_a_cleaner_that_wrote_batches_again_leaves_other_bytes_once_the_topic_is_compacted_no_more() -> None:
+def test_a_cleaner_that_rewrote_batches_leaves_other_bytes_after_compaction_is_off() -> None:
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     hand.order("alter_topic", "", "a", at=10, args={"name": "cleanup.policy", "value": "compact"})
     hand.order("reset_topic", "", "a", at=20, args={"name": "cleanup.policy"})
@@ -148,7 +148,7 @@ def test_a_mirror_may_keep_records_of_another_topic_of_its_source(release: str, 
     assert bool(told) is expected
 
 
-def test_a_mirror_that_has_not_come_to_rest_is_not_held_against_its_source() -> None:
+def test_a_mirror_that_is_not_at_rest_is_not_compared_with_its_source() -> None:
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     hand.account.unsettled.append(("b", TP, "waits"))
     late = replace(LEADER, cluster="b", mirror_state="MIRRORING", log_start_offset=9, starts=((80 * SECOND, 9),))
@@ -162,7 +162,7 @@ def test_leftover_partitions_are_reported() -> None:
 
 
 @pytest.mark.parametrize(("risen_at", "expected"), [(96, True), (97, False)])
-def test_a_mirror_hears_a_little_later_that_its_source_begins_higher(risen_at: int, expected: bool) -> None:
+def test_a_mirror_learns_a_higher_log_start_of_its_source_a_little_later(risen_at: int, expected: bool) -> None:
     hand = Hand().stay("a", "b", began=1, mirroring=2)
     source = replace(LEADER, log_start_offset=12, starts=((80 * SECOND, 10), (risen_at * SECOND, 12)))
     mirror = replace(LEADER, cluster="b", mirror_state="MIRRORING")

@@ -38,7 +38,7 @@ def test_an_acknowledged_offset_stays() -> None:
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(11, []), (9.9, []), (6, ["offset-lost"]), (13, ["offset-lost"])])
-def test_an_offset_goes_with_its_topic_of_whose_end_the_coordinator_hears_late(
+def test_an_offset_is_removed_with_its_topic_although_the_coordinator_learns_it_late(
     deleted_at: float, expected: list[str]
 ) -> None:
     hand = Committing().committed(5, at=10).request_offset(at=12)
@@ -46,7 +46,7 @@ def test_an_offset_goes_with_its_topic_of_whose_end_the_coordinator_hears_late(
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(6, []), (-21, ["offset-lost"])])
-def test_a_coordinator_without_its_controller_hears_later_still(deleted_at: float, expected: list[str]) -> None:
+def test_a_coordinator_without_its_controller_learns_it_even_later(deleted_at: float, expected: list[str]) -> None:
     hand = Committing().committed(5, at=10).request_offset(at=12).away("line", "a-1|a-100", 5, 20)
     assert hand.topic("a", "id", at=deleted_at, exists=False).found() == expected
 
@@ -80,7 +80,7 @@ def add_offsets_seen(hand: Hand, at: int, *, token: str = "", named: bool = Fals
     ],
     ids=["pending", "no transaction", "asked for by name", "seen before", "held at the end"],
 )
-def test_an_answer_about_all_partitions_may_leave_out_one_with_a_marker_under_way(
+def test_a_response_about_all_partitions_may_omit_one_with_a_pending_marker(
     transaction: str, named: bool, was_seen: bool, lasts: int, expected: list[str]
 ) -> None:
     hand = committed(transaction=transaction)

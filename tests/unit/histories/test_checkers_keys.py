@@ -36,7 +36,7 @@ OLD, NEW, OTHER = keyed(0, "old", "k"), keyed(1, "new", "k"), keyed(2, "other", 
 GONE = keyed(1, "gone", "k", tombstone=True)
 
 
-def test_a_record_that_a_later_one_of_its_key_supersedes_may_go() -> None:
+def test_a_superseded_record_may_be_missing() -> None:
     hand = compacted(OLD, NEW, OTHER).look("a", [OLD, NEW, OTHER], at=10).final("a", [NEW, OTHER])
     assert hand.found() == []
     assert hand.accepted() == {"compaction": 1}
@@ -48,7 +48,7 @@ def test_it_may_not_where_the_topic_is_not_compacted() -> None:
 
 
 @pytest.mark.parametrize("left", [[OLD, OTHER], [OTHER]])
-def test_the_latest_value_of_a_key_may_not_go(left: list[LogRow]) -> None:
+def test_the_latest_value_of_a_key_must_not_be_missing(left: list[LogRow]) -> None:
     hand = compacted(OLD, NEW, OTHER).look("a", [OLD, NEW, OTHER], at=10).final("a", left)
     assert hand.found() == ["acked-lost", "key-lost"]
 
@@ -67,7 +67,7 @@ def test_a_superseded_record_is_missed_if_its_successor_was_truncated() -> None:
 
 
 @pytest.mark.parametrize(("key", "expected"), [("k", []), ("y", ["half-transaction"])])
-def test_half_of_a_transaction_may_go_for_a_record_that_was_not_mirrored(key: str, expected: list[str]) -> None:
+def test_half_of_a_transaction_may_be_missing_for_an_unmirrored_record(key: str, expected: list[str]) -> None:
     """The source's cleaner removed it, and the mirror ends before the record that superseded it."""
     half, later = keyed(1, "half", "k"), keyed(3, "later", key)
     hand = compacted(OTHER, half, later).transaction("t/1", "other", "half")
@@ -85,7 +85,7 @@ def test_a_record_of_an_aborted_transaction_is_nobodys_latest() -> None:
 
 
 @pytest.mark.parametrize("looked_at", [10, None])
-def test_a_tombstone_behind_an_open_transaction_was_there_when_it_was_last_seen(looked_at: int | None) -> None:
+def test_a_tombstone_behind_an_open_transaction_existed_when_it_was_last_seen(looked_at: int | None) -> None:
     """The session that may truncate ended before; so it cannot have removed the tombstone."""
     hand = compacted(OLD, GONE, OTHER).stay("b", "a", began=5, removed=7, stopped=8, epoch=-2).look("b", [], at=5)
     if looked_at is not None:
@@ -95,12 +95,12 @@ def test_a_tombstone_behind_an_open_transaction_was_there_when_it_was_last_seen(
 
 
 @pytest.mark.parametrize(("at", "expected"), [(10, ["acked-lost"]), (60, [])])
-def test_a_tombstone_may_go_when_its_time_is_over(at: float, expected: list[str]) -> None:
+def test_a_tombstone_may_be_missing_after_its_retention(at: float, expected: list[str]) -> None:
     hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OTHER], at=at)
     assert hand.found() == expected
 
 
-def test_a_deleted_key_may_not_come_back() -> None:
+def test_a_deleted_key_must_not_return() -> None:
     hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OLD, OTHER], at=60)
     assert hand.found() == ["key-came-back"]
 
@@ -228,7 +228,7 @@ def test_records_superseded_by_a_lost_one_may_be_missing(unclean: bool, lacking:
 
 
 @pytest.mark.parametrize(("broker", "expected"), [(1, []), (2, ["key-came-back", "divergence"])])
-def test_a_mirror_whose_leader_was_away_may_have_missed_a_deletion(broker: int, expected: list[str]) -> None:
+def test_a_mirror_with_an_offline_leader_may_have_missed_a_deletion(broker: int, expected: list[str]) -> None:
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", f"b-{broker}", 1.5, 22)
     hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
     assert hand.final("a", [OTHER], at=60).final("b", [OLD, OTHER], at=60).found() == expected
@@ -247,9 +247,7 @@ def test_a_source_without_topic_ids_may_have_another_topic(release: str, found: 
 
 
 @pytest.mark.parametrize(("broker", "found"), [(1, False), (2, True)])
-def test_a_source_whose_leader_was_away_may_have_missed_a_deletion_that_its_mirror_has(
-    broker: int, found: bool
-) -> None:
+def test_a_source_with_an_offline_leader_may_have_missed_its_mirrors_deletion(broker: int, found: bool) -> None:
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3).away("broker", f"a-{broker}", 1.5, 22)
     hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD, GONE, OTHER], at=10)
     names = hand.final("a", [OLD, OTHER], at=60).final("b", [OTHER], at=60).found()
@@ -257,7 +255,7 @@ def test_a_source_whose_leader_was_away_may_have_missed_a_deletion_that_its_mirr
 
 
 @pytest.mark.parametrize(("tombstone", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])])
-def test_a_tombstone_that_may_have_been_written_is_a_reason_and_a_value_is_none(
+def test_a_possibly_written_tombstone_explains_a_loss_and_a_value_does_not(
     tombstone: bool, expected: list[str]
 ) -> None:
     """A value that superseded the record would be in the log."""
@@ -267,7 +265,7 @@ def test_a_tombstone_that_may_have_been_written_is_a_reason_and_a_value_is_none(
     assert hand.look("a", [OLD, OTHER], at=2.5).final("a", [OTHER]).found() == expected
 
 
-def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> None:
+def test_a_mirror_that_never_got_a_deletion_shows_the_earlier_value() -> None:
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3)
     hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
     assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
@@ -282,7 +280,7 @@ def test_a_mirror_may_not_know_yet_whether_a_deletion_counts() -> None:
 
 
 @pytest.mark.parametrize(("offset", "tombstone", "expected"), [(1, True, []), (-1, True, []), (1, False, ["key-lost"])])
-def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirror(
+def test_a_source_tombstone_may_exist_only_between_two_observations_of_its_mirror(
     offset: int, tombstone: bool, expected: list[str]
 ) -> None:
     """The mirror has been copied from scratch, and the source had the record that was deleted later."""
@@ -313,7 +311,7 @@ def test_records_copied_again_may_go_with_the_sources_deleted_topic(deleted: boo
 
 
 @pytest.mark.parametrize(("there", "expected"), [([OLD], []), ([], ["divergence"])])
-def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
+def test_a_mirror_may_not_know_yet_how_the_transaction_of_a_value_ended(
     there: list[LogRow], expected: list[str]
 ) -> None:
     """An older transaction is open at the source, so the marker above it is not mirrored."""
@@ -325,7 +323,7 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
 
 
 @pytest.mark.parametrize(("deletes", "expected"), [([GONE], []), ([], ["divergence"])])
-def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended(
+def test_a_mirror_may_not_know_yet_how_the_transaction_of_a_tombstone_ended(
     deletes: list[LogRow], expected: list[str]
 ) -> None:
     """The source has read it, and its cleaner has removed the record that the tombstone deletes."""
@@ -336,7 +334,7 @@ def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_tombstone_ended
     assert [name for name in found if name == "divergence"] == expected
 
 
-def test_it_may_not_have_a_later_tombstone_that_the_source_has_not_decided_either() -> None:
+def test_a_mirror_may_lack_a_later_tombstone_that_the_source_has_not_decided() -> None:
     again = keyed(4, "again", "k", tombstone=True)
     hand = compacted(OLD, GONE, OTHER, again).stay("a", "b", began=2, mirroring=3)
     hand.look("a", [OLD, GONE, OTHER], at=10).final("a", [GONE, OTHER, replace(again, visible=False)], stable=3, high=5)
@@ -374,7 +372,7 @@ def test_records_truncated_for_a_copy_come_back_with_it(deleted: bool, mirroring
     ],
     ids=["the source lacks some of it", "the source has all of it", "tombstones may have gone", "not compacted"],
 )
-def test_a_compacted_log_is_cut_as_a_whole_for_a_reason(
+def test_a_compacted_log_is_truncated_completely_for_a_reason(
     lacking: bool, in_step: float, policy: str, expected: str | None
 ) -> None:
     """At 30 seconds a mirror truncates records that the source has; it was last seen in step at `in_step`."""

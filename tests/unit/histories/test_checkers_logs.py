@@ -42,7 +42,7 @@ def test_a_differing_mirror_at_rest_is_reported_with_the_offset(content: list, o
     assert anomalies and min(anomaly.offset for anomaly in anomalies) == offset
 
 
-def test_a_mirror_at_rest_that_is_equal_is_left_alone() -> None:
+def test_an_equal_mirror_at_rest_is_not_reported() -> None:
     assert at_rest().final("b", [X0, X1]).found() == []
 
 
@@ -58,7 +58,7 @@ def test_a_mirror_that_still_waits_is_not_compared() -> None:
 
 
 @pytest.mark.parametrize(("mirroring", "expected"), [(99, ["divergence"]), (101, [])])
-def test_a_mirror_that_begins_after_the_last_look_is_not_compared(mirroring: float, expected: list[str]) -> None:
+def test_a_mirror_that_starts_after_the_last_observation_is_not_compared(mirroring: float, expected: list[str]) -> None:
     hand = Hand().stay("a", "b", began=5, mirroring=mirroring).final("a", [X0, X1], at=100).final("b", [X0], at=100)
     assert hand.found() == expected
 
@@ -104,7 +104,7 @@ def test_either_log_may_continue_an_epoch_in_which_the_other_ends() -> None:
     assert longer.final("b", [X0, row(1, "<ABORT 7>", epoch=1)]).found() == []
 
 
-def test_an_unclean_election_at_the_source_explains_no_other_record_in_an_epoch_of_both() -> None:
+def test_an_unclean_election_explains_no_other_record_in_a_common_epoch() -> None:
     hand = stopped(row(0, "y0"), row(1, "<MIRROR_PID_RESET -1>", epoch=1)).elected(2, 1, at=50, unclean=True)
     assert hand.found() == ["divergence"]
 
@@ -134,7 +134,7 @@ def test_a_producer_reset_clears_the_producer_state() -> None:
         (1, 86_400_000, 6, ["duplicate-at-offset"]),
     ],
 )
-def test_a_leader_whose_clock_is_ahead_forgets_producers(
+def test_a_leader_with_a_clock_ahead_expires_producers(
     broker: int, ahead_ms: int, epoch: int, expected: list[str]
 ) -> None:
     hand = Hand().wrote("x", 0, pid=4).elected(2, 6, at=2).elected(1, 7, at=3)
@@ -151,9 +151,7 @@ def test_the_first_leader_may_forget_producers_too(broker: int, expected: list[s
 
 
 @pytest.mark.parametrize(("ahead_ms", "expected"), [(86_400_000, []), (80_000_000, ["duplicate-at-offset"])])
-def test_a_first_leader_that_no_look_shows_may_have_had_the_clock_of_any_broker(
-    ahead_ms: int, expected: list[str]
-) -> None:
+def test_an_unobserved_first_leader_may_have_had_the_clock_of_any_broker(ahead_ms: int, expected: list[str]) -> None:
     hand = Hand().wrote("x", 0, pid=4).elected(1, 7, at=3)
     hand.order("set_clock", "", "a", at=1, args={"ahead_ms": ahead_ms, "cluster": "a", "broker": 2})
     assert hand.final("a", [row(0, "x", pid=4), row(1, "x", pid=4)], leader_epoch=7).found() == expected
@@ -169,7 +167,7 @@ def test_two_values_acknowledged_for_one_offset_are_reported() -> None:
     assert hand.found() == ["acked-lost", "duplicate-at-offset"]
 
 
-def test_a_mirror_in_between_may_have_cut_the_first() -> None:
+def test_a_mirror_in_between_may_have_truncated_the_first() -> None:
     hand = Hand().read("x0", 0, at=5).stay("b", "a", began=7, mirroring=8, removed=9, stopped=10)
     hand.read("y0", 0, at=16).final("a", [row(0, "y0", epoch=1)]).final("b", [])
     assert hand.found() == []
@@ -199,7 +197,7 @@ def cut_by_a_failback() -> Hand:
     return hand.final("a", [row(0, "y0")]).final("b", [row(0, "y0")])
 
 
-def test_a_value_that_was_cut_may_not_be_read_any_more() -> None:
+def test_a_truncated_value_must_not_be_read_any_more() -> None:
     assert cut_by_a_failback().read("x0", 0, at=8.1).found() == ["duplicate-at-offset"]
     assert cut_by_a_failback().read("x0", 0, at=7.9).found() == [], "the answer may have been three seconds on its way"
     assert cut_by_a_failback().read("y0", 0, at=8.1).found() == []
@@ -251,7 +249,7 @@ def test_a_source_may_forget_in_a_crash_where_its_log_begins(
 @pytest.mark.parametrize(
     ("lost", "other", "expected"), [(7, 7, []), (8, 7, DUPLICATE), (7, 8, DUPLICATE), (None, 7, DUPLICATE)]
 )
-def test_an_epoch_that_a_coordinator_gave_twice_has_two_values_of_one_sequence(
+def test_an_epoch_assigned_twice_has_two_values_of_one_sequence(
     lost: int | None, other: int, expected: list[str]
 ) -> None:
     """An unclean election lost the newest epoch of a producer, so the leader takes a batch for a duplicate."""
@@ -302,7 +300,7 @@ def test_a_new_leaders_high_watermark_may_lag() -> None:
     assert Hand().marks(10, at=1).marks(9, at=2, epoch=2, broker=2).found() == []
 
 
-def test_a_followers_high_watermark_may_fall_to_its_leaders_but_not_for_good() -> None:
+def test_a_followers_high_watermark_may_fall_to_its_leaders_only_temporarily() -> None:
     hand = Hand().marks(2, at=1, broker=2, leads=False).marks(1, at=2, broker=2, leads=False)
     assert hand.final("a", rows("x0", "x1")).found() == []
     assert Hand().marks(2, at=1, broker=2, leads=False).final("a", [X0]).found() == ["hw-regression"]

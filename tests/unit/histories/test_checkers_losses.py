@@ -19,7 +19,7 @@ def two_written() -> Hand:
 # -- acked-lost -----------------------------------------------------------------------------------
 
 
-def test_an_acknowledged_record_that_is_gone_is_a_loss() -> None:
+def test_a_missing_acknowledged_record_is_a_loss() -> None:
     hand = two_written().final("a", [X0])
     assert hand.found() == ["acked-lost"]
     (anomaly,) = hand.judged()[0]
@@ -86,21 +86,21 @@ def test_a_mirror_may_remove_records_that_its_source_lacks() -> None:
 
 
 @pytest.mark.decision("D33")
-def test_a_mirror_whose_source_was_away_all_the_time_may_take_nothing() -> None:
+def test_a_mirror_whose_source_was_always_unreachable_may_remove_nothing() -> None:
     hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
     hand.away("line", "a|b", 5, 60).final("a", [X0]).final("b", [])
     assert hand.found() == ["acked-lost"]
 
 
 @pytest.mark.decision("D33")
-def test_brokers_that_are_all_down_are_as_far_away_as_a_line_that_is_down() -> None:
+def test_brokers_that_are_all_down_are_as_unreachable_as_a_line_that_is_down() -> None:
     hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
     for number in (1, 2, 3):
         hand.away("broker", f"b-{number}", 5, 60)
     assert hand.final("a", [X0]).final("b", []).found() == ["acked-lost"]
 
 
-def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
+def test_a_source_that_returned_in_the_meantime_was_reachable() -> None:
     hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
     hand.away("line", "a>b", 5, 15).final("a", [X0]).final("b", [])
     assert hand.found() == []
@@ -114,7 +114,7 @@ def test_a_response_of_the_source_may_take_effect_after_it_was_disconnected() ->
 
 
 @pytest.mark.decision("D25")
-def test_a_failback_to_a_mirror_that_never_got_anything_may_take_nothing() -> None:
+def test_a_failback_to_a_mirror_without_records_may_remove_nothing() -> None:
     hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1).stay("b", "a", began=10, mirroring=12)
     assert hand.final("a", []).final("b", []).found() == ["acked-lost"]
 
@@ -146,7 +146,7 @@ def test_a_topic_in_another_mirror_at_the_source_no_longer_counts(name: str, at:
 
 
 @pytest.mark.decision("D25")
-def test_a_failback_before_the_failover_may_take_nothing() -> None:
+def test_a_failback_before_the_failover_may_remove_nothing() -> None:
     hand = two_written().stay("a", "b", began=5, mirroring=6).stay("b", "a", began=10, mirroring=12)
     assert hand.final("a", []).final("b", []).found() == ["acked-lost"]
 
@@ -174,14 +174,14 @@ def through_b_to_c(*, removed: float = -1) -> Hand:
 
 
 @pytest.mark.decision("D58")
-def test_a_cut_for_a_source_that_is_fed_by_this_cluster_takes_nothing_by_right() -> None:
+def test_a_truncation_for_a_source_fed_by_this_cluster_is_not_permitted() -> None:
     hand = through_b_to_c().final("a", [X0]).final("b", [X0]).final("c", [X0])
     assert hand.found() == ["acked-lost"]
 
 
 @pytest.mark.decision("D58")
 @pytest.mark.parametrize("removed", [15, 30], ids=["before the order", "while it waits"])
-def test_a_ring_that_was_opened_before_the_cut_forbids_nothing(removed: float) -> None:
+def test_a_ring_opened_before_the_truncation_forbids_nothing(removed: float) -> None:
     hand = through_b_to_c(removed=removed).final("a", [X0]).final("b", [X0]).final("c", [X0])
     assert hand.found() == []
 
@@ -210,12 +210,12 @@ def test_a_mirror_that_pointed_elsewhere_may_feed_no_cluster() -> None:
     assert hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found() == []
 
 
-def test_a_record_of_a_transaction_that_was_not_committed_may_go() -> None:
+def test_a_record_of_an_uncommitted_transaction_may_be_missing() -> None:
     hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0", asked="abort")
     assert hand.final("a", []).found() == []
 
 
-def test_a_record_of_a_transaction_whose_commit_was_answered_may_not() -> None:
+def test_a_record_of_a_committed_transaction_must_not_be_missing() -> None:
     hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0")
     assert hand.final("a", []).found() == ["acked-lost"]
 
@@ -225,7 +225,7 @@ def test_an_order_that_was_refused_excuses_nothing() -> None:
     assert hand.found() == ["acked-lost"]
 
 
-def test_an_order_without_an_answer_may_have_been_carried_out() -> None:
+def test_an_order_without_a_response_may_have_been_executed() -> None:
     hand = two_written().order("add", "b", "a", at=10, error="").final("a", [X0]).final("b", [X0])
     assert hand.found() == []
 
@@ -313,7 +313,7 @@ def overlapping(*after: str) -> Hand:
 
 
 @pytest.mark.decision("D29")
-def test_a_transaction_that_lost_records_in_the_tail_is_aborted_as_a_whole() -> None:
+def test_a_transaction_with_lost_records_in_the_tail_is_aborted_completely() -> None:
     after = [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)]
     hand = overlapping().look("b", after, at=22).final("b", after)
     assert hand.found() == []
@@ -332,7 +332,7 @@ def test_a_transaction_that_lost_only_its_marker_keeps_its_outcome() -> None:
     assert hand.elected(1, 3, at=1, cluster="b").elected(2, 4, at=21, cluster="b").found() == []
 
 
-def test_a_transaction_below_the_cut_may_not_be_cut_away() -> None:
+def test_a_transaction_below_the_truncation_must_not_be_removed() -> None:
     assert overlapping().look("b", [], at=22).final("b", []).found() == ["mirrored-lost"]
 
 
@@ -384,7 +384,7 @@ def test_a_leader_that_truncated_must_not_stop_below_a_reopened_transaction() ->
 
 @pytest.mark.decision("D42")
 @pytest.mark.parametrize(("leader", "expected"), [(2, []), (1, ["mirrored-lost"])])
-def test_the_first_leader_is_known_by_looks(leader: int, expected: list[str]) -> None:
+def test_the_first_leader_is_known_by_observations(leader: int, expected: list[str]) -> None:
     """Broker 1 led at 10 seconds; the account has no row of its election."""
     assert reopened().elected(leader, 4, at=15, cluster="b").found() == expected
 
@@ -418,7 +418,7 @@ def test_records_below_the_log_start_may_be_gone_by_configured_retention() -> No
     assert two_written().look("a", [X0, X1], at=10).final("a", [X1], start=1).found() == ["acked-lost"]
 
 
-def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
+def test_retention_removes_nothing_from_the_end_of_a_log() -> None:
     hand = two_written().look("a", [X0, X1], at=10)
     hand.order("alter_topic", "", "a", at=11, args={"name": "retention.ms", "value": "3000"})
     assert hand.final("a", [X0]).found() == ["acked-lost"]
@@ -511,7 +511,7 @@ def test_a_topic_without_an_id_passes_for_the_one_before() -> None:
 
 @pytest.mark.decision("D25")
 @pytest.mark.parametrize(("before", "expected"), [(0, []), (1, ["mirrored-lost"])])
-def test_a_log_that_was_empty_follows_a_source_whose_stop_settled_no_epoch(before: int, expected: list[str]) -> None:
+def test_an_empty_log_follows_a_source_whose_stop_settled_no_epoch(before: int, expected: list[str]) -> None:
     """Cluster b was in the mirror from a, and its stop settled nothing; then a is in the mirror of that name from b."""
     hand = Hand().wrote("x0", 0, cluster="b").stay("a", "b", began=2, removed=3, stopped=4, epoch=-2)
     hand.look("a", rows("y0")[:before], at=9).look("b", [X0], at=9).stay("b", "a", began=10, mirroring=12)
@@ -543,7 +543,7 @@ def test_two_clusters_that_each_truncate_the_others_only_copy_leave_none() -> No
     assert "last-copy-lost" in hand.final("a", []).final("b", []).found()
 
 
-def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss() -> None:
+def test_a_copy_given_up_and_its_follower_are_no_loss() -> None:
     """Cluster b is added and removed before it has fetched a's records again; then a follows b."""
     hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
     hand.stay("a", "b", began=10, mirroring=11, removed=11.5, stopped=12, epoch=0, mirror="there")
@@ -583,7 +583,7 @@ def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize("same_leader", [True, False])
-def test_a_record_above_the_high_watermark_of_the_source_to_be_is_judged_by_the_next_look(same_leader: bool) -> None:
+def test_a_record_above_the_high_watermark_is_judged_by_the_next_observation(same_leader: bool) -> None:
     """Cluster a is ordered to follow b, whose own record at that offset is not committed yet."""
     own, *_ = rows("own")
     hand = two_written().look("a", [X0], at=10).look("c", [X0], at=10).look("b", [], at=9, high=0, end=1)

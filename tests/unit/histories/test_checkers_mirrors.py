@@ -91,17 +91,17 @@ def test_a_write_into_a_mirrored_topic_is_reported() -> None:
     assert written(at=8).found() == ["read-only-breach"]
 
 
-def test_a_write_before_and_after_is_left_alone() -> None:
+def test_a_write_before_or_after_the_session_is_not_reported() -> None:
     assert written(at=4).found() == []
     assert written(at=50.5).found() == []
 
 
-def test_a_leader_may_take_a_while_to_hear_of_the_order() -> None:
+def test_a_leader_may_learn_of_an_order_late() -> None:
     assert written(at=8, seen=False).found() == []
     assert written(at=20, seen=False).found() == ["read-only-breach"]
 
 
-def test_a_leader_without_its_controller_need_not_hear_of_it() -> None:
+def test_a_leader_without_its_controller_may_not_learn_of_it() -> None:
     assert written(at=20, seen=False).away("controller", "b-100", 4, 30).found() == []
     assert written(at=20, seen=False).away("controller", "a-100", 4, 30).found() == ["read-only-breach"]
 
@@ -171,7 +171,7 @@ def test_a_mirrored_topic_has_one_id(ids: list[tuple[str, str, str]], expected: 
     assert hand.found() == expected
 
 
-def test_a_local_topic_of_the_same_name_may_have_an_id_of_its_own() -> None:
+def test_a_local_topic_of_the_same_name_may_have_another_id() -> None:
     hand = Hand().order("create_topic", "", "b", at=1).stay("a", "b", began=5)
     hand.account.topic_ids.extend([("a", "orders", "1"), ("b", "orders", "2")])
     assert hand.found() == []
@@ -240,9 +240,7 @@ def test_a_stop_after_mirroring_resumed_is_unordered() -> None:
 
 
 @pytest.mark.parametrize(("added", "is_told"), [(20.2, False), (40, True)])
-def test_a_leader_may_hear_of_an_order_to_add_before_it_has_carried_out_the_removal(
-    added: float, is_told: bool
-) -> None:
+def test_a_leader_may_learn_of_an_add_before_it_has_executed_the_removal(added: float, is_told: bool) -> None:
     hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1).order("add", "a", "b", at=5)
     hand.state("b", "PREPARING", at=5.5).state("b", "MIRRORING", at=6).order("remove", "a", "b", at=20)
     hand.order("add", "a", "b", at=added).state("b", "MIRRORING", at=added + 0.3, broker=2)
@@ -258,7 +256,7 @@ def test_a_leader_may_hear_of_an_order_to_add_before_it_has_carried_out_the_remo
         ("b", MIRROR_STATE_TOPIC, 36, True),
     ],
 )
-def test_a_stop_of_before_may_be_read_again_after_an_unclean_election_of_the_states(
+def test_an_earlier_stop_may_be_read_again_after_an_unclean_election_of_states(
     cluster: str, topic: str, at: int, is_told: bool
 ) -> None:
     hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1).order("add", "a", "b", at=30)

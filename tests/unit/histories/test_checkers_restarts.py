@@ -41,7 +41,7 @@ def without_a_marker(hand: Hand) -> Hand:
     return hand.restarted(KEYED, HIDDEN, stable=1)
 
 
-def test_a_replica_that_was_away_for_too_long_keeps_a_transaction_open_whose_marker_was_cleaned_away() -> None:
+def test_an_offline_replica_keeps_a_transaction_open_whose_marker_was_cleaned() -> None:
     hand = without_a_marker(compacted().away("broker", "a-2", 10, 40))
     assert hand.found() == []
     assert hand.accepted() == {MARKERS_CLEANED: 1}
@@ -87,7 +87,7 @@ def test_a_log_that_is_not_compacted_and_one_of_the_same_leader_lose_no_marker()
     assert any(OPEN_TRANSACTIONS in anomaly.text for anomaly in hand.judged()[0])
 
 
-def test_a_marker_that_was_cleaned_away_excuses_open_transactions_alone() -> None:
+def test_a_cleaned_marker_excuses_only_open_transactions() -> None:
     hand = without_a_marker(compacted().away("broker", "a-2", 10, 40))
     hand.account.unsettled_again.append(("a", TP, "ISR [2] of replicas [1, 2]"))
     assert hand.found() == CHANGED
@@ -117,9 +117,7 @@ def test_a_record_below_the_open_transaction_stays_visible_and_the_latest_of_its
 
 
 @pytest.mark.parametrize(("subject", "expected"), [("a-2", []), ("a-3", CHANGED)])
-def test_a_replica_that_was_away_for_too_long_brings_back_a_key_whose_tombstone_went(
-    subject: str, expected: list[str]
-) -> None:
+def test_a_replica_offline_for_too_long_restores_a_key_without_its_tombstone(subject: str, expected: list[str]) -> None:
     hand = compacted().away("broker", subject, 10, 40).wrote("gone", 2)
     hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k2", is_tombstone=True)
     again = [KEYED[0], replace(row(1, "back"), key="k2"), KEYED[1]]
@@ -221,7 +219,7 @@ def committed(now: Committed | None, *, sent_at: float = 112, cluster: str = "a"
     return hand
 
 
-def test_a_member_that_waited_for_an_answer_may_commit_after_the_first_look() -> None:
+def test_a_member_that_waited_for_a_response_may_commit_after_the_first_observation() -> None:
     assert committed(NEW).found() == []
 
 
@@ -235,7 +233,7 @@ def test_an_offset_without_later_commits_must_stay(hand: Hand) -> None:
 
 
 @pytest.mark.parametrize(("subject", "expected"), [("a-1", []), ("a-2", ["hanging-transaction", "stuck-state"])])
-def test_a_leader_that_was_away_for_too_long_has_a_transaction_open_before_a_restart_too(
+def test_a_leader_offline_for_too_long_has_an_open_transaction_before_a_restart_too(
     subject: str, expected: list[str]
 ) -> None:
     hand = compacted().away("broker", subject, 10, 40)
@@ -252,7 +250,7 @@ def test_a_leader_that_was_away_for_too_long_has_a_transaction_open_before_a_res
     [([], 4, []), ([COMMIT], 4, ["stuck-state"]), ([OPEN], 4, ["stuck-state"]), ([], 1, ["stuck-state"])],
     ids=["both are gone", "its marker", "its record", "the source has not come so far"],
 )
-def test_a_mirror_that_was_behind_has_a_transaction_open_that_its_source_has_cleaned_away(
+def test_a_lagging_mirror_has_an_open_transaction_that_its_source_has_cleaned(
     left: list[LogRow], stable: int, expected: list[str]
 ) -> None:
     hand = compacted().stay("a", "b", began=2, mirroring=3)
@@ -287,7 +285,7 @@ def test_a_mirror_waits_for_markers_above_the_transaction_that_its_source_keeps_
 
 @pytest.mark.decision("D8")
 @pytest.mark.parametrize(("cluster", "epoch", "found"), [("a", -1, []), ("b", -1, CHANGED), ("a", 2, CHANGED)])
-def test_a_settled_epoch_goes_with_the_topic_of_the_states(cluster: str, epoch: int, found: list[str]) -> None:
+def test_a_settled_epoch_is_lost_with_the_topic_of_the_states(cluster: str, epoch: int, found: list[str]) -> None:
     """A new leader notices that the topic is gone."""
     hand = Hand()
     hand.account.groups.logs_lost.append(CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 5))

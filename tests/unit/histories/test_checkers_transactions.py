@@ -22,7 +22,7 @@ def transaction(asked: str = "commit", *, answered: bool = True) -> Hand:
 # -- half-transaction -----------------------------------------------------------------------------
 
 
-def test_a_whole_transaction_is_left_alone() -> None:
+def test_a_complete_transaction_is_not_reported() -> None:
     assert transaction().final("a", [T0, T1, COMMIT]).found() == []
 
 
@@ -31,7 +31,7 @@ def test_a_half_transaction_readable_in_a_mirror_is_reported() -> None:
     assert hand.found() == ["half-transaction"]
 
 
-def test_a_half_that_was_aborted_is_left_alone() -> None:
+def test_an_aborted_half_is_not_reported() -> None:
     hand = transaction().final("a", [T0, T1, COMMIT])
     hand.look("b", [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)], at=20)
     assert hand.found() == []
@@ -47,7 +47,7 @@ def test_records_above_the_high_watermark_are_not_missing() -> None:
 
 
 @pytest.mark.parametrize(("written_at", "expected"), [(1, []), (4, ["half-transaction"])])
-def test_a_half_that_was_deleted_by_its_age_is_left_alone(written_at: float, expected: list[str]) -> None:
+def test_a_half_deleted_by_retention_is_not_reported(written_at: float, expected: list[str]) -> None:
     """Its age counts from the creation of the record, not from a late acknowledgement."""
     hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=written_at, retried=6)
     hand.wrote("t1", 1, transaction="t/1", pid=7, at=6)
@@ -56,7 +56,7 @@ def test_a_half_that_was_deleted_by_its_age_is_left_alone(written_at: float, exp
     assert [name for name in hand.found() if name == "half-transaction"] == expected
 
 
-def test_a_half_that_was_in_a_topic_of_before_is_left_alone() -> None:
+def test_a_half_in_a_former_topic_is_not_reported() -> None:
     hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=1)
     hand.topic("a", "old", at=5, exists=False).topic("a", "new", at=6).wrote("t1", 0, transaction="t/1", pid=7, at=8)
     hand.final("a", [row(0, "t1", pid=7), row(1, "<COMMIT 7>", pid=7, visible=False)])
@@ -119,7 +119,7 @@ def test_a_log_that_shows_an_aborted_transaction_as_committed_is_reported() -> N
     ],
     ids=["unaware", "hears of it", "elected later", "elected cleanly"],
 )
-def test_a_leader_that_was_deposed_uncleanly_may_take_the_marker(
+def test_an_uncleanly_deposed_leader_may_lose_the_marker(
     unclean: bool, elected_at: float, line: str, expected: list[str]
 ) -> None:
     """The producer's next transaction, which is committed, includes this one."""
@@ -127,7 +127,7 @@ def test_a_leader_that_was_deposed_uncleanly_may_take_the_marker(
     assert hand.final("a", [T0, T1, COMMIT]).found() == expected
 
 
-def test_a_transaction_whose_commit_was_not_answered_may_be_seen() -> None:
+def test_a_transaction_whose_commit_got_no_response_may_be_seen() -> None:
     assert transaction(answered=False).read("t0", 0, at=5).final("a", [T0, T1, COMMIT]).found() == []
 
 
@@ -151,9 +151,7 @@ def test_after_the_stop_it_is_this_clusters_own() -> None:
 
 @pytest.mark.decision("D8")
 @pytest.mark.parametrize(("lost_at", "elected_at"), [(6, 7), (7, 6), (9, 10)], ids=["unknown", "known", "later"])
-def test_a_stop_by_a_leader_that_was_elected_since_the_states_were_lost_undoes_nothing(
-    lost_at: int, elected_at: int
-) -> None:
+def test_a_stop_by_a_leader_elected_after_the_states_were_lost_reverts_nothing(lost_at: int, elected_at: int) -> None:
     hand = transaction("abort").stay("a", "b", began=1, mirroring=2, removed=7, stopped=8)
     hand.state("b", "STOPPED", at=8).elected(2, 3, at=elected_at, cluster="b")
     lost = CoordinatorLogLost("b", TopicPartition(MIRROR_STATE_TOPIC, 0), lost_at * SECOND)
@@ -186,7 +184,7 @@ def test_a_first_batch_that_is_refused(error: str, transactional: bool, first: b
     assert hand.refused("x", error, first=first).found() == expected
 
 
-def test_an_unclean_election_may_take_the_producer_reset() -> None:
+def test_an_unclean_election_may_lose_the_producer_reset() -> None:
     hand = Hand().wrote("x", -1, pid=7, acked=False).refused("x", "OUT_OF_ORDER_SEQUENCE_NUMBER")
     assert hand.elected(2, 3, at=2, unclean=True).found() == []
 
@@ -211,7 +209,7 @@ def test_an_ack_for_another_producers_record_is_reported() -> None:
     assert hand.final("a", [row(0, "foreign", pid=7)]).found() == ["acked-lost", "pid-collision", "duplicate-at-offset"]
 
 
-def test_an_ack_where_a_stop_has_cut_is_an_ack() -> None:
+def test_an_ack_where_a_stop_has_truncated_is_an_ack() -> None:
     hand = Hand().stay("b", "a", began=1, mirroring=1.5, removed=3, stopped=4).wrote("mine", 0, at=5, pid=7)
     hand.look("a", [row(0, "foreign", pid=7)], at=3, stable=0).look("b", [row(0, "foreign", pid=7)], at=3)
     assert hand.final("a", [row(0, "mine", pid=7)]).found() == []

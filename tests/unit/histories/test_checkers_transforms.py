@@ -36,7 +36,7 @@ def test_a_transaction_begins_where_the_one_before_it_ended(begin: int, expected
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(2.5, []), (-1.5, ["exactly-once"])])
-def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
+def test_a_transaction_that_outlasts_the_topic_read_records_of_the_former_one(
     deleted_at: float, expected: list[str]
 ) -> None:
     hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=2, at=6)
@@ -45,7 +45,7 @@ def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
 
 
 @pytest.mark.parametrize(("deleted_at", "expected"), [(3.5, []), (0.5, ["exactly-once"])])
-def test_a_coordinator_may_take_the_end_of_a_transaction_before_it_hears_that_the_topic_is_deleted(
+def test_a_coordinator_may_commit_before_it_learns_that_the_topic_is_deleted(
     deleted_at: float, expected: list[str]
 ) -> None:
     hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=8, at=9)
@@ -60,7 +60,7 @@ def test_a_group_begins_elsewhere_if_the_site_lost_its_position(end: int, expect
 
 
 @pytest.mark.parametrize(("line_is_down", "expected"), [(True, []), (False, ["exactly-once"])])
-def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_was_deleted(
+def test_a_leader_without_its_controller_still_has_records_of_a_deleted_topic(
     line_is_down: bool, expected: list[str]
 ) -> None:
     hand = Transforming().took(5, 0, sent=15, at=16).took(0, 2, sent=18, at=19)
@@ -75,7 +75,7 @@ def test_a_leader_without_its_controller_still_has_the_records_of_a_topic_that_w
     ("at", "offset", "expected"),
     [(5, 2, []), (5, 3, ["exactly-once"]), (3, 2, ["exactly-once"]), (7, 2, ["exactly-once"])],
 )
-def test_a_coordinator_that_was_deposed_may_say_where_the_group_stood(
+def test_a_deposed_coordinator_may_return_the_former_position_of_the_group(
     at: float, offset: int, expected: list[str]
 ) -> None:
     """After the last commit a member asks it for the offset, and begins there again."""

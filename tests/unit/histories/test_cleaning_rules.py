@@ -74,7 +74,7 @@ def test_a_tombstone_stays_for_a_while(stage: Stage, monkeypatch: pytest.MonkeyP
     assert stage.clean() == ["cleaned-tombstone"]
 
 
-def test_records_without_a_key_go_with_the_first_run(stage: Stage) -> None:
+def test_records_without_a_key_are_removed_by_the_first_run(stage: Stage) -> None:
     """They were written before the topic was compacted."""
     follow(stage.log, batch_of(b"1", b"2"), batch_of(b"3", offset=2))
     stage.log.update_high_watermark(stage.log.log_end_offset)
@@ -88,7 +88,7 @@ def test_records_superseded_by_an_open_transaction_must_stay(stage: Stage) -> No
     assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-latest"]
 
 
-def test_nothing_above_the_last_stable_offset_goes(stage: Stage) -> None:
+def test_nothing_above_the_last_stable_offset_is_removed(stage: Stage) -> None:
     txn(stage.log, 7, 0, ("a", "1"))
     put(stage.log, ("a", "2"), ("a", "3"))
     assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-above"] * 2

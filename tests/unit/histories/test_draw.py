@@ -23,7 +23,7 @@ SEEDS = range(150)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_plan_can_be_carried_out_and_goes_to_json_and_back(profile: str) -> None:
+def test_every_plan_can_be_executed_and_survives_a_round_trip(profile: str) -> None:
     for seed in range(40):
         plan = draw(seed, profile)
         assert problem_with(plan) is None
@@ -67,7 +67,7 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
     assert "lose_power" in PROFILES["power"].moves
 
 
-def test_full_draws_compacted_mirrors_rings_and_stale_sources_and_leaves_other_seeds_as_they_were() -> None:
+def test_full_draws_compacted_mirrors_rings_and_stale_sources_without_changing_other_seeds() -> None:
     plain = PROFILES["full"]
     without = {**PROFILES, "full": replace(plain, compacted=0, rings=0, stale=0)}
     differ, counts = 0, Counter[str]()

@@ -85,7 +85,7 @@ def test_synonyms_are_returned_on_request(asks: bool, has: bool) -> None:
     assert [*found] == ([] if asks is has else ["answer-configs"])
 
 
-def test_a_controller_answers_as_its_image_says() -> None:
+def test_a_controllers_response_matches_its_image() -> None:
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[AddedTopic(topic_name="t")])
     added = AddTopicsToMirrorResponse(mirror_name="m", topics=[AddResult(name="t")])
     assert wrong(request, added, [("t", ErrorCode.NONE)]) == {}
@@ -97,7 +97,7 @@ def test_a_controller_answers_as_its_image_says() -> None:
     }
 
 
-def test_an_answer_that_refuses_all_is_about_nothing() -> None:
+def test_a_response_that_refuses_everything_names_nothing() -> None:
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[AddedTopic(topic_name="t")])
     refused = AddTopicsToMirrorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, mirror_name="m")
     assert wrong(request, refused) == wrong(request, refused, [("t", ErrorCode.NONE)]) == {}

@@ -19,7 +19,7 @@ def scene() -> FakeScene:
 
 
 @pytest.mark.parametrize(("after_ms", "rules"), [(100 + SLACK_MS, []), (101 + SLACK_MS, ["delivery-late"])])
-def test_a_delivery_comes_in_time(scene: FakeScene, after_ms: int, rules: list[str]) -> None:
+def test_a_delivery_is_reported_in_time(scene: FakeScene, after_ms: int, rules: list[str]) -> None:
     look = DeliveryLook(scene, "a", "p0", within_ms=100)  # type: ignore[arg-type]
     number = look.sent(TP)
     scene.now = after_ms * MILLISECOND
@@ -29,7 +29,7 @@ def test_a_delivery_comes_in_time(scene: FakeScene, after_ms: int, rules: list[s
     assert broken(scene) == rules
 
 
-def test_a_delivery_comes_once(scene: FakeScene) -> None:
+def test_a_delivery_is_reported_once(scene: FakeScene) -> None:
     look = DeliveryLook(scene, "a", "p0", within_ms=100)  # type: ignore[arg-type]
     number = look.sent(TP)
     look.delivered(number, TP)

@@ -112,7 +112,7 @@ def test_a_replica_outside_the_isr_does_not_lead_while_a_member_may(stage: Stage
     assert stage.broken() == {"unclean-leader"}
 
 
-def test_a_leader_from_outside_the_isr_is_the_only_member_of_the_next(stage: Stage) -> None:
+def test_a_leader_from_outside_the_isr_is_its_only_member(stage: Stage) -> None:
     first, second, third = stage.partition.replicas
     stage.before.topics["t"].partitions[0] = replace(stage.partition, isr=(first,))
     stage.fence(first)

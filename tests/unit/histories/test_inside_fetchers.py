@@ -74,7 +74,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_mirrors_and_library_consumers_are_looked_at(stage: Stage) -> None:
+def test_mirrors_and_library_consumers_are_checked(stage: Stage) -> None:
     for link in (Link("c0@a"), Link("b-1", "a-1")):
         assert stage.look.wants(link)  # type: ignore[arg-type]
     stage.scene.simulation.world.processes["c1@a"] = stage.scene.simulation.world.processes["a-2"]
@@ -115,13 +115,13 @@ def test_a_session_has_begun(stage: Stage) -> None:
     assert stage.broken == ["session-unknown"]
 
 
-def test_nothing_is_asked_for_and_forgotten_at_once(stage: Stage) -> None:
+def test_nothing_is_requested_and_forgotten_at_once(stage: Stage) -> None:
     stage.answer(stage.fetch(0, {0: 0}))
     stage.fetch(1, {0: 3}, [0])
     assert stage.broken == ["session-both"]
 
 
-def test_a_consumer_reads_on_where_the_answer_ended(stage: Stage) -> None:
+def test_a_consumer_continues_where_the_response_ended(stage: Stage) -> None:
     stage.answer(stage.fetch(0, {0: 0}))
     stage.answer(stage.fetch(1), records(0, 3))
     stage.fetch(2, {0: 2})

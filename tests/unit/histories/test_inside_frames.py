@@ -70,7 +70,7 @@ def test_requests_are_followed_until_they_are_answered() -> None:
     assert broken(stage.scene) == []
 
 
-def test_an_answer_comes_in_its_turn() -> None:
+def test_responses_are_in_order() -> None:
     stage = Stage()
     stage.ask(1)
     stage.ask(2)
@@ -78,7 +78,7 @@ def test_an_answer_comes_in_its_turn() -> None:
     assert broken(stage.scene) == ["answer-order"]
 
 
-def test_requests_that_no_look_wants_are_ignored() -> None:
+def test_requests_that_no_observer_wants_are_ignored() -> None:
     for stage in (Stage(client="c1@a"), Stage(server="a-controller")):
         stage.ask(1)
         stage.answer(1, Passing.SENT, Passing.RECEIVED)

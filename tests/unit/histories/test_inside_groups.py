@@ -148,14 +148,14 @@ def test_a_member_gets_its_own_assignment() -> None:
     assert stage.broken == ["assignment-response"]
 
 
-def test_a_member_that_says_nothing_goes_after_its_session() -> None:
+def test_a_silent_member_is_removed_after_its_session() -> None:
     stage = Stage()
     stage.group.remove("y")
     stage.handle(after_ms=SESSION_MS)
     assert stage.broken == []
 
 
-def test_a_member_that_is_heard_of_stays() -> None:
+def test_an_active_member_stays() -> None:
     stage = Stage()
     stage.scene.simulation.world.now = (SESSION_MS - 1) * MILLISECOND
     stage.beat()
@@ -165,7 +165,7 @@ def test_a_member_that_is_heard_of_stays() -> None:
 
 
 @pytest.mark.parametrize("name", [{"member_id": "y"}, {"group_instance_id": "i"}])
-def test_a_member_goes_that_leaves_or_is_removed(name: dict[str, str]) -> None:
+def test_a_member_that_leaves_or_is_removed_is_gone(name: dict[str, str]) -> None:
     stage = Stage("i")
     members = [MemberIdentity(member_id=name.get("member_id", ""), group_instance_id=name.get("group_instance_id"))]
     ask(stage.look, LINK, LeaveGroupRequest(group_id="g", members=members), version=5)
@@ -207,7 +207,7 @@ def test_a_member_that_has_joined_stays() -> None:
     assert stage.broken == ["member-dropped"]
 
 
-def test_a_member_that_owes_its_sync_goes_after_the_rebalance_timeout() -> None:
+def test_a_member_that_does_not_sync_is_removed_after_the_rebalance_timeout() -> None:
     stage = Stage("i")
     stage.group.move_to(GroupState.PREPARING_REBALANCE, 0)
     stage.group.begin_generation(0)
@@ -295,9 +295,7 @@ def test_a_commit_without_a_member_needs_an_empty_group_or_a_transaction(
 @pytest.mark.parametrize(
     ("client", "epoch", "expected"), [("a-2", 4, ["synced-epoch"]), ("a-2", 3, []), ("c0@a", 4, [])]
 )
-def test_a_mirror_commits_no_epoch_that_its_partition_has_not_come_to(
-    client: str, epoch: int, expected: list[str]
-) -> None:
+def test_a_mirror_commits_no_epoch_unknown_to_its_partition(client: str, epoch: int, expected: list[str]) -> None:
     stage = Stage()
     stage.group.members.clear()
     image = SimpleNamespace(topics={"t0": SimpleNamespace(partitions={0: SimpleNamespace(leader_epoch=3)})})

@@ -129,7 +129,7 @@ def test_fetched_records_equal_the_sources(stage: Stage, value: bytes, rules: li
     assert stage.look(stage.cuts.judge, MIRRORING) == rules
 
 
-def test_a_batch_of_the_source_may_begin_below_where_nothing_was_fetched_yet(stage: Stage) -> None:
+def test_a_source_batch_may_start_below_the_first_fetched_offset(stage: Stage) -> None:
     stage.fill(stage.leaders["b"].log, batch(0, 4))
     stage.leaders["b"].log.advance_log_start(1)
     stage.look(stage.cuts.judge, MIRRORING)
@@ -143,7 +143,7 @@ def test_nothing_is_mirrored_that_the_source_has_not_committed(stage: Stage) -> 
     assert stage.look(stage.cuts.judge, MIRRORING) == ["beyond-source"]
 
 
-def test_a_source_that_was_cut_a_moment_ago_is_not_compared(stage: Stage) -> None:
+def test_a_recently_truncated_source_is_not_compared(stage: Stage) -> None:
     stage.scene.account.cuts.append(SimpleNamespace(cluster="b", tp=TP, at=0))
     stage.look(stage.cuts.judge, MIRRORING)
     stage.fill(stage.leader.log, batch(0, 4))
@@ -160,7 +160,7 @@ def test_a_stop_that_ends_with_its_reset_breaks_no_rule(stage: Stage) -> None:
     assert stage.stop(2) == []
 
 
-def test_a_stop_settles_the_last_epoch_that_it_leaves(stage: Stage) -> None:
+def test_a_stop_settles_the_last_remaining_epoch(stage: Stage) -> None:
     stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
     stage.look(stage.stops.judge, MIRRORING)
     stage.mp.last_mirrored_epoch = 5
@@ -172,7 +172,7 @@ def test_the_reset_of_an_earlier_stop_does_not_count(stage: Stage) -> None:
     assert stage.stop(2, epoch=8) == ["stop-reset", "stop-tail"]
 
 
-def test_no_record_is_left_above_the_cut_of_a_stop(stage: Stage) -> None:
+def test_no_record_is_left_above_the_truncation_of_a_stop(stage: Stage) -> None:
     stage.fill(stage.leader.log, batch(0, 4))
     assert stage.stop(2, batch(2, 4)) == ["stop-reset", "stop-tail"]
 
@@ -201,7 +201,7 @@ def test_a_write_that_waits_for_a_stop_may_come_in_its_last_event(
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_transaction_whose_marker_was_cut_ends_as_it_had_ended(stage: Stage, commit: bool) -> None:
+def test_a_transaction_whose_marker_was_truncated_ends_with_the_same_outcome(stage: Stage, commit: bool) -> None:
     stage.fill(stage.leader.log, batch(0, 4, producer_id=1))
     stage.fill(stage.leader.log, stage.marker(1, commit=commit, epoch=4))
     assert stage.stop(2, commit=True) == ([] if commit else ["stop-commits-aborted"])
@@ -237,7 +237,7 @@ def test_a_lineage_may_be_lost_with_the_states_of_its_cluster_in_a_new_leader_ep
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == expected
 
 
-def test_a_lineage_goes_with_its_topic_and_its_mirror(stage: Stage) -> None:
+def test_a_lineage_is_removed_with_its_topic_and_its_mirror(stage: Stage) -> None:
     lineage = Lineage(written_by("id-b"), 3)
     stage.look(stage.lineages.judge, MIRRORING, lineage=lineage)
     stage.lineages.forget("a", TOPIC_ID)
@@ -367,7 +367,7 @@ def copied_again(
     ],
     ids=["tombstones may be gone", "they are not due", "no offset is missing"],
 )
-def test_a_log_is_copied_again_if_tombstones_may_have_come_and_gone(
+def test_a_log_is_copied_again_if_tombstones_may_have_expired_unseen(
     stage: Stage, above: int, behind: int, rules: list[str]
 ) -> None:
     assert copied_again(stage, batch(above, 0), behind=behind) == rules
@@ -398,7 +398,7 @@ def test_a_log_does_not_continue_where_tombstones_may_have_expired(
 
 
 @pytest.mark.decision("D64")
-def test_a_log_is_in_step_once_the_leader_of_the_source_has_answered(stage: Stage) -> None:
+def test_a_log_is_in_step_once_the_source_leader_has_responded(stage: Stage) -> None:
     """A leader that was just elected may have no more records, and the mirror has no response of it yet."""
     assert copied_again(stage, batch(4, 0), behind=DAY - SECOND, broker=9) == []
 

@@ -131,7 +131,7 @@ def test_an_older_commit_does_not_replace_a_later_one(monkeypatch: pytest.Monkey
     assert "offset-committed" in stage.broken
 
 
-def test_an_abort_leaves_nothing_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abort_leaves_no_pending_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
     stage.commit(2, producer_id=PRODUCER)
     monkeypatch.setattr(Offsets, "end_transaction", lambda self, producer_id, *, commit: None)
@@ -139,7 +139,7 @@ def test_an_abort_leaves_nothing_pending(monkeypatch: pytest.MonkeyPatch) -> Non
     assert stage.broken == ["offset-pending"]
 
 
-def test_an_offset_does_not_go_without_a_reason() -> None:
+def test_an_offset_is_not_removed_without_a_reason() -> None:
     stage = Stage()
     stage.commit(1)
     stage.write(tombstone(NAME), at_ms=RETENTION_MINUTES * MINUTE_MS - 1)
@@ -153,7 +153,7 @@ def test_an_offset_expires() -> None:
     assert stage.broken == []
 
 
-def test_an_offset_goes_by_order() -> None:
+def test_an_offset_is_removed_by_an_order() -> None:
     stage = Stage()
     stage.commit(1)
     ask(stage.look, Link("operator@a"), OffsetDeleteRequest(group_id="g"), version=0)
@@ -161,7 +161,7 @@ def test_an_offset_goes_by_order() -> None:
     assert stage.broken == []
 
 
-def test_an_offset_goes_with_its_topic() -> None:
+def test_an_offset_is_removed_with_its_topic() -> None:
     stage = Stage()
     stage.commit(1)
     stage.scene.account.topics.append(TopicSeen("a", TP.topic, "", False, 0))

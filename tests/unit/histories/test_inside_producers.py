@@ -58,7 +58,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_only_library_clients_are_looked_at(stage: Stage) -> None:
+def test_only_library_clients_are_checked(stage: Stage) -> None:
     assert stage.look.wants(Link("p0@a"))  # type: ignore[arg-type]
     assert not stage.look.wants(Link("p1@a"))  # type: ignore[arg-type]
 
@@ -97,7 +97,7 @@ def test_acknowledged_batches_are_not_sent_again(stage: Stage) -> None:
     assert stage.broken == ["producer-acked"]
 
 
-def test_an_epoch_does_not_come_back(stage: Stage) -> None:
+def test_an_epoch_is_never_reused(stage: Stage) -> None:
     stage.answer(stage.send("ab", 0, epoch=1))
     stage.send("c", 0, epoch=0)
     assert stage.broken == ["producer-epoch"]
@@ -113,7 +113,9 @@ def test_an_epoch_does_not_come_back(stage: Stage) -> None:
         (TransactionsLost("b", {7: 11}, 15), False),
     ],
 )
-def test_a_coordinator_that_lost_an_epoch_gives_it_again(lost: TransactionsLost, epoch: int, is_excused: bool) -> None:
+def test_a_coordinator_that_lost_an_epoch_assigns_it_again(
+    lost: TransactionsLost, epoch: int, is_excused: bool
+) -> None:
     stage = Stage()
     stage.get_epoch(epoch, at=10)
     stage.answer(stage.send("ab", 0, epoch=epoch))
@@ -126,7 +128,7 @@ def test_a_coordinator_that_lost_an_epoch_gives_it_again(lost: TransactionsLost,
     assert ("producer-overlap" in stage.broken) is (is_excused or epoch == 1)
 
 
-def test_at_most_five_batches_are_under_way(stage: Stage) -> None:
+def test_at_most_five_batches_are_in_flight(stage: Stage) -> None:
     under_way = [stage.send(value, number) for number, value in enumerate("abcde")]
     stage.answer(under_way[0])
     stage.send("f", 5)
@@ -141,7 +143,7 @@ def test_the_next_leader_is_not_written_to_before_the_former_has_answered(stage:
     assert stage.broken == ["producer-leaders"]
 
 
-def test_a_link_that_is_closed_owes_no_answer(stage: Stage) -> None:
+def test_a_closed_link_needs_no_response(stage: Stage) -> None:
     stage.send("a", 0)
     stage.links[0].open = False
     stage.send("a", 0, to=1)

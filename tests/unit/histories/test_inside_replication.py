@@ -100,9 +100,7 @@ def test_the_high_watermark_does_not_rise_below_min_isr(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("changes", "rules"), [(1, {"high-watermark"}), (2, set())])
-def test_a_high_watermark_may_have_risen_in_an_isr_between_two_looks(
-    stage: Stage, changes: int, rules: set[str]
-) -> None:
+def test_a_high_watermark_may_have_risen_between_two_observations(stage: Stage, changes: int, rules: set[str]) -> None:
     leader, (one, _) = stage.leader, stage.followers
     append(leader)
     stage.check_brokers()
@@ -141,7 +139,7 @@ def test_a_leader_proposes_only_replicas_that_reached_its_epoch_start(stage: Sta
     assert stage.check_brokers() == {"isr-join"}
 
 
-def test_images_of_a_reign_do_not_go_back(stage: Stage) -> None:
+def test_images_of_one_leader_epoch_do_not_go_back(stage: Stage) -> None:
     leader = stage.leader
     leader.image = with_image(leader, partition_epoch=leader.image.partition_epoch - 1)
     assert stage.check_brokers() == {"leader-partition-epoch"}

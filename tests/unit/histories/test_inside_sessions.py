@@ -16,7 +16,7 @@ from tests.unit.histories.mirrored import MirroredStage, batch
 @pytest.mark.parametrize(
     ("prepared", "has_fetched", "is_told"), [(False, False, False), (False, True, True), (True, False, True)]
 )
-def test_a_member_of_the_isr_may_follow_a_cut_in_mirroring_late(
+def test_a_member_of_the_isr_may_follow_a_truncation_in_mirroring_late(
     prepared: bool, has_fetched: bool, is_told: bool
 ) -> None:
     """It was paused and resumed before the member fetched (full 713033); a leader in PREPARING has waited for all."""

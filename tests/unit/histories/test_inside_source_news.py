@@ -143,7 +143,7 @@ def altered(value: str | None) -> IncrementalAlterConfigsRequest:
     ("value", "now_s", "is_right"),
     [("1", 24, True), ("1", 26, False), ("2", 26, True), ("3", 26, False), (None, 26, False), ("3", 14, True)],
 )
-def test_a_config_gets_a_value_that_the_source_has_or_had_of_late(
+def test_a_config_gets_a_current_or_recent_value_of_the_source(
     stage: Stage, value: str | None, now_s: int, is_right: bool
 ) -> None:
     seen = [ConfigsSeen("a", TP.topic, {"retention.ms": text}, at) for text, at in (("1", 0), ("2", 10 * SECOND))]
@@ -154,7 +154,7 @@ def test_a_config_gets_a_value_that_the_source_has_or_had_of_late(
 @pytest.mark.parametrize(
     ("topic_id", "now_s", "is_right"), [(FORMER, 24, True), (FORMER, 26, False), (PRESENT, 26, True)]
 )
-def test_a_topic_is_created_with_the_id_that_it_has_or_had_of_late(
+def test_a_topic_is_created_with_its_current_or_recent_id(
     stage: Stage, topic_id: Uuid, now_s: int, is_right: bool
 ) -> None:
     changes = ((FORMER, True, 0), (FORMER, False, 10 * SECOND), (PRESENT, True, 10 * SECOND))
@@ -196,7 +196,7 @@ def test_a_deposed_coordinator_that_knows_the_newest_offset_is_right(stage: Stag
     assert stage.handle("b", stage.mirror) == []
 
 
-def test_a_commit_is_replaced_by_a_later_one_and_not_by_one_before_it_is_sent_again() -> None:
+def test_a_commit_is_replaced_only_by_a_later_one() -> None:
     rows = [Commit(number, token, in_transaction=False) for number, token in enumerate(("t1", "t2", "t1"))]
     assert is_replaced(rows, "t2") and is_replaced(rows[:2], "t1")
     assert not is_replaced(rows, "t1") and not is_replaced(rows, "t3")

@@ -179,7 +179,7 @@ def test_a_transaction_in_an_epoch_lost_by_an_election_stays_open(
         (GROUP_TOPIC, True, UNAWARE, False),  # Offsets are committed in transactions as well.
     ],
 )
-def test_a_leader_that_an_unclean_election_has_just_deposed_may_have_taken_the_marker(
+def test_a_leader_just_deposed_by_an_unclean_election_may_have_the_marker(
     stage: Stage, topic: str, unclean: bool, ago: Duration, is_wrong: bool
 ) -> None:
     tp, scene = TopicPartition(GROUP_TOPIC if topic == GROUP_TOPIC else "t", 0), stage.scene

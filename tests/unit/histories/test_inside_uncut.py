@@ -144,7 +144,7 @@ def test_records_below_the_log_start_need_no_truncation(stage: Stage) -> None:
     assert stage.look(stage.judge.judge, MIRRORING) == []
 
 
-def test_a_fetch_of_before_the_cut_confirms_nothing(stage: Stage) -> None:
+def test_a_fetch_from_before_the_truncation_confirms_nothing(stage: Stage) -> None:
     stage.look(stage.judge.judge, PREPARING)
     stage.leader.log_was_cut(0)
     assert stage.look(stage.judge.judge, PREPARING, cut_at=0) == []
@@ -152,7 +152,7 @@ def test_a_fetch_of_before_the_cut_confirms_nothing(stage: Stage) -> None:
     assert stage.look(stage.judge.judge, PREPARING, cut_at=0) == []
 
 
-def test_a_leader_that_believes_such_a_fetch_breaks_a_rule(stage: Stage) -> None:
+def test_a_leader_that_accepts_such_a_fetch_breaks_a_rule(stage: Stage) -> None:
     stage.leader.on_follower_fetch(0, 2, 0)
     stage.look(stage.judge.judge, PREPARING)
     assert stage.look(stage.judge.judge, PREPARING, cut_at=0) == ["believed"]
@@ -224,9 +224,7 @@ def test_all_replicas_are_in_the_isr_where_unclean_elections_are_supported(stage
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-def test_replicas_that_were_out_of_the_isr_at_a_stop_count_no_more_in_the_next_session(
-    stage: Stage, comes_back: bool
-) -> None:
+def test_replicas_outside_the_isr_at_a_stop_do_not_count_in_the_next_session(stage: Stage, comes_back: bool) -> None:
     """The leader persists the state within the event in which it truncates, so no pending write is seen."""
     stage.context.broker = SimpleNamespace(image=image_with({ALL_REPLICAS: "true"}))
     image = stage.leader.image

@@ -64,7 +64,7 @@ def test_a_snapshot_is_trusted() -> None:
     assert not broken(judge)
 
 
-def test_a_log_that_was_cut_has_another_judge() -> None:
+def test_a_truncated_log_needs_a_new_judge() -> None:
     log = written()
     judge = judged(log)
     assert judge.is_of(log)

@@ -44,7 +44,7 @@ END = {"commit": row(4, f"<COMMIT {PRODUCER}>", pid=PRODUCER), "abort": row(4, f
     ],
     ids=["away", "not for long enough", "another leader", "not compacted"],
 )
-def test_a_leader_that_missed_an_abort_takes_the_next_commit_of_the_producer_for_it(
+def test_a_leader_that_missed_an_abort_applies_the_producers_next_commit(
     begin: float, end: float, leader: int, policy: str, expected: list[str]
 ) -> None:
     hand = two_transactions("abort", "commit", key="k1", policy=policy).away("broker", "a-2", begin, end)
@@ -73,7 +73,7 @@ def test_a_leader_that_missed_a_commit_may_hide_superseded_records_only(key: str
 
 
 @pytest.mark.parametrize(("first", "expected"), [(None, []), ("one", []), ("alien", ["hanging-transaction"])])
-def test_a_transaction_whose_marker_was_missed_stays_open_though_its_first_record_is_gone(
+def test_a_transaction_whose_marker_was_missed_stays_open_without_its_first_record(
     first: str | None, expected: list[str]
 ) -> None:
     """Cleaned records were decided, so there was a marker."""

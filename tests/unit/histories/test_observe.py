@@ -54,7 +54,7 @@ def test_a_batch_of_one_side_only_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("ago", "is_told"), [(4 * SECOND, False), (6 * SECOND, True)])
-def test_a_replica_that_joins_may_be_longer_than_a_leader_that_has_just_cut(
+def test_a_joining_replica_may_be_longer_than_a_just_truncated_leader(
     ago: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observe, "may_be_compacted", lambda *_: False)

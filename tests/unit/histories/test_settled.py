@@ -98,7 +98,7 @@ def test_failed_orders_expect_nothing_and_unanswered_ones_either_state() -> None
     assert mirrored().order("remove", "a", "b", error="").owed()["b"].states == ("MIRRORING", "STOPPED")
 
 
-def test_of_two_orders_at_the_same_time_either_may_have_come_last() -> None:
+def test_of_two_concurrent_orders_either_may_be_the_last() -> None:
     told = mirrored().order("remove", "a", "b")
     add, remove = told.account.orders[-2:]
     told.account.orders[-2:] = [replace(add, answered_at=remove.sent_at + 1), remove]
@@ -122,7 +122,7 @@ def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> No
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_of_another_id_owes_failed_and_one_that_is_not_here_mirroring() -> None:
+def test_another_id_expects_failed_and_a_topic_missing_here_mirroring() -> None:
     told = mirrored()
     told.account.topic_ids = [("a", "t", "one"), ("b", "t", "other")]
     assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
@@ -133,7 +133,7 @@ def test_a_topic_of_another_id_owes_failed_and_one_that_is_not_here_mirroring() 
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_that_is_here_and_not_at_the_source_owes_stopped() -> None:
+def test_a_topic_missing_at_the_source_expects_stopped() -> None:
     told = mirrored()
     told.account.topic_ids = [("b", "t", "id")]
     assert told.owed()["b"] == Owed("b", "t", "m", "a", ("STOPPED",), "")
@@ -144,7 +144,7 @@ def test_a_topic_that_is_here_and_not_at_the_source_owes_stopped() -> None:
 
 
 @pytest.mark.decision("D16")
-def test_an_add_without_an_answer_may_not_have_been_carried_out_wherever_the_source_has_gone() -> None:
+def test_an_add_without_a_response_may_not_have_been_executed() -> None:
     told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b")
     told.order("create_mirror", "a", "b").order("add", "a", "b", error="")
     told.account.topic_ids = [("b", "t", "id")]
@@ -152,7 +152,7 @@ def test_an_add_without_an_answer_may_not_have_been_carried_out_wherever_the_sou
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_that_the_source_did_not_have_at_first_may_have_been_stopped() -> None:
+def test_a_topic_missing_at_the_source_at_first_may_have_been_stopped() -> None:
     told = mirrored()
     told.account.topics.append(TopicSeen("a", "t", "id", True, 9))
     assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
@@ -210,7 +210,7 @@ def test_a_recreated_topic_without_an_id_is_an_excuse() -> None:
 
 
 @pytest.mark.decision("D49")
-def test_a_topic_that_was_deleted_here_is_in_no_mirror_until_it_is_added_again() -> None:
+def test_a_topic_deleted_here_is_in_no_mirror_until_it_is_added_again() -> None:
     told = mirrored().order("remove", "a", "b").order("delete_topic", "", "b")
     assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
     assert told.order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
@@ -218,7 +218,7 @@ def test_a_topic_that_was_deleted_here_is_in_no_mirror_until_it_is_added_again()
 
 
 @pytest.mark.decision("D34")
-def test_a_topic_that_was_removed_before_it_was_created_may_be_in_no_mirror() -> None:
+def test_a_topic_removed_before_it_was_created_may_be_in_no_mirror() -> None:
     assert mirrored().order("remove", "a", "b").created("b", at=3).owed()["b"].states == ("STOPPED", NOT_IN_A_MIRROR)
     assert mirrored().created("b", at=1).order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
 
@@ -232,7 +232,7 @@ def chain_of_three(**more: Value) -> Told:
 
 
 @pytest.mark.decision("D58")
-def test_each_cluster_of_a_ring_may_wait_until_one_of_them_leaves_it() -> None:
+def test_each_cluster_of_a_ring_may_wait_until_one_leaves_it() -> None:
     told = chain_of_three()
     assert {row.excuse for row in told.owed().values()} == {"the topic would be mirrored in a ring"}
     assert all(row.until_mirroring for row in told.owed().values()), "who is MIRRORING must catch up"
@@ -243,7 +243,7 @@ def test_each_cluster_of_a_ring_may_wait_until_one_of_them_leaves_it() -> None:
 
 
 @pytest.mark.decision("D58")
-def test_a_source_that_cannot_ask_its_own_is_an_excuse() -> None:
+def test_a_source_that_cannot_reach_its_own_source_is_an_excuse() -> None:
     told = chain_of_three(servers=NOBODY)
     assert told.owed()["a"].excuse.endswith("cannot tell whether that is this cluster")
     assert told.order("point_mirror", "a", "b", servers="c").owed()["a"].excuse == ""
@@ -257,7 +257,7 @@ def test_state_deleted_with_its_topic_excuses_nothing() -> None:
 
 
 @pytest.mark.decision("D25")
-def test_both_directions_excuse_both_until_one_of_them_is_taken_back() -> None:
+def test_mirrors_in_both_directions_are_an_excuse_until_one_is_removed() -> None:
     told = mirrored().state("b", "MIRRORING", -1).order("create_mirror", "b", "a").order("add", "b", "a")
     excuse = "each of two clusters mirrors the topic from the other"
     assert {row.excuse for row in told.owed().values()} == {excuse}
@@ -267,7 +267,7 @@ def test_both_directions_excuse_both_until_one_of_them_is_taken_back() -> None:
 
 
 @pytest.mark.decision("D25")
-def test_the_only_copy_is_an_excuse_unless_the_mirror_over_there_had_something() -> None:
+def test_the_only_copy_is_an_excuse_unless_the_other_mirror_had_records() -> None:
     told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").order("add", "b", "a")
     told.state("b", "STOPPED", -2)
     assert told.owed()["a"].excuse.endswith("ours is the only copy")
@@ -275,7 +275,7 @@ def test_the_only_copy_is_an_excuse_unless_the_mirror_over_there_had_something()
 
 
 @pytest.mark.decision("D25")
-def test_the_only_copy_is_no_excuse_once_the_topic_went_into_another_mirror_over_there() -> None:
+def test_the_only_copy_is_no_excuse_once_the_topic_is_in_another_mirror_there() -> None:
     told = mirrored().order("remove", "a", "b").state("b", "STOPPED", -2)
     told.order("create_mirror", "c", "b", mirror="n").order("add", "c", "b", error="", mirror="n")
     told.order("create_mirror", "b", "a").order("add", "b", "a")

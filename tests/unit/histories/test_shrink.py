@@ -12,7 +12,7 @@ from kmirror.histories.verdict import Anomaly, Exit, Outcome
 from tests.unit.histories.fake import OTHER, TP, TRACE, draw, run_history
 
 
-def test_the_two_steps_that_matter_are_left_and_the_sizes_are_the_least() -> None:
+def test_only_the_two_relevant_steps_are_left_with_minimal_sizes() -> None:
     best = shrink(run_history(seed=7), run_history)
     plan = best.plan
     assert [step.action for step in plan.steps] == ["kill_broker", "remove"]

@@ -20,7 +20,7 @@ from kmirror.records.record import RecordData
 BATCHES = [build_batch([RecordData(value=b"x")], base_offset=offset) for offset in range(3)]
 
 
-def test_a_log_ends_behind_its_last_batch_or_the_last_one_that_is_flushed() -> None:
+def test_a_log_ends_after_its_last_batch_or_its_last_flushed_one() -> None:
     store = MemoryStore()
     assert end_of(store, flushed=False) == 0
     store.create(0)
@@ -30,7 +30,7 @@ def test_a_log_ends_behind_its_last_batch_or_the_last_one_that_is_flushed() -> N
     assert (end_of(store, flushed=True), end_of(store, flushed=False)) == (2, 3)
 
 
-def test_a_log_ends_before_a_batch_that_a_power_cut_has_torn() -> None:
+def test_a_log_ends_before_a_batch_torn_by_a_power_cut() -> None:
     store = MemoryStore.from_files({0: b"".join(BATCHES)[:-5]}, {})
     assert (end_of(store, flushed=True), end_of(store, flushed=False)) == (2, 2)
     assert [batch.base_offset for batch in whole_batches(store)] == [0, 1]

@@ -104,7 +104,7 @@ def test_a_story_ends_with_the_finding() -> None:
     assert len(shown) == 7
 
 
-def test_a_row_of_lines_that_differ_in_numbers_alone_is_folded() -> None:
+def test_lines_that_differ_only_in_numbers_are_folded() -> None:
     cuts = [(SECOND, f"b-1 cuts orders-0 at {n} (was {n + 2}): LSO") for n in (13, 11, 9, 7)]
     shown = numbered([(0, "before"), *cuts, (2 * SECOND, "after")])
     assert shown == [
@@ -147,7 +147,7 @@ def test_a_log_that_only_grew_is_shown_once() -> None:
     assert "b at the end" in side_by_side(seen, TP, 0)[1] and "b at 1.000 s" not in side_by_side(seen, TP, 0)[1]
 
 
-def test_a_row_that_became_visible_is_no_contradiction_and_one_that_was_hidden_is() -> None:
+def test_a_row_that_became_visible_is_no_contradiction_but_a_hidden_one_is() -> None:
     seen = account()
     shown = log("b", ["p1:0"], 4, SECOND)
     hidden = replace(shown, rows=(replace(shown.rows[0], visible=False),))
@@ -156,7 +156,7 @@ def test_a_row_that_became_visible_is_no_contradiction_and_one_that_was_hidden_i
         assert ("b at 1.000 s" in side_by_side(seen, TP, 0)[1]) is is_told
 
 
-def test_a_look_after_the_anomaly_is_no_look_before_it() -> None:
+def test_an_observation_after_the_anomaly_is_not_one_before_it() -> None:
     assert "b at 2.400 s" not in side_by_side(account(), TP, 17, SECOND)[1]
 
 

@@ -119,7 +119,7 @@ def test_the_hash_of_a_long_folds_its_halves(value: int, found: int) -> None:
 
 
 @pytest.mark.parametrize(("data", "found"), [(b"", 1), (b"\x00", 31), (b"\xff", 30), (b"kafka", 130_437_061)])
-def test_the_hash_of_bytes_takes_them_with_their_sign(data: bytes, found: int) -> None:
+def test_the_hash_of_bytes_uses_their_sign(data: bytes, found: int) -> None:
     assert hash_of_bytes(data) == found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kmirror.kernel.link_queue import LinkQueue
 
 
-def test_requests_leave_in_their_order() -> None:
+def test_requests_are_sent_in_order() -> None:
     queue: LinkQueue[str] = LinkQueue()
     queue.put("a", 1)
     queue.put("b", 2)

@@ -20,7 +20,7 @@ def test_a_steady_meter_shows_the_rate_per_second() -> None:
     assert meter.rates(START + 120 * SECOND) == pytest.approx((7, 7, 7))
 
 
-def test_a_meter_fades_by_the_minute_when_nothing_comes() -> None:
+def test_a_meter_decays_per_minute_without_marks() -> None:
     meter = Meter()
     meter.mark(START, 600)
     first = meter.rates(START + TICK)
@@ -30,7 +30,7 @@ def test_a_meter_fades_by_the_minute_when_nothing_comes() -> None:
     assert one < five < fifteen < 120
 
 
-def test_asking_a_meter_changes_nothing() -> None:
+def test_reading_a_meter_changes_nothing() -> None:
     silent, asked, chance = Meter(), Meter(), random.Random(4)
     now = START
     for _ in range(300):
@@ -55,7 +55,7 @@ def test_a_rate_counts_only_its_windows() -> None:
     assert rate.measure(17_000) == 0
 
 
-def test_when_a_rate_falls_to_its_bound_is_the_first_millisecond_at_which_it_does() -> None:
+def test_the_time_at_which_a_rate_falls_to_its_bound_is_exact() -> None:
     chance = random.Random(1)
     for _ in range(200):
         rate, now = WindowedRate(chance.choice((1, 2, 11)), chance.choice((10, 100))), 5_000

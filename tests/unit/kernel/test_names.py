@@ -11,7 +11,7 @@ from kmirror.kernel.names import as_names, counted, few
 
 
 @pytest.mark.parametrize("given", [["a", "b"], ("a", "b"), {"a": 1, "b": 2}, (name for name in "ab")])
-def test_names_come_in_their_order(given: Any) -> None:
+def test_names_keep_their_order(given: Any) -> None:
     assert as_names(given) == ["a", "b"]
 
 

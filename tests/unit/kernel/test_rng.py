@@ -11,7 +11,7 @@ def test_the_numbers_of_a_seed_are_fixed() -> None:
     assert [rng.next64() for _ in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
-def test_a_split_depends_on_seed_and_name_alone() -> None:
+def test_a_split_depends_only_on_seed_and_name() -> None:
     one, other = Rng(5), Rng(5)
     other.next64()
     assert one.split("network").octets(16) == other.split("network").octets(16)
@@ -36,5 +36,5 @@ def test_shuffle_keeps_the_elements() -> None:
     assert items != list(range(20))
 
 
-def test_octets_have_the_length_asked_for() -> None:
+def test_octets_have_the_requested_length() -> None:
     assert [len(Rng(1).octets(count)) for count in (0, 1, 8, 9, 16)] == [0, 1, 8, 9, 16]

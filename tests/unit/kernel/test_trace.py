@@ -7,7 +7,7 @@ import hashlib
 from kmirror.kernel.trace import HASHED_AT_ONCE, Trace
 
 
-def test_equal_lines_give_equal_digests() -> None:
+def test_equal_lines_have_equal_digests() -> None:
     one, other = Trace(), Trace()
     for trace in (one, other):
         trace.add(1, "a", "x")
@@ -36,7 +36,7 @@ def test_unstored_lines_count_for_the_digest() -> None:
     assert short.count == 10
 
 
-def test_listeners_hear_every_line() -> None:
+def test_listeners_get_every_line() -> None:
     heard: list[tuple[int, str, str]] = []
     trace = Trace(keep=0)
     trace.listeners.append(lambda now, who, what: heard.append((now, who, what)))
@@ -44,7 +44,7 @@ def test_listeners_hear_every_line() -> None:
     assert heard == [(7, "a", "x")]
 
 
-def test_the_digest_is_one_hash_of_payloads_and_lines_that_is_fed_in_large_pieces() -> None:
+def test_the_digest_hashes_payloads_and_lines_in_large_pieces() -> None:
     trace, fed = Trace(), []
 
     class Counting:

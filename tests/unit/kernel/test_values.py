@@ -16,7 +16,7 @@ def test_values_are_equal_by_their_fields_and_only_to_their_own_kind() -> None:
     assert {Send(LINK, (b"x",)): 1}[Send(OutboundLink(Endpoint("broker", 9092), "c"), (b"x",))] == 1
 
 
-def test_values_have_no_room_for_other_fields_and_are_taken_apart() -> None:
+def test_values_have_no_other_fields_and_can_be_unpacked() -> None:
     effect = SetTimer(("a",), 1)
     assert not hasattr(effect, "__dict__")
     assert [field.name for field in dataclasses.fields(effect)] == ["key", "at"]

@@ -25,7 +25,7 @@ def cleaned() -> PartitionLog:
 
 
 @pytest.mark.parametrize(("cut", "loses"), [(1, True), (3, True), (5, True), (6, False), (7, False), (9, False)])
-def test_a_cut_below_the_cleaner_may_lose_keys(cut: int, loses: bool) -> None:
+def test_a_truncation_below_the_cleaner_may_lose_keys(cut: int, loses: bool) -> None:
     log = cleaned()
     assert log.cleaned_offset == 6
     assert loses_keys(log, cut) is loses
@@ -34,7 +34,7 @@ def test_a_cut_below_the_cleaner_may_lose_keys(cut: int, loses: bool) -> None:
     assert must_truncate_fully(again, cut) is loses
 
 
-def test_a_cut_below_which_no_offset_is_missing_loses_none() -> None:
+def test_a_truncation_without_missing_offsets_below_loses_no_keys() -> None:
     log = compacted()
     for key in "abcdcd":
         put(log, (key, "v"))
@@ -102,14 +102,14 @@ def test_copied_records_may_have_been_cleaned_up_to_the_source_high_watermark(
     assert loses_keys(log, log.log_end_offset - 1) is (expected > 0)
 
 
-def test_a_log_that_is_not_compacted_is_not_looked_at() -> None:
+def test_a_log_without_compaction_is_not_checked() -> None:
     log = open_log()
     follow(log, batch(offset=5))
     log.note_copied(0, 90)
     assert log.cleaned_offset == 0
 
 
-def test_a_crash_amid_a_cut_of_everything_is_seen_afterwards() -> None:
+def test_a_crash_during_a_full_truncation_is_detected_afterwards() -> None:
     log = compacted(segment_bytes=150)
     for key in "abababab":
         put(log, (key, "v"))

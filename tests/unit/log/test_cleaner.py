@@ -214,7 +214,7 @@ def test_so_does_that_of_a_mirrored_marker() -> None:
         assert (left_of_it.record_count, left_of_it.delete_horizon_ms) == expected
 
 
-def test_records_of_aborted_transactions_go_and_their_markers_follow() -> None:
+def test_records_of_aborted_transactions_are_removed_and_then_their_markers() -> None:
     log = compacted()
     txn(log, 1, 0, ("a", "bad"))  # 0
     txn(log, 2, 0, ("b", "good"))  # 1
@@ -347,7 +347,7 @@ def test_a_reset_stays_for_ever() -> None:
     assert log.store.read_file(CLEANER_OFFSET) is not None
 
 
-def test_records_without_keys_go() -> None:
+def test_records_without_keys_are_removed() -> None:
     log = compacted()
     follow(log, build_batch([RecordData(None, b"x", (), NOW_MS), RecordData(b"k", b"y", (), NOW_MS)]))
     roll(log)
@@ -403,7 +403,7 @@ def test_a_run_begins_where_the_last_one_ended() -> None:
     assert data_records(log) == [(1, "b", "1"), (2, "a", "2")]
 
 
-def test_a_cut_takes_the_cleaners_checkpoint_along() -> None:
+def test_a_truncation_lowers_the_cleaners_checkpoint() -> None:
     log = compacted()
     for number in range(6):
         put(log, ("a", str(number)))

@@ -60,7 +60,7 @@ def test_an_emptied_marker_has_committed() -> None:
     assert walk_over(data(0), empty, data(2, 2), end=3) == Committed({}, 2)
 
 
-def test_a_marker_that_the_cleaner_took_leaves_nothing_open() -> None:
+def test_a_marker_removed_by_the_cleaner_leaves_no_transaction_open() -> None:
     assert walk_over(data(0), data(10, 2), end=11, snapshots={10: {}}) == Committed({}, 10)
     assert walk_over(data(0), end=10, snapshots={10: {}}) == Committed()
     assert walk_over(data(0), end=9, snapshots={10: {}}) == Committed({}, 0)
@@ -86,7 +86,7 @@ def test_the_log_may_begin_inside_a_transaction() -> None:
     assert ended == Committed({1: [(5, 21)]})
 
 
-def test_a_snapshot_that_cannot_be_read_says_nothing() -> None:
+def test_an_unreadable_snapshot_is_ignored() -> None:
     assert walk_over(data(0), data(10, 2), end=11, snapshots={5: {}, 10: None}) == Committed({}, 10)
     assert walk_over(data(0), data(10, 2), end=11, snapshots={10: None}) == Committed({}, 0)
 

@@ -131,7 +131,7 @@ def test_wrappers_that_cannot_be_inflated_are_compared_by_their_checksum() -> No
     assert find_parting([left], [bytes(damaged)]).field == "CRC"
 
 
-def test_another_format_is_said_before_all_else() -> None:
+def test_another_format_is_reported_first() -> None:
     step = Step(Match.UNLIKE, opened(legacy(0, 1, "old"))[0], opened(plain(0, 0, "new"))[0])
     assert parting(step)[:4] == (0, "message format", 1, 2)
 

@@ -100,7 +100,7 @@ def test_a_segment_that_went_during_a_flush_is_no_fault() -> None:
     assert log.recovery_point <= log.log_end_offset == 9
 
 
-def test_a_log_takes_appends_and_reads_while_it_is_compacted() -> None:
+def test_a_log_accepts_appends_and_reads_during_a_compaction() -> None:
     log = written()
     job = begun(log)
     done = job.run()
@@ -124,7 +124,7 @@ def test_it_ends_as_a_compaction_without_a_pause_does() -> None:
 
 @pytest.mark.parametrize("when", ["before the job ran", "after it"])
 @pytest.mark.parametrize("cut", [0, 1, 3, 5])
-def test_a_log_that_is_cut_below_its_active_segment_is_not_compacted(cut: int, when: str) -> None:
+def test_a_log_truncated_below_its_active_segment_is_not_compacted(cut: int, when: str) -> None:
     log, other = written(), written()
     job = begun(log)
     if when == "before the job ran":
@@ -139,7 +139,7 @@ def test_a_log_that_is_cut_below_its_active_segment_is_not_compacted(cut: int, w
     assert isinstance(log.store, MemoryStore) and not log.store._staged, "nothing is left of it"
 
 
-def test_a_cut_within_the_active_segment_does_not_keep_it_from_being_compacted() -> None:
+def test_a_truncation_within_the_active_segment_does_not_cancel_a_compaction() -> None:
     log = written()
     job = begun(log)
     log.truncate_to(7)
@@ -147,7 +147,7 @@ def test_a_cut_within_the_active_segment_does_not_keep_it_from_being_compacted()
     assert offsets(log) == [5, 6]
 
 
-def test_a_job_of_before_a_cut_does_not_end_the_one_of_after_it() -> None:
+def test_a_job_from_before_a_truncation_does_not_end_a_later_one() -> None:
     log = written()
     old = begun(log)
     done = old.run()
@@ -162,7 +162,7 @@ def test_a_job_of_before_a_cut_does_not_end_the_one_of_after_it() -> None:
     assert offsets(log) == [5, 6]
 
 
-def test_segments_that_go_leave_their_bytes_to_be_purged() -> None:
+def test_deleted_segments_leave_their_bytes_to_be_purged() -> None:
     log = written(retention_bytes=0)
     assert log.set_aside_old_segments(NOW_MS) == [0, 2, 4, 6]
     assert (log.segment_base_offsets, log.log_start_offset) == ([8], 8)
@@ -187,7 +187,7 @@ def test_an_overdue_log_without_anything_to_clean_waits() -> None:
     assert not Cleanable(0, 0, 0, 10, 0, True).is_dirty_enough(0.0)
 
 
-def test_a_log_that_was_given_up_does_not_come_back_for_a_checkpoint() -> None:
+def test_a_log_that_was_given_up_writes_no_checkpoint() -> None:
     log, unsaved = open_log(), dict[LogState, None]()
     log.enter_when_unsaved(unsaved)
     assert log in unsaved

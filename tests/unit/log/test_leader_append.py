@@ -51,7 +51,7 @@ def test_offsets_and_epoch_are_assigned_and_nothing_else_changes() -> None:
     assert log.epochs.entries == [(4, 0), (5, 2)]
 
 
-def test_the_clients_buffer_is_left_alone() -> None:
+def test_the_clients_buffer_is_not_changed() -> None:
     data = bytearray(batch(1))
     before = bytes(data)
     log = open_log()
@@ -138,7 +138,7 @@ def test_one_record_without_a_key_does_not_hide_another_s_wrong_timestamp() -> N
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_append_time_is_stamped_on_the_batch_alone(codec: Compression) -> None:
+def test_append_time_is_written_only_into_the_batch(codec: Compression) -> None:
     log = open_log(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
     data = batch(3, timestamp=5, compression=codec)
     info = lead(log, data)
@@ -206,7 +206,7 @@ def test_a_leader_never_appends_as_a_replica() -> None:
         open_log().append_as_leader(batch(1), leader_epoch=0, now_ms=0, origin=AppendOrigin.REPLICATION)
 
 
-def test_epoch_of_a_leader_that_wrote_nothing_gives_way() -> None:
+def test_the_epoch_of_a_leader_that_wrote_nothing_is_replaced() -> None:
     log = open_log()
     lead(log, batch(1), epoch=1)
     log.assign_epoch_start(2)

@@ -80,7 +80,7 @@ def closed_and_opened(log: PartitionLog) -> PartitionLog:
 
 @pytest.mark.parametrize("end", range(1, 12))
 @pytest.mark.decision("D47")
-def test_a_cut_takes_whole_wrappers(end: int) -> None:
+def test_a_truncation_removes_complete_wrappers(end: int) -> None:
     log = open_log(index_interval_bytes=0)
     follow(log, messages(4, offset=0, magic=1, codec=Compression.SNAPPY), messages(4, offset=4, magic=0))
     follow(log, batch(4, offset=8))
@@ -90,7 +90,7 @@ def test_a_cut_takes_whole_wrappers(end: int) -> None:
 
 
 @pytest.mark.decision("D47")
-def test_a_cut_inside_a_wrapper_that_cannot_be_inflated_ends_the_log_where_the_batch_before_it_does() -> None:
+def test_a_truncation_inside_an_unreadable_wrapper_ends_after_the_previous_batch() -> None:
     log = open_log()
     wrapper = RecordData(None, b"no gzip", (), NOW_MS)
     follow(log, batch(4), build_message(wrapper, magic=1, offset=9, attributes=Compression.GZIP))
@@ -99,7 +99,7 @@ def test_a_cut_inside_a_wrapper_that_cannot_be_inflated_ends_the_log_where_the_b
 
 
 @pytest.mark.parametrize("size", range(1, 45))
-def test_a_message_cut_short_at_the_end_is_left_out(size: int) -> None:
+def test_an_incomplete_message_at_the_end_is_ignored(size: int) -> None:
     whole, torn = messages(2, offset=0, magic=1), messages(1, offset=2, magic=1)
     log = open_log()
     follow(log, whole, torn[: min(size, len(torn) - 1)])
@@ -140,7 +140,7 @@ def test_offsets_ascend_over_all_formats() -> None:
         follow(log, messages(1, offset=4, magic=1, codec=Compression.GZIP))
 
 
-def test_damage_is_named_with_its_file_and_cut_off_on_repair() -> None:
+def test_damage_is_named_with_its_file_and_removed_on_repair() -> None:
     log = open_log()
     follow(log, messages(3, offset=0, magic=1))
     size = log.size_in_bytes
@@ -152,7 +152,7 @@ def test_damage_is_named_with_its_file_and_cut_off_on_repair() -> None:
     assert (again.log_end_offset, again.size_in_bytes) == (3, size)
 
 
-def test_epochs_that_old_messages_ended_stay_forgotten() -> None:
+def test_epochs_ended_by_old_messages_are_not_restored() -> None:
     """A topic may have used an old format for a while: the batches before have epochs, the cache has none."""
     log = open_log()
     follow(log, batch(2, offset=0, epoch=3), messages(2, offset=2, magic=1))

@@ -23,7 +23,7 @@ def test_segments_are_listed_in_order() -> None:
     assert store.segments() == [0, 30]
 
 
-def test_a_view_survives_growth_cuts_and_deletion() -> None:
+def test_a_view_survives_growth_truncations_and_deletion() -> None:
     store = MemoryStore()
     store.create(0)
     store.append(0, b"x" * 100)
@@ -43,7 +43,7 @@ def test_views_are_read_only() -> None:
     assert store.view(0).readonly
 
 
-def test_borrowed_bytes_are_shared_and_left_alone() -> None:
+def test_borrowed_bytes_are_shared_and_not_changed() -> None:
     data = bytearray(b"abcd")
     stores = [MemoryStore.from_files({0: data}, {"f": b"1"}) for _ in range(2)]
     stores[0].append(0, b"e")
@@ -54,7 +54,7 @@ def test_borrowed_bytes_are_shared_and_left_alone() -> None:
     assert data == b"abcd"
 
 
-def test_a_fork_and_its_origin_go_their_own_ways() -> None:
+def test_a_fork_and_its_origin_are_independent() -> None:
     store = MemoryStore()
     store.create(0)
     store.append(0, b"abc")

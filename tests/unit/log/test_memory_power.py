@@ -9,7 +9,7 @@ from kmirror.log.memory_store import MemoryStore
 
 
 @given(st.lists(st.one_of(st.binary(min_size=1, max_size=9), st.none(), st.integers(0, 40)), max_size=20), st.data())
-def test_flushed_bytes_stay_and_of_the_rest_a_prefix(steps: list[bytes | int | None], data: st.DataObject) -> None:
+def test_flushed_bytes_stay_with_a_prefix_of_the_rest(steps: list[bytes | int | None], data: st.DataObject) -> None:
     """Steps are appends, None a flush, a number a truncation to that size."""
     store = MemoryStore()
     store.create(0)

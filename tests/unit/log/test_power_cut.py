@@ -115,7 +115,7 @@ SCENARIOS: dict[str, list[Step]] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_power_cut_after_every_effect(name: str) -> None:
+def test_a_power_cut_after_every_effect_loses_no_flushed_record(name: str) -> None:
     store = RecordingStore()
     log = open_log(store, **CONFIG)
     # After each step: the number of effects, the log's batches, and the flushed ones.

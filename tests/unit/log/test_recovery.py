@@ -66,7 +66,7 @@ def test_an_index_without_a_segment_is_deleted(store: MemoryStore, repair: bool)
     assert indexes(store) == before
 
 
-def test_a_transaction_index_whose_rows_are_gone_is_an_empty_file(store: MemoryStore) -> None:
+def test_a_transaction_index_without_rows_is_an_empty_file(store: MemoryStore) -> None:
     base = next(base for base in store.segments() if store.read_file(file_name(base, TXN_INDEX_SUFFIX)))
     store.truncate(base, store.size(base) - 1)
     for other in (other for other in store.segments() if other < base):

@@ -38,7 +38,7 @@ def test_every_byte_is_kept(codec: Compression) -> None:
 
 @pytest.mark.decision("D12")
 @pytest.mark.parametrize("size", range(1, 90))
-def test_a_batch_cut_short_at_the_end_is_left_out(size: int) -> None:
+def test_an_incomplete_batch_at_the_end_is_ignored(size: int) -> None:
     first, second = batch(1, epoch=1), batch(1, offset=1, epoch=2)
     log = open_log()
     info = follow(log, first, second[:size] if size < len(second) else b"")
@@ -64,7 +64,7 @@ def test_a_batch_above_the_epoch_of_the_fetch_is_refused_even_if_it_is_the_logs_
 
 
 @pytest.mark.decision("D12")
-def test_batches_of_a_later_epoch_are_left_out_and_those_before_are_kept() -> None:
+def test_batches_of_a_later_epoch_are_ignored_and_those_before_are_kept() -> None:
     batches = [batch(1, offset=0, epoch=1), batch(1, offset=1, epoch=3), batch(1, offset=2, epoch=2)]
     log = open_log()
     info = follow(log, *batches, max_epoch=2)
@@ -74,7 +74,7 @@ def test_batches_of_a_later_epoch_are_left_out_and_those_before_are_kept() -> No
     assert log.epochs.entries == [(1, 0)]
 
 
-def test_a_fault_after_the_refused_batch_is_not_looked_at() -> None:
+def test_a_fault_after_the_refused_batch_is_not_reported() -> None:
     log = open_log()
     info = follow(
         log,
@@ -86,7 +86,7 @@ def test_a_fault_after_the_refused_batch_is_not_looked_at() -> None:
     assert (info.batches, info.refused_epoch) == (1, 9)
 
 
-def test_batches_without_an_epoch_are_kept_and_leave_the_cache_alone() -> None:
+def test_batches_without_an_epoch_are_kept_and_do_not_change_the_cache() -> None:
     log = open_log()
     follow(log, batch(1, epoch=-1), batch(1, offset=1, epoch=4))
     assert log.epochs.entries == [(4, 1)]
@@ -174,7 +174,7 @@ def test_a_fetch_larger_than_a_segment_is_parted() -> None:
     assert content(log) == b"".join(run(7, records=2))
 
 
-def test_an_append_in_parts_answers_as_a_whole_one() -> None:
+def test_an_append_in_parts_returns_the_same_as_a_whole_one() -> None:
     data = b"".join((batch(1, timestamp=NOW_MS + 9), reset(offset=1), *run(4, start=2), marker(commit=True, offset=6)))
     whole, parted = open_log(), open_log(segment_bytes=len(batch(1)) + 30)
     assert follow(whole, data) == follow(parted, data)
@@ -230,7 +230,7 @@ def test_a_full_index_rolls_the_segment() -> None:
     assert log.segment_base_offsets == [0, 4, 8]
 
 
-def test_an_index_that_holds_no_row_at_all_leaves_each_batch_its_segment() -> None:
+def test_an_index_without_room_for_a_row_gives_each_batch_its_segment() -> None:
     """segment.index.bytes may be 4, which is less than a row."""
     log = open_log(index_interval_bytes=0, segment_index_bytes=4)
     for number in range(3):

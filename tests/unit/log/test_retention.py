@@ -24,14 +24,14 @@ def filled(count: int = 10, *, high_watermark: int | None = None, **config: Any)
     return log
 
 
-def test_nothing_goes_without_a_reason() -> None:
+def test_nothing_is_deleted_without_a_reason() -> None:
     log = filled()
     assert log.delete_old_segments(NOW_MS) == 0
     assert log.segment_base_offsets == [0, 2, 4, 6, 8]
 
 
 @pytest.mark.parametrize(("start", "bases"), [(1, [0, 2, 4, 6, 8]), (2, [2, 4, 6, 8]), (7, [6, 8]), (10, [8])])
-def test_segments_below_the_log_start_go(start: int, bases: list[int]) -> None:
+def test_segments_below_the_log_start_are_deleted(start: int, bases: list[int]) -> None:
     log = filled(delete=False, compact=True)
     log.advance_log_start(start)
     log.delete_old_segments(NOW_MS)
@@ -79,7 +79,7 @@ def test_unreplicated_segments_are_not_deleted(high_watermark: int, bases: int) 
     assert log.log_start_offset <= high_watermark
 
 
-def test_the_segment_that_takes_the_place_of_all_is_new() -> None:
+def test_the_segment_that_replaces_all_is_new() -> None:
     log = filled(retention_ms=5_000)
     log.delete_old_segments(NOW_MS + 3 * DAY)
     for offset in (10, 11):
@@ -121,7 +121,7 @@ def test_producers_outlive_their_segments_until_the_log_is_opened_again() -> Non
     assert (log.log_start_offset, sorted(log.producers.entries)) == (1, [1, 2])
 
 
-def test_the_files_of_deleted_segments_go_too() -> None:
+def test_the_files_of_deleted_segments_are_deleted_too() -> None:
     log = filled(retention_ms=5_000)
     log.delete_old_segments(NOW_MS + 13_500)
     bases = log.segment_base_offsets
@@ -146,7 +146,7 @@ def test_a_log_has_old_segments_when_a_rule_holds_of_the_first(count: int, confi
             assert log.has_old_segments(now_ms) == any(found), (start, now_ms)
 
 
-def test_a_log_without_old_segments_is_not_gone_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_without_old_segments_is_not_scanned(monkeypatch: pytest.MonkeyPatch) -> None:
     log = filled()
     monkeypatch.delattr(retention, "deletable")
     assert log.set_aside_old_segments(NOW_MS) == []

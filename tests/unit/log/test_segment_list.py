@@ -32,7 +32,7 @@ def test_the_last_segment_is_the_active_one_and_the_end_is_above_its_last_record
 @pytest.mark.parametrize(
     ("offset", "first"), [(0, 0), (1, 0), (2, 0), (6, 0), (7, 7), (8, 7), (13, 7), (14, 14), (99, 14)]
 )
-def test_the_segment_that_would_hold_an_offset_comes_first(offset: int, first: int) -> None:
+def test_the_segment_that_would_contain_an_offset_comes_first(offset: int, first: int) -> None:
     assert segments_of(3, gap=5).reaching(offset)[0].base_offset == first
 
 
@@ -47,20 +47,20 @@ def test_a_batch_is_found_after_a_gap_between_segments(offset: int, found: tuple
 @pytest.mark.parametrize(
     ("offset", "bases"), [(8, [0, 2, 4, 6]), (7, [0, 2, 4, 6]), (6, [0, 2, 4, 6]), (5, [0, 2, 4]), (0, [0])]
 )
-def test_a_cut_moves_the_end_and_leaves_the_segment_that_would_hold_it(offset: int, bases: list[int]) -> None:
+def test_a_truncation_moves_the_end_and_keeps_the_segment_that_would_contain_it(offset: int, bases: list[int]) -> None:
     segments = segments_of()
     segments.truncate_to(offset, NOW_MS)
     assert known(segments) == (bases, bases[-1], offset)
 
 
-def test_no_cut_goes_below_the_first_segment() -> None:
+def test_no_truncation_goes_below_the_first_segment() -> None:
     segments = segments_of()
     segments.set_aside_first(1)
     with pytest.raises(AssertionError, match="a cut to 1, below 2"):
         segments.truncate_to(1, NOW_MS)
 
 
-def test_the_oldest_go_and_the_active_one_stays() -> None:
+def test_the_oldest_segments_are_deleted_and_the_active_one_stays() -> None:
     segments = segments_of()
     assert segments.set_aside_first(3) == [0, 2, 4]
     assert known(segments) == ([6], 6, 8)
@@ -74,7 +74,7 @@ def test_a_log_restarted_from_scratch_ends_at_its_start() -> None:
     assert known(segments) == ([50], 50, 50)
 
 
-def test_a_segment_takes_the_place_of_neighbours_but_not_of_the_active_one() -> None:
+def test_a_segment_replaces_neighbours_but_not_the_active_one() -> None:
     segments = segments_of()
     new = segments[1]
     segments.replace(new, 2)

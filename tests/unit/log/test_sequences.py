@@ -30,7 +30,7 @@ def test_the_batch_across_the_log_start_restarts_indexes_and_epochs() -> None:
     assert list(log.segments[0].offsets.positions) == [len(straddling[0]), len(straddling[0]) + len(straddling[1])]
 
 
-def test_batches_too_far_apart_for_one_segment_are_parted() -> None:
+def test_batches_too_far_apart_for_one_segment_are_separated() -> None:
     log = open_log()
     assert follow(log, batch(offset=30), batch(2, offset=1 << 40)).last_offset == (1 << 40) + 1
     assert log.segment_base_offsets == [0, 1 << 40]
@@ -102,7 +102,7 @@ def test_the_size_of_the_indexes_is_that_of_when_the_segment_began() -> None:
         assert log.segment_base_offsets == [0], number
 
 
-def test_producers_that_were_forgotten_do_not_come_back_by_a_cut() -> None:
+def test_a_truncation_does_not_restore_forgotten_producers() -> None:
     log = open_log()
     lead(log, idempotent(0))
     lead(log, batch())
@@ -143,7 +143,7 @@ def _ids_in_snapshot(store: PartitionStore, offset: int) -> list[int]:
     return [entry.producer_id for entry in decode_snapshot(data)]
 
 
-def test_a_recovery_takes_snapshots_only_at_the_log_s_own_last_segments() -> None:
+def test_a_recovery_writes_snapshots_only_for_the_logs_own_last_segments() -> None:
     log = open_log(segment_bytes=100)
     follow(log, *[idempotent(number, offset=number) for number in range(4)])
     crashed = MemoryStore.from_files({base: bytes(log.store.view(base)) for base in log.segment_base_offsets}, {})
@@ -159,7 +159,7 @@ def test_the_cleaner_s_lag_in_a_log_of_one_segment() -> None:
     assert open_log(compact=True, delete=False, min_compaction_lag_ms=1).compact(NOW_MS) is None
 
 
-def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
+def test_a_segment_without_timestamps_is_as_young_as_its_truncation() -> None:
     log = open_log(retention_ms=1_000)
     follow(log, batch(timestamp=-1), batch(offset=1, timestamp=-1))
     log.now_ms = NOW_MS + 2_000

@@ -93,7 +93,7 @@ def test_bytes_that_are_no_offset_checkpoint_are_refused(data: bytes, reason: st
         decode_offsets(data)
 
 
-def test_an_offset_checkpoint_goes_there_and_back() -> None:
+def test_an_offset_checkpoint_survives_a_round_trip() -> None:
     offsets = {TopicPartition("b", 3): 5, TopicPartition("a-1.x", 0): 2**63 - 1}
     assert decode_offsets(encode_offsets(offsets)) == offsets
     assert decode_offsets(b"") == {}

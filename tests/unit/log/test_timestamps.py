@@ -69,7 +69,7 @@ def test_of_equal_greatest_timestamps_the_first_counts() -> None:
     assert log.offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) == (70, 1, 0)
 
 
-def test_the_greatest_timestamp_after_a_cut(log: PartitionLog) -> None:
+def test_the_maximum_timestamp_after_a_truncation(log: PartitionLog) -> None:
     log.truncate_to(7)
     assert log.offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) == (50, 5, 0)
     assert log.offset_for_timestamp(51) is None

@@ -21,7 +21,7 @@ def filled(**config: int) -> PartitionLog:
 
 @pytest.mark.parametrize("segment_bytes", [1 << 20, 300])
 @pytest.mark.parametrize("offset", range(0, 20, 2))
-def test_a_cut_between_batches(offset: int, segment_bytes: int) -> None:
+def test_a_truncation_between_batches(offset: int, segment_bytes: int) -> None:
     log = filled(segment_bytes=segment_bytes)
     whole = content(log)
     assert log.truncate_to(offset)
@@ -35,7 +35,7 @@ def test_a_cut_between_batches(offset: int, segment_bytes: int) -> None:
 
 
 @pytest.mark.decision("D47")
-def test_a_batch_that_straddles_the_cut_goes_as_a_whole() -> None:
+def test_a_batch_across_the_truncation_offset_is_removed_completely() -> None:
     log = filled()
     assert log.end_after_cut(9) == 8
     assert log.truncate_to(9)
@@ -50,9 +50,7 @@ def test_a_batch_that_straddles_the_cut_goes_as_a_whole() -> None:
 @pytest.mark.decision("D47")
 @pytest.mark.parametrize("closes", [False, True])
 @pytest.mark.parametrize(("cut", "end", "bases"), [(10, 10, [0, 10]), (6, 6, [0, 6]), (4, 4, [0]), (11, 10, [0, 10])])
-def test_offsets_that_are_in_no_batch_are_not_given_out_again(
-    cut: int, end: int, bases: list[int], closes: bool
-) -> None:
+def test_offsets_in_no_batch_are_not_assigned_again(cut: int, end: int, bases: list[int], closes: bool) -> None:
     """A consumer that has read up to the start of the batch after the gap must not miss the next records."""
     log = open_log()
     follow(log, batch(4), batch(2, offset=10))  # The offsets between the two were compacted.
@@ -93,7 +91,7 @@ def test_records_truncated_inside_a_batch_are_fetched_again_from_the_leader() ->
     assert content(follower) == content(leader)
 
 
-def test_nothing_to_cut() -> None:
+def test_nothing_to_truncate() -> None:
     log = filled()
     before = repr(log)
     assert not log.truncate_to(20)
@@ -101,21 +99,21 @@ def test_nothing_to_cut() -> None:
     assert repr(log) == before
 
 
-def test_an_epoch_that_wrote_nothing_goes_though_nothing_is_cut() -> None:
+def test_an_epoch_without_records_is_removed_even_if_nothing_is_truncated() -> None:
     log = filled()
     log.assign_epoch_start(8)
     assert not log.truncate_to(20)
     assert log.latest_epoch == 4
 
 
-def test_the_high_watermark_stays_where_it_is_below_the_cut() -> None:
+def test_the_high_watermark_stays_below_the_truncation() -> None:
     log = filled()
     log.update_high_watermark(4)
     log.truncate_to(10)
     assert log.high_watermark == 4
 
 
-def test_a_cut_below_the_log_start_takes_it_along() -> None:
+def test_a_truncation_below_the_log_start_lowers_it() -> None:
     log = filled()
     log.advance_log_start(12)
     log.truncate_to(8)
@@ -135,7 +133,7 @@ def test_a_truncation_below_the_first_segment_restarts_there() -> None:
 
 
 @pytest.mark.decision("D11")
-def test_cut_everything_and_start_elsewhere() -> None:
+def test_a_log_is_truncated_completely_and_starts_elsewhere() -> None:
     log = filled(segment_bytes=300, flush_messages=1)
     log.truncate_fully_and_start_at(57)
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (57, 57, 57)
@@ -147,7 +145,7 @@ def test_cut_everything_and_start_elsewhere() -> None:
     assert log.is_flush_due
 
 
-def test_a_cut_undoes_producers_and_transactions() -> None:
+def test_a_truncation_reverts_producers_and_transactions() -> None:
     log = open_log()
     lead(log, idempotent(0, txn=True))  # 0
     lead(log, idempotent(0, pid=2))  # 1
@@ -167,7 +165,7 @@ def test_a_cut_undoes_producers_and_transactions() -> None:
 
 
 @pytest.mark.decision("D15")
-def test_a_cut_below_a_reset_brings_the_producers_back() -> None:
+def test_a_truncation_below_a_reset_restores_the_producers() -> None:
     log = open_log()
     lead(log, idempotent(0, 2))
     lead(log, reset(), coordinator=True)
@@ -180,7 +178,7 @@ def test_a_cut_below_a_reset_brings_the_producers_back() -> None:
 
 
 @pytest.mark.parametrize("rolls", [False, True])
-def test_a_cut_reopens_a_transaction_whose_producer_has_expired_since(rolls: bool) -> None:
+def test_a_truncation_reopens_a_transaction_of_an_expired_producer(rolls: bool) -> None:
     log = open_log()
     follow(log, idempotent(0, txn=True))
     if rolls:
@@ -195,7 +193,7 @@ def test_a_cut_reopens_a_transaction_whose_producer_has_expired_since(rolls: boo
     assert [row.first_offset for row in log.aborted_transactions(0, 9)] == [0]
 
 
-def test_a_table_that_a_cut_shrank_keeps_the_order_of_its_rows() -> None:
+def test_a_table_reduced_by_a_truncation_keeps_the_order_of_its_rows() -> None:
     log = open_log()
     for offset, pid in enumerate([1, 16, *range(100, 120)]):
         follow(log, idempotent(0, pid=pid, offset=offset))
@@ -208,7 +206,7 @@ def test_a_table_that_a_cut_shrank_keeps_the_order_of_its_rows() -> None:
         assert [entry.producer_id for entry in rows] == [1, 16]
 
 
-def test_aborted_transactions_above_the_cut_are_forgotten_in_every_segment() -> None:
+def test_aborted_transactions_above_the_truncation_are_removed_in_every_segment() -> None:
     log = open_log(segment_bytes=200)
     for number in range(6):
         lead(log, idempotent(number, txn=True))
@@ -219,7 +217,7 @@ def test_aborted_transactions_above_the_cut_are_forgotten_in_every_segment() -> 
         assert [row.last_offset for row in log.aborted_transactions(0, 99)] == list(range(1, end, 2))
 
 
-def test_a_segment_that_is_emptied_is_as_young_as_the_cut() -> None:
+def test_an_emptied_segment_is_as_young_as_the_truncation() -> None:
     log = open_log(segment_ms=1_000)
     for offset, now_ms in ((0, NOW_MS), (1, NOW_MS + 900)):
         log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=now_ms)
@@ -229,7 +227,7 @@ def test_a_segment_that_is_emptied_is_as_young_as_the_cut() -> None:
     assert log.segment_base_offsets == [0]
 
 
-def test_a_segment_that_was_empty_is_as_young_as_the_cut_too() -> None:
+def test_an_empty_segment_is_as_young_as_the_truncation_too() -> None:
     log = open_log(segment_bytes=100, segment_ms=1_000)
     lead(log, idempotent(0, timestamp=-1))
     lead(log, idempotent(0, timestamp=-1))  # A duplicate, for which the log was rolled in vain.
@@ -242,7 +240,7 @@ def test_a_segment_that_was_empty_is_as_young_as_the_cut_too() -> None:
     assert log.segment_base_offsets == [0, 1]
 
 
-def test_the_index_is_cut_with_the_log() -> None:
+def test_the_index_is_truncated_with_the_log() -> None:
     log = open_log(index_interval_bytes=0)
     follow(log, *run(50))
     log.truncate_to(20)
@@ -277,7 +275,7 @@ def test_the_high_watermark_lies_between_start_and_end(asked: int, got: int) -> 
     assert log.high_watermark == got
 
 
-def test_a_segment_that_begins_at_the_cut_stays_and_is_empty() -> None:
+def test_a_segment_that_starts_at_the_truncation_offset_stays_empty() -> None:
     log = filled(segment_bytes=300)
     base = log.segment_base_offsets[1]
     log.truncate_to(base)
@@ -286,7 +284,7 @@ def test_a_segment_that_begins_at_the_cut_stays_and_is_empty() -> None:
 
 
 @pytest.mark.parametrize("closes", [False, True], ids=["rows in memory", "rows in files"])
-def test_index_files_of_a_cut_segment_are_those_of_a_log_that_never_had_more(closes: bool) -> None:
+def test_index_files_of_a_truncated_segment_equal_those_of_a_shorter_log(closes: bool) -> None:
     names = [file_name(0, suffix) for suffix in (".index", ".timeindex")]
     cut, short = (open_log(index_interval_bytes=0, segment_bytes=1200) for _ in range(2))
     for number in range(12):

@@ -105,7 +105,7 @@ def test_a_wrong_checksum_is_marked_and_passed() -> None:
     assert by_path(bytes(snapshot), "00000000000000000044.snapshot")["crc"].is_fault
 
 
-def test_control_records_are_taken_apart() -> None:
+def test_control_records_are_dissected() -> None:
     reset = mirror_pid_reset(base_offset=0, leader_epoch=1, timestamp_ms=2, source_cluster_id="abc")
     rows = by_path(reset)
     assert rows["batch[0].record[0].key.type"].meaning == "MIRROR_PID_RESET"
@@ -115,7 +115,7 @@ def test_control_records_are_taken_apart() -> None:
     assert json.loads(rows["batch[0].record[0].value.SnapshotHeaderRecord"].meaning)["version"] == 0
 
 
-def test_a_batch_of_less_than_no_records_and_an_empty_wrapper_stop_the_dissection() -> None:
+def test_a_negative_record_count_and_an_empty_wrapper_stop_the_dissection() -> None:
     counted = build_batch([], last_offset_delta=0)[:57] + b"\xff\xff\xff\xff"
     with pytest.raises(CorruptBatch, match="cannot hold -1 records"):
         by_path(counted)
@@ -138,7 +138,7 @@ def test_unclaimed_bytes_have_a_row() -> None:
     assert (rest.start, rest.end, rest.value) == (len(message) - 5, len(message), b"after")
 
 
-def test_a_control_value_that_is_cut_short_is_a_fault() -> None:
+def test_a_truncated_control_value_is_a_fault() -> None:
     for kind in (ControlType.COMMIT, ControlType.LEADER_CHANGE, ControlType.MIRROR_PID_RESET):
         rows = by_path(control_batch(kind, b"\x00", base_offset=0, leader_epoch=0, timestamp_ms=0))
         assert [row for row in rows.values() if row.is_fault]
@@ -146,7 +146,7 @@ def test_a_control_value_that_is_cut_short_is_a_fault() -> None:
     assert rows["batch[0].record[0].key.type"].meaning == "unknown type"
 
 
-def test_an_index_that_a_broker_has_open_ends_in_room_not_yet_written() -> None:
+def test_an_index_of_a_running_broker_ends_in_unused_room() -> None:
     data = bytes.fromhex("00000005 00000100") + bytes(24)
     rows = by_path(data, "00000000000000000042.index")
     assert rows["entry[0]"].meaning == "offset 47"
@@ -210,7 +210,7 @@ def test_as_json_bytes_are_base64(tmp_path: Path) -> None:
     assert (key["start"], key["end"], key["within"], key["fault"]) == (66, 69, None, False)
 
 
-def test_a_fault_gives_exit_code_1(tmp_path: Path) -> None:
+def test_a_fault_exits_with_1(tmp_path: Path) -> None:
     result = run(written(tmp_path, BATCH.replace(b"value", b"vALUE")))
     assert result.return_value == 1
     assert "FAULT" in result.output

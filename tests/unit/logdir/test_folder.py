@@ -26,7 +26,7 @@ def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> 
         assert folder.read_file("note") is None and folder.partitions() == []
 
 
-def test_a_partition_that_is_set_aside_makes_room_and_its_last_work_goes_with_it(tmp_path: Path) -> None:
+def test_a_partition_set_aside_makes_room_and_its_last_job_is_dropped(tmp_path: Path) -> None:
     """A job that started before must not read or write the files of the new topic, which have the same names."""
     with LogFolder(tmp_path) as folder:
         old = folder.open(TP)

@@ -50,7 +50,7 @@ def test_a_partition_is_read_byte_for_byte(tmp_path: Path) -> None:
     }
 
 
-def test_a_store_takes_the_values_as_they_are(tmp_path: Path) -> None:
+def test_a_store_can_be_made_from_the_loaded_files(tmp_path: Path) -> None:
     files = only(read_log_dirs(partition(tmp_path, "t-0", {0: batch(4)})))
     store = MemoryStore.from_files(files.segments, files.files)
     assert store.segments() == [0]
@@ -211,7 +211,7 @@ def test_progress_ends_at_the_total_and_never_falls(tmp_path: Path) -> None:
     assert {of for _, of in calls} == {total}
 
 
-def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_is_read(
+def test_too_much_data_for_the_memory_is_refused_before_any_segment_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = partition(tmp_path, "t-0", {})
@@ -227,9 +227,7 @@ def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_
         read_log_dirs(tmp_path / "sample")
 
 
-def test_a_machine_that_does_not_say_how_much_memory_it_has_allows_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_with_unknown_memory_permits_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_available", lambda: None)
     monkeypatch.setattr(memory, "_container_limit", lambda path: None)
     assert memory.allowed_bytes() is None
@@ -252,7 +250,7 @@ def test_this_machine_allows_something() -> None:
         (1 << 60, "1048576.0 TiB"),
     ],
 )
-def test_sizes_are_said_in_words(count: int, words: str) -> None:
+def test_sizes_are_printed_with_units(count: int, words: str) -> None:
     assert memory.size_in_words(count) == words
 
 

@@ -29,7 +29,7 @@ def label(path: Path) -> str:
 
 
 @pytest.mark.parametrize("segment", SEGMENTS, ids=label)
-def test_a_segment_cut_inside_a_batch_names_the_batch(segment: Path, tmp_path: Path) -> None:
+def test_a_segment_truncated_inside_a_batch_names_the_batch(segment: Path, tmp_path: Path) -> None:
     folder = sample(tmp_path, segment.parent.name)
     victim = folder / segment.parent.name / segment.name
     data = segment.read_bytes()
@@ -162,7 +162,7 @@ def test_batches_out_of_their_place_are_refused(
     assert_refused(tmp_path, segments, file, position, offset, reason)
 
 
-def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shutdown(tmp_path: Path) -> None:
+def test_an_epoch_missing_in_the_checkpoint_is_refused_after_a_clean_shutdown(tmp_path: Path) -> None:
     data = bytearray(batch() + batch(offset=1))
     set_base_offset_and_epoch(data, 1, 3, position=len(batch()))
     partition(tmp_path, "t-0", {0: bytes(data)}, {"leader-epoch-checkpoint": checkpoint(["0 0"])})
@@ -182,7 +182,7 @@ def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shu
         (["2 0", "3 2"], len(batch(2)), "the leader epoch is 2, but leader-epoch-checkpoint says 3"),
     ],
 )
-def test_a_checkpoint_that_lost_an_epoch_of_the_log_is_no_clean_shutdown(
+def test_a_checkpoint_without_an_epoch_of_the_log_is_no_clean_shutdown(
     entries: list[str], position: int, reason: str, tmp_path: Path
 ) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(entries)}
@@ -206,7 +206,7 @@ def test_a_batch_below_the_log_start_has_the_epoch_that_the_checkpoint_knows(epo
     assert f"the leader epoch is {epoch}, but leader-epoch-checkpoint says 0" in error.reason
 
 
-def test_a_checkpoint_that_is_cut_at_the_log_start_knows_nothing_below_it(tmp_path: Path) -> None:
+def test_a_checkpoint_truncated_at_the_log_start_lacks_earlier_epochs(tmp_path: Path) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(["1 3", "2 4"])}
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 3"]))
@@ -318,7 +318,7 @@ def test_two_topic_ids_under_one_name_are_refused(tmp_path: Path) -> None:
         read_log_dirs(tmp_path)
 
 
-def test_a_folder_that_holds_no_log_says_so(tmp_path: Path) -> None:
+def test_a_folder_without_a_log_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="contains no log; give the folder"):
         read_log_dirs(tmp_path)
     partition(tmp_path, "__consumer_offsets-0", {0: b""})
@@ -349,7 +349,7 @@ def test_segments_in_a_folder_that_names_no_partition_are_not_guessed_at(tmp_pat
         (lambda path: path / "nul\0", "does not exist"),
     ],
 )
-def test_a_path_that_is_no_folder_says_so(make: Callable[[Path], Path], text: str, tmp_path: Path) -> None:
+def test_a_path_that_is_no_folder_is_reported(make: Callable[[Path], Path], text: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(UsageError, match=text):
         read_log_dirs(make(tmp_path))

@@ -73,7 +73,7 @@ def test_a_flipped_bit_anywhere_is_found_where_it_is(folder: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", sorted(ENDS))
-def test_a_cut_inside_a_message_names_the_message(folder: Path, name: str) -> None:
+def test_a_truncation_inside_a_message_names_the_message(folder: Path, name: str) -> None:
     victim = segment(folder, name)
     data = victim.read_bytes()
     found = list(iter_any_batches(data))

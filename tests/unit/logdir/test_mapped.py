@@ -45,7 +45,7 @@ class Advised:
         pass
 
 
-def test_a_window_at_once_is_asked_for_and_only_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_is_requested_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = mmap.PAGESIZE
     window = 16 * page
     monkeypatch.setattr(module, "_WINDOW", window)

@@ -58,7 +58,7 @@ def test_a_flush_in_jobs_does_not_wait_for_names_and_new_files(tmp_path: Path, f
     assert store.read_file("leader-epoch-checkpoint") is None and not [*store.path.glob("leader-epoch*")]
 
 
-def test_a_cut_is_made_safe_by_a_job_offsets_first(tmp_path: Path, flushed: list[str]) -> None:
+def test_a_truncation_is_made_safe_by_a_job_offsets_first(tmp_path: Path, flushed: list[str]) -> None:
     folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
     store = folder.open(TP)
     for base_offset in (0, 5):
@@ -80,7 +80,7 @@ def test_a_cut_is_made_safe_by_a_job_offsets_first(tmp_path: Path, flushed: list
     )
 
 
-def test_an_append_to_a_log_that_was_cut_waits_until_that_is_safe(tmp_path: Path, flushed: list[str]) -> None:
+def test_an_append_to_a_truncated_log_waits_until_that_is_safe(tmp_path: Path, flushed: list[str]) -> None:
     """Otherwise a power cut could leave new bytes in front of old ones, below a recovery point that covers them."""
     folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
     store, other = folder.open(TP), folder.open(TopicPartition("other", 0))
@@ -138,7 +138,7 @@ def test_a_failed_flush_is_repeated(tmp_path: Path, flushed: list[str], monkeypa
     assert flushed == ["partition.metadata", str(TP), "logs", "00000000000000000000.log"]
 
 
-def test_a_folder_that_was_set_aside_has_its_new_name_before_it_loses_files(tmp_path: Path, flushed: list[str]) -> None:
+def test_a_folder_set_aside_has_its_new_name_before_it_loses_files(tmp_path: Path, flushed: list[str]) -> None:
     folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
     folder.open(TP).create(0)
     name = folder.set_aside(TP)

@@ -46,7 +46,7 @@ def test_bytes_are_appended_in_order(store: PartitionStore) -> None:
     store.flush(5)
 
 
-def test_a_write_that_the_system_parts_is_gone_on_with(files: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partial_write_of_the_system_is_continued(files: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     files.create(0)
     write = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: write(file, bytes(data)[:3], at))
@@ -75,7 +75,7 @@ def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path, monkeypatch: 
     follow(log, batch(3, offset=log.log_end_offset))
 
 
-def test_a_replacement_that_counts_takes_the_place_of_all_that_it_covers(tmp_path: Path) -> None:
+def test_a_complete_replacement_takes_the_place_of_all_that_it_covers(tmp_path: Path) -> None:
     store = LogFolder(tmp_path).open(TP)
     for base_offset in (0, 1, 2):
         store.create(base_offset)
@@ -194,7 +194,7 @@ SWAPS = {
 
 
 @pytest.mark.parametrize(("found", "left"), SWAPS.values(), ids=SWAPS)
-def test_a_power_cut_while_a_swap_is_finished_changes_nothing_about_its_end(
+def test_a_power_cut_while_a_swap_is_completed_does_not_change_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, bytes], left: dict[str, bytes]
 ) -> None:
     """It comes after the first few deletes and renames, and twice more during the rest."""
@@ -299,7 +299,7 @@ def test_a_doomed_folder_has_its_name_before_it_loses_files(tmp_path: Path, monk
     assert "-".join(steps[: steps.index("unlink") + 1]).endswith("rename-fsync-unlink")
 
 
-def test_segments_come_and_go(store: PartitionStore) -> None:
+def test_segments_are_created_and_deleted(store: PartitionStore) -> None:
     for base_offset in (7, 0, 30):
         store.create(base_offset)
         store.append(base_offset, b"%d" % base_offset)
@@ -325,7 +325,7 @@ def test_read_views_survive_truncations_growth_and_deletion(store: PartitionStor
     assert bytes(read) == b"x" * size
 
 
-def test_a_view_of_pages_that_are_cut_off_can_still_be_read(files: FileStore) -> None:
+def test_a_view_of_truncated_pages_can_still_be_read(files: FileStore) -> None:
     size = 1 << 20
     files.create(0)
     files.append(0, b"x" * size)
@@ -411,7 +411,7 @@ def fill(folder: LogFolder, tp: TopicPartition, count: int = 12) -> PartitionLog
     return log
 
 
-def test_a_closed_log_is_opened_by_its_files_alone(tmp_path: Path) -> None:
+def test_a_closed_log_is_opened_from_its_files_alone(tmp_path: Path) -> None:
     log = fill(LogFolder(tmp_path), TP)
     log.advance_log_start(13)
     log.close()
@@ -443,7 +443,7 @@ def test_the_folder_has_kafkas_files(tmp_path: Path) -> None:
     assert (tmp_path / str(TP) / "leader-epoch-checkpoint").read_text() == "0\n2\n1 13\n2 16\n"
 
 
-def test_files_that_say_nothing_are_there_and_as_good_as_none(tmp_path: Path) -> None:
+def test_empty_files_count_as_missing(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path)
     new, cut, emptied = (TopicPartition("t", number) for number in range(3))
     PartitionLog.open(new, folder.open(new), LogConfig(), now_ms=NOW_MS).close()
@@ -473,7 +473,7 @@ def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:
     assert list(read_folder_facts(tmp_path).high_watermarks) == [("b", 0)]
 
 
-def test_checkpoints_that_were_put_off_are_written_once_as_they_are_by_then(
+def test_delayed_checkpoints_are_written_once_in_their_latest_state(
     tmp_path: Path,
 ) -> None:
     folder = LogFolder(tmp_path)

@@ -23,7 +23,7 @@ S = MirrorState
     ],
 )
 @pytest.mark.decision("D46")
-def test_a_leader_does_not_compact_while_a_cut_is_decided_on_or_may_be(
+def test_a_leader_does_not_compact_while_a_truncation_is_possible(
     state: MirrorState | None, held: bool, expected: bool
 ) -> None:
     led = partition()

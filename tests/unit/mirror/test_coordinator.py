@@ -49,7 +49,7 @@ def test_an_older_leader_is_fenced() -> None:
 
 
 @pytest.mark.decision("D9")
-def test_fencing_comes_before_the_table() -> None:
+def test_fencing_precedes_the_table() -> None:
     assert decide(known(S.STOPPED, leader_epoch=6), state_write(S.MIRRORING))[1] is ErrorCode.FENCED_LEADER_EPOCH
 
 

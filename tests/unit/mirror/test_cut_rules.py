@@ -47,17 +47,17 @@ CUTS = [
 
 @pytest.mark.parametrize(("log", "epoch", "offset"), CUTS)
 @pytest.mark.decision("D11")
-def test_a_cut_ends_where_the_first_later_epoch_begins(log: Log, epoch: int, offset: int) -> None:
+def test_a_truncation_ends_where_the_first_later_epoch_starts(log: Log, epoch: int, offset: int) -> None:
     assert cut_offset(log, epoch) == offset
 
 
 @pytest.mark.decision("D30")
-def test_a_cut_lists_every_assigned_replica_and_the_session() -> None:
+def test_a_truncation_lists_every_assigned_replica_and_the_session() -> None:
     assert list(after_cut(NONE_UNCUT, (3, 1, 2), 4).items()) == [(SESSION, 4), (1, 4), (2, 4), (3, 4)]
 
 
 @pytest.mark.decision("D30")
-def test_the_deepest_cut_that_a_replica_missed_stays_on_the_list() -> None:
+def test_the_deepest_missed_truncation_of_a_replica_stays_on_the_list() -> None:
     listed = after_cut({SESSION: 9, 1: 2, 2: 7}, (1, 2, 3), 4)
     assert listed == {SESSION: 4, 1: 2, 2: 4, 3: 4}
 
@@ -66,7 +66,7 @@ def test_a_replica_that_is_no_longer_assigned_keeps_its_row() -> None:
     assert list(after_cut({7: 1, 2: 6}, (2,), FROM_SCRATCH).items()) == [(SESSION, -1), (2, -1), (7, 1)]
 
 
-def test_a_cut_leaves_the_list_before_it_as_it_was() -> None:
+def test_a_truncation_does_not_change_the_former_list() -> None:
     before = {1: 5}
     after_cut(before, (1, 2), 3)
     merged(before, {1: 2})
@@ -85,7 +85,7 @@ def test_confirmed_replicas_are_removed_from_the_list() -> None:
 
 @pytest.mark.decision("D30")
 @pytest.mark.parametrize(("one", "other"), [({1: 4, 3: 2}, {3: 5, 2: 1}), ({3: 5, 2: 1}, {1: 4, 3: 2})])
-def test_two_lists_become_one_with_the_deeper_cut_of_each(one: dict[int, int], other: dict[int, int]) -> None:
+def test_two_lists_are_merged_with_the_deeper_truncation_of_each(one: dict[int, int], other: dict[int, int]) -> None:
     assert list(merged(one, other).items()) == [(1, 4), (2, 1), (3, 2)]
 
 

@@ -61,7 +61,7 @@ def test_a_grown_size_stays_after_a_response_with_all_records() -> None:
     assert line.answer(SOON, full=0) == (200, 300)
 
 
-def test_two_partitions_of_one_answer_double_once_and_the_third_asks_as_before() -> None:
+def test_two_partitions_of_one_response_double_the_size_once() -> None:
     line = Line()
     assert line.answer(SOON, full=2) == (200, 300)
     assert line.sizes.of_partition(line.other) == 200
@@ -76,7 +76,7 @@ def test_a_response_of_medium_duration_leaves_the_fetch_size_unchanged(took: Dur
     assert line.answer(took) == (200, 300)
 
 
-def test_of_an_answer_that_takes_eight_times_as_long_as_the_fastest_the_round_trip_is_small_enough() -> None:
+def test_a_fetch_size_grows_up_to_eight_times_the_fastest_response_time() -> None:
     line = Line()
     line.answer(20 * MILLISECOND)
     assert line.answer(161 * MILLISECOND) == (200, 300)
@@ -93,7 +93,7 @@ def test_late_responses_halve_the_fetch_size_down_to_the_minimum() -> None:
     assert line.answer(SOON) == (200, 300), "and up again from there"
 
 
-def test_a_fetcher_that_its_source_throttles_asks_for_no_more() -> None:
+def test_a_fetcher_throttled_by_its_source_does_not_grow() -> None:
     line = Line()
     assert line.answer(SOON, throttled=True) == (100, 300)
     assert line.answer(SOON) == (200, 300)
@@ -105,7 +105,7 @@ def test_nothing_grows_where_the_config_is_not_above_that_of_followers(most: int
     assert [line.answer(SOON) for _ in range(3)] == [(100, 300)] * 3
 
 
-def test_after_a_lost_answer_all_begin_again_and_are_looked_at() -> None:
+def test_after_a_lost_response_all_sizes_start_again() -> None:
     line = Line()
     line.answer(SOON, full=2)
     line.sizes.on_lost(line.fetcher)

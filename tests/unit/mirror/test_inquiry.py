@@ -71,7 +71,7 @@ def described(
     ids=["leader", "newer leader", "past leader", "no leader", "another partition", "cluster without id", "none"],
 )
 @pytest.mark.decision("D58")
-def test_where_the_log_comes_from_is_learned_of_a_leader_that_is_not_past(
+def test_the_upstream_is_learned_only_from_a_current_leader(
     answer: Described | None, clusters: tuple[str, ...]
 ) -> None:
     asked = inquiry()

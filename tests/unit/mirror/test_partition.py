@@ -25,7 +25,7 @@ def stopping() -> MirrorPartition:
 
 
 @pytest.mark.decision("D68")
-def test_a_leader_whose_epoch_is_raised_twice_knows_all_that_was_persisted_before() -> None:
+def test_a_leader_with_an_epoch_raised_twice_keeps_all_persisted_state() -> None:
     """It has not read the state again between the two."""
     mp = stopping()
     raised = mp.for_new_leader(led_before=True).for_new_leader(led_before=True)
@@ -36,6 +36,6 @@ def test_a_leader_whose_epoch_is_raised_twice_knows_all_that_was_persisted_befor
 
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D68")
-def test_it_knows_nothing_of_it_if_another_broker_may_have_led_in_between() -> None:
+def test_a_leader_forgets_it_if_another_broker_may_have_led_in_between() -> None:
     assert stopping().for_new_leader(led_before=False).former is None
     assert stopping().for_new_leader(led_before=True).for_new_leader(led_before=False).former is None

@@ -32,7 +32,7 @@ SILENT = "the source's broker 1 at a-1:9092 has not answered "
         (True, True, 59, 0, SILENT + "yet"),
     ],
 )
-def test_a_source_that_does_not_answer_is_the_reason(
+def test_a_source_that_does_not_respond_is_the_reason(
     in_flight: bool, is_failing: bool, asked_s: int, answered_s: int, expected: str
 ) -> None:
     fetcher: Fetcher[MirrorPartition] = Fetcher(("m", 1, 0), Endpoint("a-1", 9092))

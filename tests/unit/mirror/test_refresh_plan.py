@@ -17,12 +17,12 @@ def test_between_regular_refreshes_only_wanted_topics_are_requested() -> None:
     assert plan.takes_all(100)
 
 
-def test_nothing_wanted_is_the_next_regular_refresh() -> None:
+def test_without_wanted_topics_the_next_refresh_is_the_regular_one() -> None:
     assert RefreshPlan(regular_at=100, not_before=10).next_at() == 100
     assert RefreshPlan(regular_at=5, not_before=10).next_at() == 10
 
 
-def test_to_name_no_topic_is_to_want_all() -> None:
+def test_naming_no_topic_means_all() -> None:
     plan = RefreshPlan(regular_at=100)
     plan.want([])
     assert plan.takes_all(0)

@@ -32,7 +32,7 @@ def transaction(*, commit: bool) -> list[bytes]:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_transaction_that_lost_its_marker_alone_ends_as_it_did(commit: bool) -> None:
+def test_a_transaction_that_lost_only_its_marker_ends_as_before(commit: bool) -> None:
     log = mirrored(*transaction(commit=commit))
     assert plan_of(log, {}, 2, 5) == StopPlan(2, 5, (1,) if commit else ())
     known = cut(log, 2, {})
@@ -46,7 +46,7 @@ def test_half_a_transaction_is_not_committed() -> None:
     assert cut(log, 1, {}) == {0: CutMarker(1, False, 1)}
 
 
-def test_a_second_cut_forgets_the_outcome_only_if_it_takes_records_of_the_transaction() -> None:
+def test_a_second_truncation_removes_the_outcome_only_with_records_of_the_transaction() -> None:
     log = mirrored(*transaction(commit=True))
     known = cut(log, 2, {})
     follow(log, idempotent(0, pid=2, offset=2))
@@ -55,7 +55,7 @@ def test_a_second_cut_forgets_the_outcome_only_if_it_takes_records_of_the_transa
 
 
 @pytest.mark.decision("D29")
-def test_a_stop_that_takes_a_reopened_transaction_does_not_give_its_outcome_to_the_one_before_it() -> None:
+def test_a_stop_that_removes_a_reopened_transaction_does_not_end_the_one_before_it() -> None:
     """Producer 1 aborts the record at 1, then commits the one at 3; producer 2 is open from 2 on."""
     first = [idempotent(0, txn=True, offset=1), idempotent(0, pid=2, txn=True, offset=2)]
     log = mirrored(batch(), *first, marker(commit=False, offset=3), idempotent(1, offset=4, txn=True))
@@ -67,7 +67,7 @@ def test_a_stop_that_takes_a_reopened_transaction_does_not_give_its_outcome_to_t
 
 
 @pytest.mark.decision("D29")
-def test_a_stop_that_takes_a_record_of_a_reopened_transaction_does_not_commit_the_rest() -> None:
+def test_a_stop_that_removes_a_part_of_a_reopened_transaction_does_not_commit_the_rest() -> None:
     """Producer 1 commits the records at 0 and 2; producer 2 is open from 1 on."""
     log = mirrored(
         idempotent(0, txn=True), idempotent(0, pid=2, offset=1, txn=True), idempotent(1, offset=2, txn=True),

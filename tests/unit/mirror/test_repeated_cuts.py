@@ -19,14 +19,14 @@ def cut_and_filled(times: int, *, end: int = 9) -> RepeatedCuts:
     return cuts
 
 
-def test_a_log_that_never_passes_its_former_end_is_cut_so_often_and_no_more() -> None:
+def test_a_log_that_never_passes_its_former_end_is_truncated_a_limited_number_of_times() -> None:
     cuts = cut_and_filled(CUTS_MAX)
     assert not cuts.may_cut(EPOCH)
     assert cuts.barred_in == EPOCH
     assert f"cut {CUTS_MAX} times and never passed offset 9" in cuts.told()
 
 
-def test_in_the_next_epoch_of_the_source_it_is_cut_once() -> None:
+def test_in_the_next_source_epoch_it_is_truncated_once() -> None:
     cuts = cut_and_filled(CUTS_MAX)
     assert cuts.may_cut(EPOCH + 1)
     cuts.on_cut(EPOCH + 1, 9, 3)
@@ -49,7 +49,7 @@ def test_a_log_restarted_above_its_end_makes_progress() -> None:
     assert cuts.number == 0
 
 
-def test_cuts_from_epoch_to_epoch_with_nothing_appended_are_one() -> None:
+def test_truncations_in_several_epochs_without_appends_count_once() -> None:
     cuts = cut_and_filled(CUTS_MAX - 1)
     for end in range(9, 0, -1):
         assert cuts.may_cut(EPOCH)
@@ -59,7 +59,7 @@ def test_cuts_from_epoch_to_epoch_with_nothing_appended_are_one() -> None:
     assert not cuts.may_cut(EPOCH)
 
 
-def test_cuts_that_remove_nothing_count_each() -> None:
+def test_truncations_that_remove_nothing_count_each() -> None:
     cuts = RepeatedCuts()
     for _ in range(CUTS_MAX):
         assert cuts.may_cut(EPOCH)

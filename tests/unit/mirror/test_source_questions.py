@@ -121,7 +121,7 @@ def test_questions_during_a_request_wait_for_the_next(stage: Stage) -> None:
     assert stage.rounds == [["t0"], ["t1", "t2"]]
 
 
-def test_brokers_of_a_source_are_asked_side_by_side(stage: Stage) -> None:
+def test_brokers_of_a_source_get_requests_in_parallel(stage: Stage) -> None:
     stage.ask("t0")
     stage.ask("t1", to=ELSEWHERE)
     assert [endpoint for endpoint, _ in stage.source.asked] == [HERE, ELSEWHERE]
@@ -135,7 +135,7 @@ def test_a_request_has_a_bounded_number_of_partitions(stage: Stage, monkeypatch:
     assert stage.rounds == [NAMES[:4], NAMES[4:]]
 
 
-def test_a_broker_that_does_not_answer_is_not_waited_for_twice(stage: Stage) -> None:
+def test_an_unresponsive_broker_is_not_waited_for_twice(stage: Stage) -> None:
     stage.ask("t0")
     stage.ask("t1", "t2")
     stage.answer(None)
@@ -154,7 +154,7 @@ def test_a_broker_without_the_api_answers_later_questions_separately(stage: Stag
     assert stage.rounds == [["t0"], ["t1"]]
 
 
-def test_an_answer_of_servers_that_the_mirror_has_no_more_is_dropped(stage: Stage) -> None:
+def test_a_response_of_former_servers_is_dropped(stage: Stage) -> None:
     stage.ask("t0", "t1")
     stage.context.sources["m"] = Told(stage.context)
     stage.answer(REPLY)

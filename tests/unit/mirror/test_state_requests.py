@@ -197,7 +197,7 @@ def test_every_row_ends_once_for_any_result_of_the_request(nodes: Nodes, asking:
     assert nodes.failures.count == 1, "one row's bug is its own"
 
 
-def test_each_row_is_routed_once_however_many_requests_it_takes(
+def test_each_row_is_routed_once_for_any_number_of_requests(
     nodes: Nodes, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     routed = 0

@@ -70,7 +70,7 @@ def test_the_next_state_is_a_legal_transition(wish: Wish, state: MirrorState) ->
     ("wish", "goal"), [(Wish.MIRROR, S.MIRRORING), (Wish.PAUSE, S.PAUSED), (Wish.REMOVE, S.STOPPED)]
 )
 @pytest.mark.parametrize("state", list(S), ids=lambda s: s.name)
-def test_every_wish_comes_true_from_every_state(wish: Wish, goal: MirrorState, state: MirrorState) -> None:
+def test_every_wish_is_reachable_from_every_state(wish: Wish, goal: MirrorState, state: MirrorState) -> None:
     """PREPARING and STOPPING end by their own action: in MIRRORING, and in STOPPED."""
     by_action = {S.PREPARING: S.MIRRORING, S.STOPPING: S.STOPPED}
     seen = []

@@ -23,7 +23,7 @@ def all_preparations() -> list[PrepareFacts]:
     return [PrepareFacts(*values) for values in product((False, True), repeat=len(fields(PrepareFacts)))]
 
 
-def test_a_stop_goes_through_its_steps_in_order() -> None:
+def test_a_stop_runs_its_steps_in_order() -> None:
     facts, steps = MIRRORED, []
     brings_about = {
         StopStep.DECIDE: {"is_decided": True},
@@ -55,7 +55,7 @@ def test_a_stop_does_nothing_before_its_plan_is_persisted() -> None:
     assert {stopping.next_step(facts) for facts in undecided} == {StopStep.DECIDE, StopStep.WAIT}
 
 
-def test_a_new_leader_whose_log_holds_the_reset_writes_no_second_one() -> None:
+def test_a_new_leader_whose_log_has_the_reset_writes_no_second_one() -> None:
     facts = replace(MIRRORED, is_decided=True, is_cut=True, is_reset=True)
     assert stopping.next_step(facts) is StopStep.FINISH
     assert stopping.next_step(replace(facts, is_bumped=True)) is StopStep.FINISH
@@ -68,7 +68,7 @@ def test_a_reset_is_written_only_in_an_epoch_begun_for_the_stop() -> None:
     assert all(facts.is_bumped and facts.is_cut and facts.is_level for facts in writes)
 
 
-def test_a_preparation_goes_through_its_steps_in_order() -> None:
+def test_a_preparation_runs_its_steps_in_order() -> None:
     facts, steps = PREPARE_NOTHING, []
     brings_about = {
         PrepareStep.ASK: {"is_decided": True},
@@ -90,7 +90,7 @@ def test_nothing_is_truncated_before_the_list_of_replicas_is_persisted() -> None
 
 
 @pytest.mark.decision("D11")
-def test_mirroring_begins_only_when_every_cut_is_confirmed() -> None:
+def test_mirroring_starts_only_when_every_truncation_is_confirmed() -> None:
     ends = [facts for facts in all_preparations() if preparing.next_step(facts) is PrepareStep.FINISH]
     assert ends
     assert all(facts.is_decided and facts.is_cut and facts.is_confirmed for facts in ends)

@@ -18,7 +18,7 @@ def test_an_id_follows_from_cluster_and_name_and_never_changes() -> None:
     assert len(ids) == 4
 
 
-def test_it_is_a_uuid_of_version_8_that_no_command_takes_for_an_option() -> None:
+def test_an_id_is_a_uuid_of_version_8_without_a_leading_dash() -> None:
     for number in range(300):
         made = made_topic_id(CLUSTER, f"topic-{number}")
         assert (made[6] >> 4, made[8] >> 6) == (8, 2)

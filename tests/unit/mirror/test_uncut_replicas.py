@@ -46,7 +46,7 @@ def mirrored(led: Partition, *, cut_epoch: int, uncut: Uncut) -> MirrorPartition
     ],
     ids=["nobody", "one is missing", "one may keep more", "all may keep more", "all", "deeper cuts"],
 )
-def test_a_leader_cuts_once_each_replica_is_listed_with_this_cut_or_a_deeper_one(
+def test_a_leader_truncates_once_each_replica_is_listed_at_that_depth(
     led: Partition, uncut: Uncut, is_listed: bool
 ) -> None:
     mp = mirrored(led, cut_epoch=4, uncut=uncut)
@@ -55,7 +55,7 @@ def test_a_leader_cuts_once_each_replica_is_listed_with_this_cut_or_a_deeper_one
     assert facts_of(mp, led, "").is_listed and set(mp.uncut) == {SESSION, 1, 2, 3}
 
 
-def test_a_leader_with_nothing_to_cut_needs_no_list(led: Partition) -> None:
+def test_a_leader_without_a_truncation_needs_no_list(led: Partition) -> None:
     assert facts_of(mirrored(led, cut_epoch=6, uncut={}), led, "").is_listed
 
 
@@ -71,9 +71,7 @@ def test_a_follower_gets_a_deeper_truncation_if_required(led: Partition) -> None
 
 
 @pytest.mark.parametrize("cut_epoch", [-1, 4])
-def test_a_follower_whose_log_was_emptied_by_deletion_has_to_begin_where_the_leader_begins(
-    led: Partition, cut_epoch: int
-) -> None:
+def test_a_follower_emptied_by_deletion_must_start_where_the_leader_starts(led: Partition, cut_epoch: int) -> None:
     led.demand_cut(3, cut_epoch)
 
     def answer(*, log_start: int) -> EpochEndOffset | None:

@@ -20,7 +20,7 @@ def test_each_cluster_puts_its_source_in_front() -> None:
 
 @pytest.mark.decision("D58")
 @pytest.mark.parametrize(("first", "second"), [(True, False), (False, True)])
-def test_nothing_comes_through_where_one_of_them_prepares(first: bool, second: bool) -> None:
+def test_nothing_is_passed_on_while_one_of_them_prepares(first: bool, second: bool) -> None:
     assert NOTHING.behind(0, "a", "b", prepares=first).behind(0, "b", "c", prepares=second).waits
 
 

@@ -193,7 +193,7 @@ def test_the_folders_remember_the_cluster_and_its_topics(tmp_path: Path) -> None
         assert [record.value for record in cluster.read(TopicPartition("orders", 1))] == [b"one"]
 
 
-def test_mirroring_is_enabled_only_where_it_is_asked_for_and_then_for_good(tmp_path: Path) -> None:
+def test_mirroring_is_enabled_only_on_request_and_then_permanently(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as cluster:
         assert "mirror.version" not in cluster.image.features
     with opened(tmp_path, 1, mirror_version=1) as cluster:
@@ -202,7 +202,7 @@ def test_mirroring_is_enabled_only_where_it_is_asked_for_and_then_for_good(tmp_p
         assert cluster.image.features["mirror.version"] == 1
 
 
-def test_a_metadata_log_that_cannot_be_read_ends_the_start_with_the_reason(tmp_path: Path) -> None:
+def test_an_unreadable_metadata_log_ends_the_start_with_the_reason(tmp_path: Path) -> None:
     with opened(tmp_path, 1):
         pass
     value = encode_metadata_record(FeatureLevelRecord(name="metadata.version", feature_level=31), 0)
@@ -244,7 +244,7 @@ def test_a_metadata_log_that_cannot_be_read_ends_the_start_with_the_reason(tmp_p
         ),
     ],
 )
-def test_a_folder_that_is_another_s_is_refused_and_left_as_it_is(
+def test_a_folder_of_another_cluster_is_refused_and_not_changed(
     tmp_path: Path, brokers: int, files: dict[str, str], reason: str
 ) -> None:
     for name, text in files.items():

@@ -69,7 +69,7 @@ def test_a_size_out_of_bounds_ends_the_stream_after_the_frames_before_it(size: i
     assert reader.fault == f"invalid frame size {size}, expected 0 to 100"
 
 
-def test_the_largest_size_is_taken() -> None:
+def test_the_largest_size_is_accepted() -> None:
     reader = FrameReader(100, Scratch(64))
     assert feed(reader, wire(b"x" * 100), [7]) == [b"x" * 100]
 
@@ -126,7 +126,7 @@ def test_memory_is_not_received_into_as_long_as_anything_refers_to_it() -> None:
     assert bytes(part) == held[1_000:1_001] != b"\xff"
 
 
-def test_memory_is_given_back_when_no_large_frame_comes() -> None:
+def test_memory_is_released_without_large_frames() -> None:
     scratch = Scratch(64 << 10)
     reader = FrameReader(1 << 30, scratch)
     receive(reader, 1 << 20)
@@ -151,7 +151,7 @@ def test_a_held_frame_is_never_overwritten(drawn: list[tuple[int, bool]]) -> Non
     assert all(bytes(view) == bytes([number]) for number, view in held)
 
 
-def test_a_link_that_says_nothing_holds_nothing() -> None:
+def test_a_silent_link_holds_no_memory() -> None:
     scratch = Scratch(1 << 20)
     tracemalloc.start()
     try:

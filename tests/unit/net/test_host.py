@@ -74,7 +74,7 @@ def place(host: Host, server: Recorder, client: Recorder, over: str) -> tuple[Ou
     return (LINK if over == "local" else OutboundLink(port.endpoint, "c")), port
 
 
-def test_frames_go_both_ways_in_order(over: str) -> None:
+def test_frames_are_sent_in_both_directions_in_order(over: str) -> None:
     async def script(host: Host) -> None:
         server, client = Recorder(echo), Recorder()
         link, port = place(host, server, client, over)
@@ -106,7 +106,7 @@ def test_a_broken_link_is_reported_to_both_ends_once(over: str) -> None:
     hosted(script)
 
 
-def test_bytes_go_over_tcp_as_they_are_and_close_a_link_that_has_none(over: str) -> None:
+def test_bytes_are_sent_unchanged_over_tcp(over: str) -> None:
     def in_pieces(_: Instant, event: Event) -> list[Effect]:
         match event:
             case RequestReceived(link):
@@ -235,7 +235,7 @@ def test_the_time_of_writing_a_response_is_recorded(over: str) -> None:
     hosted(script)
 
 
-def test_an_answer_on_a_link_that_is_gone_takes_no_time(over: str) -> None:
+def test_a_response_on_a_closed_link_is_not_timed(over: str) -> None:
     def late(now: Instant, event: Event) -> list[Effect]:
         match event:
             case RequestReceived(link):
@@ -360,7 +360,7 @@ def test_a_slow_disk_blocks_neither_the_node_nor_other_log_dirs() -> None:
     hosted(script)
 
 
-def test_a_node_that_was_killed_hears_no_more_and_its_last_job_can_be_waited_for() -> None:
+def test_a_killed_node_gets_no_more_events_and_its_last_job_can_be_awaited() -> None:
     async def script(host: Host) -> None:
         nodes: list[Recorder] = []
 

@@ -60,7 +60,7 @@ async def in_pieces(stream: bytes, most: int, *, size: int) -> LinkCallbacks:
     return owner
 
 
-def test_a_piece_of_a_long_frame_asks_nothing_of_its_owner() -> None:
+def test_a_part_of_a_long_frame_does_not_call_the_owner() -> None:
     body = bytes(range(256)) * (SIZE // 256)
     owner = asyncio.run(in_pieces((SIZE.to_bytes(4, "big") + body) * 2, SIZE, size=32 << 10))
     assert owner.frames == [body, body]
@@ -112,7 +112,7 @@ def test_large_pieces_are_received_without_waiting_but_not_for_ever(sizes: list[
     assert link.is_open
 
 
-def test_a_link_whose_stream_is_wrong_is_lost_though_no_frame_came() -> None:
+def test_a_link_with_an_invalid_stream_is_lost_without_any_frame() -> None:
     owner = asyncio.run(in_pieces((SIZE + 1).to_bytes(4, "big"), SIZE, size=4))
     assert owner.lost == [f"invalid frame size {SIZE + 1}, expected 0 to {SIZE}"]
     assert owner.turns == 1

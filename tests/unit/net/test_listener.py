@@ -52,7 +52,7 @@ def test_a_port_in_use_is_refused_with_a_remedy() -> None:
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])
-def test_an_address_that_is_not_ours_is_refused(host: str) -> None:
+def test_a_foreign_address_is_refused(host: str) -> None:
     with pytest.raises(UsageError, match="cannot listen at"):
         Port(host, 0)
 
@@ -75,7 +75,7 @@ def test_more_connections_from_one_address_are_closed_at_once() -> None:
     hosted(script)
 
 
-def test_more_connections_than_the_broker_takes_wait_for_a_place() -> None:
+def test_connections_above_the_limit_wait_for_a_place() -> None:
     async def script(host: Host) -> None:
         node, port = started(host, LinkOptions(links_max=1))
         _, first = await connected(port)

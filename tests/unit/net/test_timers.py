@@ -127,7 +127,7 @@ def test_a_closed_heap_fires_nothing() -> None:
 
 
 @pytest.mark.parametrize("micros", [1, 499, 500, 501, 999])
-def test_a_loop_that_knows_only_milliseconds_is_not_asked_again_and_again(micros: int) -> None:
+def test_a_loop_with_milliseconds_is_not_polled_repeatedly(micros: int) -> None:
     """With uvloop a broker once called itself repeatedly for up to a millisecond before each timer."""
     scene = Scene(CoarseLoop())
     scene.loop.at = 1_700

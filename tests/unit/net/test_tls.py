@@ -76,7 +76,7 @@ def ask(host: Host, to: Endpoint, settings: TlsSettings, *frames: tuple[bytes, .
 
 @pytest.mark.parametrize("cut", [1 << 20, 1000])
 @pytest.mark.parametrize("protocols", [("TLSv1.2",), ("TLSv1.3",)])
-def test_frames_go_both_ways(tmp_path: Path, protocols: tuple[str, ...], cut: int) -> None:
+def test_frames_are_sent_in_both_directions(tmp_path: Path, protocols: tuple[str, ...], cut: int) -> None:
     async def script(host: Host, node: Recorder) -> None:
         async with serving(BROKER, tmp_path, wants_client=True, cut=cut) as to:
             frames = [bytes([n]) * size for n, size in enumerate(SIZES)]
@@ -136,7 +136,7 @@ def test_certificates_in_the_trust_store_are_trusted_directly(tmp_path: Path) ->
     over_tls(script)
 
 
-def test_any_name_is_taken_if_none_is_asked_for(tmp_path: Path) -> None:
+def test_any_name_is_accepted_if_none_is_required(tmp_path: Path) -> None:
     async def script(host: Host, node: Recorder) -> None:
         async with serving(AUTHORITY.issue("b"), tmp_path) as to:
             ask(host, to, TlsSettings(TRUSTED, checks_host=False), (b"frame",))
@@ -162,7 +162,7 @@ def test_a_server_without_tls(answer: bytes) -> None:
     over_tls(script)
 
 
-def test_a_node_of_the_same_host_is_not_spoken_to_in_the_clear() -> None:
+def test_a_node_of_the_same_host_is_not_contacted_without_tls() -> None:
     async def script(host: Host, node: Recorder) -> None:
         server = Recorder()
         here = Endpoint("127.0.0.1", 1)  # There is no listener: only links within the host work.

@@ -8,7 +8,7 @@ from kmirror.errors import ProtocolError
 from kmirror.protocol.frames import FrameReader, add_length
 
 
-def test_any_cut_of_the_stream_gives_the_same_frames() -> None:
+def test_any_splitting_of_the_stream_gives_the_same_frames() -> None:
     sent = [b"", b"a", b"bc" * 100, b"\0\0\0\1"]
     stream = b"".join(add_length(frame) for frame in sent)
     for step in (1, 2, 3, 5, 7, 1000):

@@ -29,7 +29,7 @@ def test_a_response_there_and_back(version: int) -> None:
     assert len(frame) - len(body.encode(version)) == (5 if version >= 12 else 4)
 
 
-def test_the_answer_to_api_versions_has_always_the_oldest_header() -> None:
+def test_the_response_to_api_versions_always_has_the_oldest_header() -> None:
     body = ApiVersionsResponse(api_keys=[ApiVersion(api_key=1, min_version=4, max_version=19)])
     for version in range(5):
         frame = headers.encode_response(body, version, correlation_id=7)

@@ -95,7 +95,7 @@ def test_defaults_are_not_shared() -> None:
 
 
 @pytest.mark.parametrize("version", [3, 20, -1])
-def test_unknown_versions_are_refused_both_ways(version: int) -> None:
+def test_unknown_versions_are_refused_in_both_directions(version: int) -> None:
     with pytest.raises(LocalProtocolError, match=f"no version {version}: known are 4 to 19"):
         FetchRequest().encode(version)
     with pytest.raises(ProtocolError, match=f"no version {version}"):
@@ -200,7 +200,7 @@ def test_a_known_tag_of_another_version() -> None:
     assert found.unknown_tags == (UnknownTag(1, bytes(13)),)
 
 
-def test_messages_load_when_they_are_asked_for() -> None:
+def test_messages_are_imported_on_demand() -> None:
     code = (
         "import sys, kmirror, kmirror.protocol\n"
         "loaded = [m for m in sys.modules if m.startswith('kmirror.protocol.gen.')]\n"

@@ -34,7 +34,7 @@ def test_a_varint_has_seven_bits_a_byte(value: int, data: bytes) -> None:
     assert wire.read_uvarint(b"x" + data + b"rest", 1) == (value, 1 + len(data))
 
 
-def test_a_varint_is_cut_to_a_signed_int_as_in_java() -> None:
+def test_a_varint_is_truncated_to_a_signed_int_as_in_java() -> None:
     assert wire.read_uvarint(b"\xff\xff\xff\xff\x0f", 0) == (-1, 5)
     assert wire.read_uvarint(b"\xff\xff\xff\xff\x7f", 0) == (-1, 5)
     assert wire.read_compact_length(b"\x80\x80\x80\x80\x08", 0) == (2**31 - 1, 5), "Integer.MIN_VALUE - 1 wraps"

@@ -170,7 +170,7 @@ def test_new_leaders_in_produce_and_fetch_are_the_ports_of_the_proxy() -> None:
     assert (other.node_endpoints[0].host, other.node_endpoints[0].port) == ("127.0.0.1", 7002)
 
 
-def test_every_answer_that_names_a_broker_by_host_and_port_is_known() -> None:
+def test_every_response_that_names_a_broker_by_host_and_port_is_known() -> None:
     """A new release may add another such response. Addresses of applications (KIP-1071) and controllers are ignored."""
     others = {"StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeQuorum", "DescribeAcls", "DeleteAcls"}
     quorum = {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "UpdateRaftVoter"}
@@ -211,7 +211,7 @@ def test_undecodable_responses_are_forwarded_with_a_note() -> None:
     assert replies(effects) == [broken] and len(effects) == 2
 
 
-def test_requests_are_under_way_together_and_a_missing_answer_shifts_nothing() -> None:
+def test_concurrent_requests_and_a_missing_response_stay_in_order() -> None:
     port = Port()
     first, second = heartbeat(1), encode_request(MetadataRequest(topics=[]), 12, correlation_id=2, client_id="c")
     port.ask(first[0])
@@ -223,7 +223,7 @@ def test_requests_are_under_way_together_and_a_missing_answer_shifts_nothing() -
 
 
 @pytest.mark.parametrize("version", [3, 8, 9, 12])
-def test_a_produce_without_acks_has_no_answer(version: int) -> None:
+def test_a_produce_without_acks_has_no_response(version: int) -> None:
     port = Port()
     port.ask(encode_request(ProduceRequest(acks=0), version, correlation_id=1, client_id="c"))
     asked, answered = heartbeat(2)
@@ -259,7 +259,7 @@ def test_every_request_is_one() -> None:
             assert is_request(head)
 
 
-def test_versions_that_are_not_known_here_are_not_offered_if_they_name_brokers() -> None:
+def test_unknown_versions_are_not_offered_if_they_name_brokers() -> None:
     """The Metadata response of a later version could not be redirected."""
     rows = [ApiVersion(api_key=api.key, min_version=0, max_version=99) for api in all_apis()]
     frame = Port().exchange(ApiVersionsRequest(), ApiVersionsResponse(api_keys=rows), 3)
@@ -269,14 +269,14 @@ def test_versions_that_are_not_known_here_are_not_offered_if_they_name_brokers()
     assert {key for key, version in last.items() if version < 99} == set(FIRST_VERSION_WITH_ADDRESSES)
 
 
-def test_a_link_that_has_enough_under_way_is_not_read() -> None:
+def test_a_link_with_too_many_pending_requests_is_not_read() -> None:
     port = Port()
     effects = [effect for n in range(WAITING_MAX) for effect in port.ask(heartbeat(n)[0])]
     assert [type(effect) for effect in effects if not isinstance(effect, Send)] == [StopReading]
     assert [type(effect) for effect in port.answer(heartbeat(0)[1])] == [ResumeReading, Reply]
 
 
-def test_a_client_that_wants_no_answers_waits_for_a_slow_broker() -> None:
+def test_a_client_without_responses_waits_for_a_slow_broker() -> None:
     """Nothing else would limit the bytes that the proxy holds for it."""
     port = Port()
     asked = encode_request(ProduceRequest(acks=0), 9, correlation_id=1, client_id="c")

@@ -98,12 +98,12 @@ def test_tagged_fields_of_a_later_pid_reset_are_skipped() -> None:
         (b"\x00\x00\x00\x07", b"\x00\x00\x02a\x01\x00\x05a", "tagged field"),
     ],
 )
-def test_a_control_record_that_is_cut_short_is_refused(key: bytes | None, value: bytes | None, reason: str) -> None:
+def test_a_truncated_control_record_is_refused(key: bytes | None, value: bytes | None, reason: str) -> None:
     with pytest.raises(CorruptBatch, match=reason):
         parse_control(key, value)
 
 
-def test_an_unknown_type_is_given_as_its_number() -> None:
+def test_an_unknown_type_is_returned_as_its_number() -> None:
     control = parse_control(b"\x00\x00\x00\x63", b"abc")
     assert (control.type, control.type_id, control.value) == (None, 99, b"abc")
 

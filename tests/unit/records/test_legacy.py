@@ -62,7 +62,7 @@ def test_a_gap_inside_is_kept_as_compaction_left_it() -> None:
     assert [record.offset for record in wrap(inside, offset=57).records()] == [50, 53, 57]
 
 
-def test_a_wrapper_with_offset_0_says_nothing_about_its_inside() -> None:
+def test_a_wrapper_with_offset_0_does_not_determine_the_offsets_inside() -> None:
     inside = b"".join(build_message(RecordData(b"k", b"v"), magic=1, offset=offset) for offset in (4, 5))
     assert [record.offset for record in wrap(inside).records()] == [4, 5]
 
@@ -74,7 +74,7 @@ def test_offsets_inside_that_are_too_great_wrap_as_on_the_jvm() -> None:
     assert batch.base_offset == 8
 
 
-def test_many_small_messages_take_no_more_room_than_their_bytes() -> None:
+def test_many_small_messages_need_no_more_memory_than_their_bytes() -> None:
     inside = build_message(RecordData(), magic=1, offset=1) * 20_000
     batch = wrap(inside)
     tracemalloc.start()
@@ -99,7 +99,7 @@ def test_under_log_append_time_the_wrappers_timestamp_is_everybodys() -> None:
         assert (record.timestamp, record.timestamp_type) == (77, TimestampType.LOG_APPEND_TIME)
 
 
-def test_a_broker_sets_the_append_time_in_the_wrapper_alone() -> None:
+def test_a_broker_sets_the_append_time_only_in_the_wrapper() -> None:
     inside = build_message_set(THREE, magic=1)
     attributes = Compression.GZIP | LOG_APPEND_TIME_FLAG
     packed = RecordData(None, compress(Compression.GZIP, inside), (), 77)

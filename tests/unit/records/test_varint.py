@@ -24,7 +24,7 @@ LONG = [(2**63 - 1, "feffffffffffffffff01"), (-(2**63), "ffffffffffffffffff01")]
 
 
 @pytest.mark.parametrize(("value", "text"), CASES + LONG)
-def test_both_ways(value: int, text: str) -> None:
+def test_varints_survive_a_round_trip(value: int, text: str) -> None:
     data = bytes.fromhex(text)
     assert encode_varint(value) == data
     assert read_varlong(b"\xff" + data + b"\xff", 1) == (value, 1 + len(data))

@@ -33,7 +33,7 @@ def lanes(text: str) -> list[str]:
     return re.findall(r'<div class="lane"[^>]*><div><b>([^<]*)</b><small>([^<]*)</small>', text)
 
 
-def test_the_page_has_a_lane_for_orders_for_all_that_was_away_and_for_partitions() -> None:
+def test_the_page_has_lanes_for_orders_faults_and_partitions() -> None:
     text = history_page(run_history(seed=7), AGAIN)
     assert lanes(text) == [
         ("orders", "sent to answered"),
@@ -49,7 +49,7 @@ def test_the_page_has_a_lane_for_orders_for_all_that_was_away_and_for_partitions
     assert parser.open == []
 
 
-def test_the_anomaly_the_cut_and_the_election_are_marked_where_they_were() -> None:
+def test_anomaly_truncation_and_election_are_marked_at_their_place() -> None:
     text = history_page(run_history(seed=7), AGAIN)
     (lane,) = re.findall(r'<div class="lane" data-partition="b orders-0">.*?</svg></div>', text)
     for sign, title in (

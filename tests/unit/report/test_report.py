@@ -116,7 +116,7 @@ def test_no_results_are_named(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_one_run_alone_makes_a_report() -> None:
+def test_a_single_run_makes_a_report() -> None:
     row = run_to_row("one", Run("0" * 16, ExperimentOptions(**QUICK)))  # type: ignore[arg-type]
     row["lag"], row["state_ms"] = list(row["lag"]), list(row["state_ms"])
     assert "no rule was broken in 1 run" in ShownResults([row], "x")._repr_html_()

@@ -131,7 +131,7 @@ def test_a_wait_ends_with_another_reason_no_reason_or_another_state() -> None:
     ]
 
 
-def test_an_order_lasts_until_its_own_answer() -> None:
+def test_an_order_lasts_until_its_own_response() -> None:
     request = CreateMirrorRequest(mirror_name="dr")
     found = run(
         (1_000, "b-client", OrderSent(1, request)),
@@ -187,7 +187,7 @@ def test_a_timeline_shows_actions_and_reasons_of_waits_at_their_times() -> None:
     assert f"{killed.at_ms:>8} ms  b-2            killed" in text
 
 
-def test_a_reason_that_comes_again_is_one_row_with_all_that_was_in_its_way() -> None:
+def test_a_repeated_reason_is_one_row() -> None:
     simulation = Simulation()
     for name in "ab":
         Cluster(simulation, name, brokers=1)
@@ -246,7 +246,7 @@ def test_the_demo_draws_every_kill_and_the_line_where_they_were() -> None:
     assert [float(x) for x in lost] == [pytest.approx(down.at_ms * 1000 / (simulation.elapsed_s * 1000), abs=0.2)] * 3
 
 
-def test_the_demo_says_each_kill_and_each_end_of_a_session_with_its_time() -> None:
+def test_the_demo_shows_each_kill_and_each_end_of_a_session_with_its_time() -> None:
     class Listener(Observer):
         def __init__(self) -> None:
             self.said: list[str] = []

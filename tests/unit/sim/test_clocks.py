@@ -15,7 +15,7 @@ HOUR_MS = 3_600_000
 
 @pytest.mark.parametrize("ahead", [-5_000_000, 0, 7])
 @pytest.mark.parametrize("ppm", [-500, 0, 333, 20_000])
-def test_a_timer_goes_off_at_the_first_instant_at_which_its_time_is_shown(ahead: int, ppm: int) -> None:
+def test_a_timer_fires_at_the_first_instant_of_its_time_on_the_clock(ahead: int, ppm: int) -> None:
     clock = WrongClock(ahead, ppm, 1_000)
     for local in range(clock.local(2_000), clock.local(2_000) + 300):
         instant = clock.instant(local)
@@ -31,7 +31,7 @@ def stamp(cluster: Cluster) -> int:
     return batch.max_timestamp - cluster.simulation.now_ms
 
 
-def test_a_clock_leaps_at_once_and_goes_back_with_a_restart() -> None:
+def test_a_clock_jumps_immediately_and_is_corrected_by_a_restart() -> None:
     with Simulation(seed=1) as simulation, Cluster(simulation, "a", brokers=1) as a:
         a.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
         assert abs(stamp(a)) < 100
@@ -47,7 +47,7 @@ def test_a_clock_leaps_at_once_and_goes_back_with_a_restart() -> None:
         assert abs(stamp(a)) < 100
 
 
-def test_a_clock_that_is_too_fast_gains_time_and_timers_keep_to_it() -> None:
+def test_a_fast_clock_gains_time_and_timers_follow_it() -> None:
     with Simulation(seed=1) as simulation, Cluster(simulation, "a", brokers=1) as a:
         a.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
         a.set_clock(1, ppm=100_000)

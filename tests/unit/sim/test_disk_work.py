@@ -67,7 +67,7 @@ def world(options: DiskOptions = SLOW) -> tuple[World, list[Toy]]:
     return made, toys
 
 
-def test_work_is_done_later_even_if_it_takes_no_time() -> None:
+def test_disk_work_is_done_later_even_if_it_takes_no_time() -> None:
     w, [toy] = world(DiskOptions())
     disk: list[str] = []
     w.perform("toy", toy.write(disk, "a"))
@@ -88,7 +88,7 @@ def test_jobs_of_one_log_dir_follow_each_other_and_others_do_not_wait() -> None:
     ]
 
 
-def test_the_disks_of_a_process_may_be_slower_than_others_for_a_while() -> None:
+def test_the_disks_of_a_process_may_be_slower_for_a_while() -> None:
     w, [toy] = world()
     w.disk_workers.slow |= {"toy": 25 * MILLISECOND, "other": SECOND}
     w.perform("toy", toy.write([], "a"))

@@ -83,7 +83,7 @@ def test_a_cluster_continues_from_the_written_files(cluster: Cluster, tmp_path: 
         assert [record.value for record in again.read(ORDERS)] == [b"kept", b"two", b"three"]
 
 
-def test_to_look_changes_nothing(cluster: Cluster) -> None:
+def test_reading_the_files_changes_nothing(cluster: Cluster) -> None:
     before = cluster.simulation.digest, {tp: str(cluster.leader(tp)) for tp in cluster.partitions()}
     sizes = [sorted(disk.open(ORDERS).files()) for (disk, *_) in cluster.log_dirs.values()]
     one, other = cluster.files(), cluster.files()
@@ -118,7 +118,7 @@ def test_metadata_name_only_the_selected_topics(cluster: Cluster) -> None:
     assert (record.partition_id, record.replicas, record.isr) == (0, [2], [2])
 
 
-def test_a_dead_broker_s_torn_log_is_cut_as_it_would_cut_it(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_torn_log_of_a_dead_broker_is_truncated_as_by_the_broker(cluster: Cluster, tmp_path: Path) -> None:
     store = cluster.log_dirs[3][0].open(ORDERS)
     size = store.size(0)
     cluster.log_dirs[3][0].put(ORDERS, store.fork())
@@ -169,7 +169,7 @@ def test_a_cluster_never_started_has_nothing_to_write() -> None:
         Cluster(Simulation(seed=1), "a").files()
 
 
-def test_an_empty_folder_is_taken_and_any_other_is_left_alone(cluster: Cluster, tmp_path: Path) -> None:
+def test_an_empty_folder_is_used_and_any_other_is_not_changed(cluster: Cluster, tmp_path: Path) -> None:
     files, empty, full, file = cluster.files(brokers=[1], partitions=[ORDERS]), *(tmp_path / n for n in "abc")
     empty.mkdir()
     assert write_log_dirs(files, empty)[1] == empty / "broker-1"
@@ -217,7 +217,7 @@ def test_until_all_is_written_the_folder_is_not_there(
     assert beside.startswith(".b.") and beside.endswith(".part")
 
 
-def test_only_a_cluster_that_gets_logs_keeps_them_however_old_they_are() -> None:
+def test_only_a_cluster_with_given_logs_keeps_them_at_any_age() -> None:
     simulation, logs = Simulation(seed=1), read_sample()
     kept, plain = Cluster(simulation, "kept", logs=logs), Cluster(simulation, "plain")
     asked = Cluster(simulation, "asked", logs=logs, configs={"log.retention.ms": "5"})

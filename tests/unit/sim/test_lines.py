@@ -45,7 +45,7 @@ def test_latency_and_jitter_bound_the_delay_of_a_frame() -> None:
     assert min(found) >= 20 * MILLISECOND and max(found) <= 30 * MILLISECOND
 
 
-def test_one_way_leaves_the_other_way_as_it_is() -> None:
+def test_a_one_way_fault_does_not_change_the_other_direction() -> None:
     simulation = two()
     simulation.line("a", "b", one_way=True).set(latency_ms=300, jitter_ms=0)
     assert set(delays(simulation, "a-1", "b-1")) == {300 * MILLISECOND}
@@ -132,7 +132,7 @@ def test_properties_that_no_line_has_are_refused(settings: dict[str, float], tex
     assert str(refused.value) == text
 
 
-def test_between_a_cluster_and_itself_lie_the_lines_of_its_nodes_one_direction_each() -> None:
+def test_a_cluster_and_itself_are_connected_by_the_lines_of_its_nodes() -> None:
     simulation = two()
     simulation.line("a", "a").take_down()
     assert simulation.line("a-1", "a-2").is_down is simulation.line("a", "b").is_down is False

@@ -251,20 +251,20 @@ def test_a_cluster_that_ended_starts_again() -> None:
         assert a.produce("t", 0, [b"x"]) == 0
 
 
-def test_waiting_in_vain_takes_the_time_it_says() -> None:
+def test_a_wait_in_vain_takes_its_given_time() -> None:
     simulation = Simulation(3)
     with pytest.raises(SimulationFailure, match=r"waited 5 virtual seconds for: the moon \(seed 3, after 5\.0"):
         simulation.run_until(lambda: False, within_s=5, what="the moon")
     assert simulation.now_ms == Simulation(3).now_ms + 5_000
 
 
-def test_a_broker_may_have_three_replicas_or_as_many_as_there_are_brokers() -> None:
+def test_the_default_replication_factor_is_three_or_the_number_of_brokers() -> None:
     simulation = Simulation()
     factors = [Cluster(simulation, name, brokers=n).replication_factor for n, name in enumerate("abcd", 1)]
     assert factors == [1, 2, 3, 3]
 
 
-def test_every_order_that_a_cluster_takes_is_one() -> None:
+def test_an_accepted_order_returns_its_response() -> None:
     stage = Stage()
     request: Message = CreateTopicsRequest(topics=[])
     assert isinstance(stage.a.order(request), CreateTopicsResponse)

@@ -265,7 +265,7 @@ def test_errors_of_a_cluster_have_kafkas_code(row: str) -> None:
     assert "seed 1, after" in str(caught.value)
 
 
-def test_all_of_a_send_is_looked_at_before_any_of_it_is_written() -> None:
+def test_a_send_is_validated_completely_before_any_write() -> None:
     a = Stage().a
     for wrong in ({T0: [ONE], TopicPartition("t", 1): [RecordData(value=ANY or "x")]}, {T0: [ONE], T9: [ONE]}):
         with pytest.raises((UsageError, KafkaError)):
@@ -273,7 +273,7 @@ def test_all_of_a_send_is_looked_at_before_any_of_it_is_written() -> None:
     assert a.read(T0) == []
 
 
-def test_a_fenced_producer_says_so_again_and_again() -> None:
+def test_a_fenced_producer_raises_the_same_error_every_time() -> None:
     stage = Stage()
     fenced, _ = stage.begun(), stage.transactional()
     with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):  # It may be only a timeout: try, and abort.

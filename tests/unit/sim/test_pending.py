@@ -74,7 +74,7 @@ def test_a_failed_request_is_reported_when_it_is_checked() -> None:
         assert isinstance(answer, CreateTopicsResponse)
 
 
-def test_a_failover_says_which_session_it_waits_for() -> None:
+def test_a_failover_names_the_session_that_it_waits_for() -> None:
     """A broker that is dead and not fenced yet is the coordinator, or in an ISR: nothing is decided without it."""
     mirror, b = mirrored()
     simulation = b.simulation
@@ -94,7 +94,7 @@ def test_a_failover_says_which_session_it_waits_for() -> None:
     assert ends * 1000 <= fenced.at_ms <= stopped.at_ms < simulation.elapsed_s * 1000
 
 
-def test_a_broker_that_is_not_heard_from_is_waited_for_too() -> None:
+def test_a_silent_broker_is_waited_for_too() -> None:
     """Unreachable for its controller, and killed and restarted: it cannot register before its old session has ended."""
     _, b = mirrored()
     simulation = b.simulation
@@ -124,7 +124,7 @@ def test_a_wait_in_vain_names_its_condition_and_is_given_up() -> None:
     assert b.session_ends_s(2) is None and b.awaited_sessions() == ["the controller of b does not run"]
 
 
-def test_an_order_that_finds_no_controller_says_so_until_its_time_is_up() -> None:
+def test_an_order_without_a_controller_reports_it_until_its_timeout() -> None:
     mirror, b = mirrored()
     b.kill(CONTROLLER_ID)
     failover = mirror.begin_fail_over()
@@ -200,7 +200,7 @@ def test_a_controlled_shutdown_continues_during_the_run() -> None:
         assert not a.runs(CONTROLLER_ID)
 
 
-def test_an_order_that_was_answered_leaves_no_timer_behind() -> None:
+def test_an_answered_order_leaves_no_timer() -> None:
     cluster = Cluster(Simulation(7), "a")
     cluster.start()
     cluster.create_topic("one")

@@ -57,7 +57,7 @@ def test_the_repr_of_a_simulation_lists_its_contents() -> None:
     assert repr(Mirror("dr", source=a, destination=b)) == "<Mirror dr: a to b>"
 
 
-def test_a_refusal_says_seed_and_time() -> None:
+def test_an_error_has_seed_and_time() -> None:
     with Cluster(Simulation(5), "a", brokers=1) as a:
         a.create_topic(TOPIC)
         with pytest.raises(KafkaError, match="cannot create topic orders") as caught:
@@ -66,7 +66,7 @@ def test_a_refusal_says_seed_and_time() -> None:
     assert caught.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
 
 
-def test_a_proof_that_fails_says_seed_and_time() -> None:
+def test_a_failed_assertion_has_seed_and_time() -> None:
     error = LogsDiffer("after failback", Difference(TopicPartition("t", 0), 3, "crc", 1, 2), Simulation(9))
     assert str(error) == (
         "after failback: t-0 offset 3 field crc: expected 1, found 2 (seed 9, after 0.000000 virtual seconds)"

@@ -144,7 +144,7 @@ def test_a_watcher_acts_after_the_event_unless_cancelled() -> None:
     assert states.count(MirrorState.STOPPING) > 1 and states[-1] is MirrorState.STOPPED
 
 
-def test_a_condition_is_looked_at_after_every_event_and_acted_on_once() -> None:
+def test_a_condition_is_checked_after_every_event_and_acted_on_once() -> None:
     a = cluster()
     simulation, times = a.simulation, list[int]()
     simulation.at(lambda: not a.runs(2), lambda: times.append(simulation.world.now))

@@ -111,7 +111,7 @@ def down(w: World, one: str, other: str) -> bool:
     return w.network.is_down(one, other)
 
 
-def test_a_line_that_is_down_loses_frames_silently_and_loses_no_more_when_it_is_up() -> None:
+def test_a_line_that_is_down_loses_frames_silently() -> None:
     w, client, server = world()
     line = Line(w, "here", "there")
     line.take_down()
@@ -133,7 +133,7 @@ def test_lines_of_nodes_and_sites_can_be_down_in_any_mix(ends: tuple[str, str]) 
     assert down(w, "client", "server") and down(w, "server", "client")
 
 
-def test_a_line_that_is_down_one_way_lets_the_other_way_through() -> None:
+def test_a_line_down_in_one_direction_delivers_the_other() -> None:
     w, client, server = world()
     back = Line(w, "there", "here", one_way=True)
     back.take_down()
@@ -153,7 +153,7 @@ def test_a_line_that_is_down_one_way_lets_the_other_way_through() -> None:
     assert [e.frame for e in client.events(ResponseReceived)] == [b"heard"]
 
 
-def test_a_line_made_slow_takes_longer_until_it_is_not() -> None:
+def test_a_slow_line_is_slow_until_it_is_reset() -> None:
     w, _, server = world()
     began = w.now
     w.network.slow_down("here", "server", SECOND)
@@ -214,7 +214,7 @@ def test_frames_sent_on_a_link_before_its_end_is_known_are_lost() -> None:
     assert frames(server) == [b"x", b"y"] and len(client.events(ResponseReceived)) == 2
 
 
-def test_the_end_of_a_link_that_was_given_up_says_nothing_of_the_next_link() -> None:
+def test_the_end_of_a_given_up_link_does_not_end_the_next_link() -> None:
     w, client, server = closed_at_the_server()
     w.perform("client", [CloseLink(OutboundLink(SERVER, "c"))])
     send(w, b"y")
@@ -223,7 +223,7 @@ def test_the_end_of_a_link_that_was_given_up_says_nothing_of_the_next_link() -> 
 
 
 @pytest.mark.parametrize("ends", ["client", "server"])
-def test_a_link_that_is_closed_is_not_closed_again_when_an_end_dies(ends: str) -> None:
+def test_a_closed_link_is_not_closed_again_when_an_end_dies(ends: str) -> None:
     w, client, server = closed_at_the_server()
     w.kill(ends)
     w.start(ends)
@@ -235,7 +235,7 @@ def test_a_link_that_is_closed_is_not_closed_again_when_an_end_dies(ends: str) -
     assert len(client.events(ResponseReceived)) == 1 + (ends == "client")
 
 
-def test_a_dead_client_is_gone_for_its_server() -> None:
+def test_a_server_is_notified_of_a_dead_client() -> None:
     w, _, server = world()
     send(w, b"x")
     w.run_for(span_us=SECOND)
@@ -244,7 +244,7 @@ def test_a_dead_client_is_gone_for_its_server() -> None:
     assert len(server.events(LinkClosed)) == 1
 
 
-def test_a_link_that_is_given_up_gets_no_answer() -> None:
+def test_a_given_up_link_gets_no_response() -> None:
     w, client, server = world()
     send(w, b"x")
     w.perform("client", [CloseLink(OutboundLink(SERVER, "c"))])
@@ -282,7 +282,7 @@ def unread() -> tuple[World, Recorder, InboundLink]:
     return w, server, first.link
 
 
-def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+def test_frames_of_a_link_that_is_not_read_wait_in_order() -> None:
     w, server, link = unread()
     send(w, b"other", channel="d")
     w.run_for(span_us=SECOND)

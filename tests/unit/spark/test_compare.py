@@ -92,7 +92,7 @@ def test_a_message_that_cannot_be_inflated_is_compared_by_its_header(logs: Logs)
     assert (row.kind, row.offset) == ("bytes", 1)
 
 
-def test_another_message_format_is_said_before_all_else(logs: Logs) -> None:
+def test_another_message_format_is_reported_first(logs: Logs) -> None:
     (row,) = logs.compare([legacy(0, 1, "r")], [plain(0, 0, "r")]).differences
     assert (row.kind, row.expected, row.found) == ("field", "message format 1", "message format 2")
 

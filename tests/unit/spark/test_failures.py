@@ -124,7 +124,7 @@ def test_a_remote_without_a_listener_is_refused_with_the_reason() -> None:
     assert "Connection refused" in text
 
 
-def test_a_remote_that_listens_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_that_listens_without_a_response_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         remote = f"sc://127.0.0.1:{silent.getsockname()[1]}"

@@ -44,7 +44,7 @@ def varied(base: int, count: int, compression: Compression = Compression.NONE) -
 
 
 @pytest.mark.parametrize("split_bytes", [1, 700, 1 << 20])
-def test_pieces_give_the_same_rows_however_small(split_bytes: int) -> None:
+def test_any_piece_size_gives_the_same_rows(split_bytes: int) -> None:
     recorded = consumed()["tests/data/log/kraft-4.3", "read_uncommitted"]
     for name, records in recorded.items():
         found = read(KRAFT / name, split_bytes=split_bytes)
@@ -53,7 +53,7 @@ def test_pieces_give_the_same_rows_however_small(split_bytes: int) -> None:
         assert as_consumed(found) == {name: records}
 
 
-def test_committed_markers_that_the_cleaner_took_leave_nothing_open() -> None:
+def test_committed_markers_removed_by_the_cleaner_leave_nothing_open() -> None:
     committed = find_transactions(find_segments(str(KRAFT / "compacted-fast-0")))
     assert committed.first_undecided_offset is None
 
@@ -74,7 +74,7 @@ def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.Mon
         read(tmp_path, RowQuery(columns=("offset",)))
 
 
-def test_ranges_cut_inside_of_batches(tmp_path: Path) -> None:
+def test_ranges_may_be_split_inside_batches(tmp_path: Path) -> None:
     partition(tmp_path, varied(0, 20), varied(20, 20))
     found = read(tmp_path, RowQuery(offset_first=15, offset_end=25))
     assert [row["offset"] for row in found] == list(range(15, 25))
@@ -84,7 +84,7 @@ def test_ranges_cut_inside_of_batches(tmp_path: Path) -> None:
     assert [row["offset"] for row in found] == [30, 31, 32]
 
 
-def test_a_torn_tail_is_a_fault_but_not_while_the_segment_is_followed(tmp_path: Path) -> None:
+def test_a_torn_tail_is_a_fault_unless_the_segment_is_followed(tmp_path: Path) -> None:
     path = partition(tmp_path, varied(0, 3), varied(3, 3)[:40])
     size = len(varied(0, 3))
     with pytest.raises(CorruptSegment, match=rf"{path.name}, position {size}.*: 40 bytes are left"):
@@ -144,9 +144,7 @@ def test_each_row_of_each_level_names_its_file(tmp_path: Path, level: str) -> No
 
 
 @pytest.mark.parametrize("level", COLUMNS)
-def test_a_file_is_named_from_the_root_however_the_path_was_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str
-) -> None:
+def test_a_file_is_named_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str) -> None:
     """Executors have other working directories, and a stream's checkpoint is used later."""
     path = partition(tmp_path / "logs", varied(0, 1))
     monkeypatch.chdir(tmp_path)

@@ -61,7 +61,7 @@ def test_a_producer_reset_ends_the_open_transaction_for_both(folder: Path) -> No
     assert read_transactions(open_partition(folder), end=None).last_stable_offset == 4
 
 
-def test_a_marker_that_the_cleaner_took_leaves_nothing_open_for_both(folder: Path) -> None:
+def test_a_marker_removed_by_the_cleaner_leaves_nothing_open_for_both(folder: Path) -> None:
     write_with_snapshot(folder, 0, data(0))
     write_with_snapshot(folder, 10, data(10), marker(offset=11, commit=False), batch(offset=12), open_at_start={1: -1})
     assert by_cat(folder) == by_spark(folder) == [0, 12]

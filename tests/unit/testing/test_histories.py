@@ -16,7 +16,7 @@ def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histories, "run_history", run_history)
 
 
-def test_a_clean_history_gives_its_outcome() -> None:
+def test_a_clean_history_returns_its_outcome() -> None:
     outcome = assert_history_clean(seed=3, profile="clean")
     assert outcome.plan == draw(3, "clean")
     assert outcome.digest == run_history(seed=3, profile="clean").digest

@@ -114,7 +114,7 @@ def test_a_failing_test_prints_the_address_and_nodes_of_its_cluster(pytester: py
     )
 
 
-def test_a_marker_that_no_cluster_understands_is_an_error_that_says_so(pytester: pytest.Pytester) -> None:
+def test_an_invalid_marker_is_an_error_with_a_reason(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
         """

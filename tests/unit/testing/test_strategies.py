@@ -69,7 +69,7 @@ def test_a_missing_module_of_hypothesis_is_not_taken_for_hypothesis() -> None:
     assert "kmirror[testing]" not in done.stderr and "sortedcontainers" in done.stderr
 
 
-def test_hypothesis_alone_loads_no_logs() -> None:
+def test_hypothesis_alone_imports_no_logs() -> None:
     done = python("import hypothesis, sys\nprint([name for name in sys.modules if name.startswith('kmirror.log')])")
     assert (done.returncode, done.stdout) == (0, "[]\n")
 

@@ -63,7 +63,7 @@ def chosen(path: Path) -> Iterator[Damage]:
     yield from draw.sample(damages, min(SAMPLED, len(damages)))
 
 
-def test_every_file_cut_short_and_with_a_bit_flipped(tmp_path: Path) -> None:
+def test_every_file_is_checked_truncated_and_with_a_flipped_bit(tmp_path: Path) -> None:
     original = build_folder(tmp_path / "original")
     top = Path(shutil.copytree(original, tmp_path / "damaged"))
     paths = sorted(path for path in top.rglob("*") if path.is_file())
@@ -189,7 +189,7 @@ def work_quietly(work: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in Compression if codec is not Compression.NONE])
-def test_a_bomb_is_refused_before_its_memory_is_taken(codec: Compression) -> None:
+def test_a_compression_bomb_is_refused_before_its_memory_is_allocated(codec: Compression) -> None:
     zeros = build_batch([RecordData(None, bytes(64 * MIB), (), NOW_MS)], compression=codec)
     batch = next(iter_batches(zeros))
     limit = 2 * MIB

@@ -65,7 +65,7 @@ def test_a_broker_that_returns_to_an_old_format_forgets_the_epochs(tmp_path: Pat
     assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(offset=1, epoch=0)}, epochs())) == []
 
 
-def test_a_kill_after_delete_records_leaves_the_epochs_cut_and_the_log_start_where_it_was(tmp_path: Path) -> None:
+def test_a_kill_after_delete_records_may_leave_epochs_ahead_of_the_log_start(tmp_path: Path) -> None:
     log = batch(epoch=0) + batch(offset=1, epoch=1) + batch(offset=2, epoch=2) + batch(offset=3, epoch=3)
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs("2 2", "3 3"))) == []
     told = ["the leader epoch is 2, but leader-epoch-checkpoint says 1"]
@@ -74,7 +74,7 @@ def test_a_kill_after_delete_records_leaves_the_epochs_cut_and_the_log_start_whe
     assert faults(partition(tmp_path, "c-0", {0: log[: -len(batch(offset=3))]}, epochs("1 3"))) == told
 
 
-def test_a_producer_that_expired_comes_back_with_a_marker_alone(tmp_path: Path) -> None:
+def test_an_expired_producer_returns_with_only_a_marker(tmp_path: Path) -> None:
     """Its transaction included the partition, and the only batch was refused."""
     log = data(0) + marker(offset=1, commit=True, pid=PRODUCER) + marker(offset=2, commit=False, pid=PRODUCER)
     assert faults(partition(tmp_path, "a-0", {0: log}, {name(3, "snapshot"): entry()})) == []
@@ -104,7 +104,7 @@ def test_a_transaction_from_below_the_first_segment(tmp_path: Path, has_snapshot
     assert faults(partition(tmp_path, "b-0", {10: data(10) + batch(offset=11)}, files)) == told
 
 
-def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> None:
+def test_a_transaction_whose_records_were_deleted_in_between(tmp_path: Path) -> None:
     """Kafka 2.1 forgets a producer that has nothing above the log start."""
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint([f"{topic} 0 2" for topic in "abcd"]))
     log = data(0, 2) + data(2, sequence=2) + marker(offset=3, commit=False, pid=PRODUCER)
@@ -164,7 +164,7 @@ OLD_BROKER = "version=0\nbroker.id=0\n"  # Before 2.4 there was no `cluster.id`.
 
 
 @pytest.mark.parametrize("properties", [KRAFT, OLD_BROKER], ids=["4.3", "2.1"])
-def test_a_kill_may_come_between_a_marker_and_its_row(tmp_path: Path, properties: str) -> None:
+def test_a_kill_may_happen_between_a_marker_and_its_row(tmp_path: Path, properties: str) -> None:
     (tmp_path / "meta.properties").write_text(properties)
     folder = partition(tmp_path, "a-0", ABORTED, epochs("0 0"))
     assert faults(tmp_path) == faults(folder) == []
@@ -172,7 +172,7 @@ def test_a_kill_may_come_between_a_marker_and_its_row(tmp_path: Path, properties
     assert faults(tmp_path) == faults(folder) == NO_ROW
 
 
-def test_of_a_partition_whose_broker_is_not_known_all_is_expected(tmp_path: Path) -> None:
+def test_for_a_partition_of_an_unknown_broker_everything_is_expected(tmp_path: Path) -> None:
     assert faults(partition(tmp_path, "a-0", ABORTED, epochs("0 0"))) == NO_ROW
 
 

@@ -117,7 +117,7 @@ def test_a_hole_in_a_log_that_was_never_compacted_is_a_missing_segment(tmp_path:
     assert faults(partition(tmp_path, "u-0", PLAIN)) == []
 
 
-def test_a_cut_between_two_batches_leaves_an_empty_segment_as_the_end(tmp_path: Path) -> None:
+def test_a_truncation_between_two_batches_leaves_an_empty_segment_as_the_end(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: batch(3), 5: b""})
     assert [gap[:2] for gap in gaps(place)] == [(3, 4)]
     assert len(faults(partition(tmp_path, "u-0", {0: batch(3), 5: batch(offset=5), 6: b""}))) == 1
@@ -191,7 +191,7 @@ def test_a_batch_shows_that_the_cleaner_was_there(first: bytes, tmp_path: Path) 
         ("t", [], None),
     ],
 )
-def test_the_metadata_log_says_whether_a_topic_is_compacted(
+def test_the_metadata_log_shows_if_a_topic_is_compacted(
     topic: str, policy: list[tuple[str, str, str | None]], reason: str | None, tmp_path: Path
 ) -> None:
     records: list[Message] = [TopicRecord(name="t", topic_id=Uuid.from_ints(1, 1))]
@@ -213,7 +213,7 @@ def test_the_metadata_log_says_whether_a_topic_is_compacted(
     assert TOLD in faults(place)[0]
 
 
-def test_the_cleaners_checkpoint_says_that_a_topic_is_compacted(tmp_path: Path) -> None:
+def test_the_cleaners_checkpoint_shows_that_a_topic_is_compacted(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", HOLE)
     path = tmp_path / "cleaner-offset-checkpoint"
     path.write_bytes(checkpoint(["t 7 5"]))  # For any of its partitions.
@@ -256,7 +256,7 @@ def test_an_interrupted_compaction_leaves_holes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["index", "timeindex", "txnindex"])
-def test_an_index_without_a_log_is_a_missing_segment_wherever_it_lies(suffix: str, tmp_path: Path) -> None:
+def test_an_index_without_a_log_is_a_missing_segment_at_any_place(suffix: str, tmp_path: Path) -> None:
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(["t 0 5"]))  # Compaction does not excuse it.
     place = partition(tmp_path, "t-0", {4: batch(3, offset=4), 9: batch(offset=9)})
     for base, told in (
@@ -353,7 +353,7 @@ def test_an_epoch_or_a_snapshot_at_the_log_end_is_expected(tmp_path: Path) -> No
     assert faults(partition(tmp_path, "t-0", plain, files)) == []
 
 
-def test_a_partition_alone_is_held_against_the_checkpoints_around_it(tmp_path: Path) -> None:
+def test_a_single_partition_is_compared_with_the_checkpoints_around_it(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: batch(3)})
     path = tmp_path / "recovery-point-offset-checkpoint"
     path.write_bytes(checkpoint(["t 0 5"]))

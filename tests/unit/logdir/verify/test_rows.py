@@ -86,7 +86,7 @@ def test_time_rows(folder: Path, change: Callable[[Rows], None], wrong: set[int]
     assert said in found[0].reason
 
 
-def test_an_offset_row_that_cannot_be_one_says_nothing_of_the_rows_after_it(folder: Path) -> None:
+def test_an_invalid_offset_row_does_not_invalidate_later_rows(folder: Path) -> None:
     path = folder / f"{BASE:020d}.index"
     rows = list(OFFSET_ROW.iter_unpack(path.read_bytes()))
     rows[2] = (-3, rows[2][1])
