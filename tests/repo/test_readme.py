@@ -91,7 +91,7 @@ def test_the_pages_about_the_code_name_files_that_exist(root: Path) -> None:
 
 
 def test_the_file_map_is_complete(root: Path) -> None:
-    """`tests/repo/test_docs.py` compares its tables with the docstrings."""
+    """`tests/manual/test_docs.py` compares its tables with the docstrings."""
     text = (root / "docs/design/files.md").read_text("utf-8")
     by_hand, _, generated = text.partition("<!-- table: files -->")
     cells = re.findall(r"^\| (`[^|]+`) \|", by_hand, re.MULTILINE)
@@ -115,7 +115,7 @@ def test_the_file_map_has_the_first_line_of_each_module(source: str, expected: s
 
 
 def test_the_readme_is_short_and_links_every_page_that_a_visitor_needs(root: Path) -> None:
-    """`tests/repo/test_docs.py` runs its examples."""
+    """`tests/manual/test_docs.py` runs its examples."""
     text = (root / "README.md").read_text("utf-8")
     example, in_a_test = re.findall(r"```python\n(.*?)\n```", text, re.DOTALL)
     assert len(example.splitlines()) <= 36 and len(in_a_test.splitlines()) <= 8

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from manual.run import run_page
-from tests.repo.test_docs import SPARK_PAGES
+from tests.manual.test_docs import SPARK_PAGES
 
 
 @pytest.mark.parametrize("page", SPARK_PAGES)

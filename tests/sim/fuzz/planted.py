@@ -26,9 +26,9 @@ from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.wire import Malformed
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.fuzz.planted_batches import BATCH
-from tests.unit.fuzz.planted_effects import EFFECTS
-from tests.unit.fuzz.planted_files import INTERNAL_TOPICS, LOG, LOG_DIR
+from tests.sim.fuzz.planted_batches import BATCH
+from tests.sim.fuzz.planted_effects import EFFECTS
+from tests.sim.fuzz.planted_files import INTERNAL_TOPICS, LOG, LOG_DIR
 
 SEED = 1
 Patch = AbstractContextManager[object]

@@ -12,7 +12,7 @@ from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.findings import Finding
 from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.testing.clusters import cluster
-from tests.unit.fuzz.planted import FRAMES, PLANTED, SEED, Planted
+from tests.sim.fuzz.planted import FRAMES, PLANTED, SEED, Planted
 
 
 @contextmanager

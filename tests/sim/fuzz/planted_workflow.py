@@ -24,7 +24,7 @@ from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.records.batch import iter_batches
 from kmirror.records.layout import LOG_OVERHEAD
-from tests.unit.fuzz.planted_sessions import Patch, Planted
+from tests.sim.fuzz.planted_sessions import Patch, Planted
 
 NO_LEADER_EPOCH = -1
 

@@ -8,7 +8,7 @@ from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import keep, load
 from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.targets.rows import Wanted, open_target
-from tests.unit.fuzz.planted_files import cut_not_made
+from tests.sim.fuzz.planted_files import cut_not_made
 
 FRAMES = 600
 

@@ -29,7 +29,7 @@ from kmirror.logdir.verify.partition import open_job, verify
 from kmirror.records import Compression, RecordData, build_batch, iter_batches, layout
 from kmirror.records.build import frame_batch
 from tests.builders import NOW_MS
-from tests.unit.logdir.tools.damaged import Damage, build_folder, every_damage, read_with_all_tools
+from tests.property.logdir.damaged import Damage, build_folder, every_damage, read_with_all_tools
 
 EVERY = os.environ.get("KMIRROR_EVERY_DAMAGE") == "1"
 PART, PARTS = map(int, os.environ.get("KMIRROR_DAMAGE_PART", "1/1").split("/"))

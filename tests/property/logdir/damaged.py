@@ -29,7 +29,7 @@ from kmirror.records.legacy import build_message_set
 from tests.builders import NOW_MS, idempotent, marker
 from tests.unit.log.partitions import follow, lead
 
-SNAPSHOT = Path(__file__).parents[3] / "data/cli/kraft-4.3/data/bootstrap.checkpoint"
+SNAPSHOT = Path(__file__).parents[2] / "data/cli/kraft-4.3/data/bootstrap.checkpoint"
 CONFIG = LogConfig(
     segment_bytes=800, index_interval_bytes=1, segment_index_bytes=400, producer_id_expiration_ms=1 << 60
 )

@@ -12,9 +12,9 @@ from kmirror.fuzz.findings import keep, load
 from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.sessions.rows import MACHINES
 from kmirror.fuzz.targets.rows import Wanted, open_target
-from tests.unit.fuzz.planted_sessions import PLANTED as IN_COORDINATORS
-from tests.unit.fuzz.planted_sessions import Planted, generation_of_heartbeat_unchecked
-from tests.unit.fuzz.planted_workflow import WORKFLOW
+from tests.sim.fuzz.planted_sessions import PLANTED as IN_COORDINATORS
+from tests.sim.fuzz.planted_sessions import Planted, generation_of_heartbeat_unchecked
+from tests.sim.fuzz.planted_workflow import WORKFLOW
 
 PLANTED = (*IN_COORDINATORS, *WORKFLOW)
 SEED = 1
