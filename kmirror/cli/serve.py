@@ -235,10 +235,8 @@ def command(
         raise UsageError(f"--cluster-id {cluster_id}: a cluster id has letters, digits, - and _, as in kafka-storage")
     settings = NO_PROPERTIES if properties is None else read_properties(properties)
     if settings.unknown_keys:
-        write_stderr(
-            f"kmirror: {properties}: {counted(len(settings.unknown_keys), 'key')} ignored because kmirror does not "
-        )
-        write_stderr(f"know them: {few(settings.unknown_keys, 'keys')}\n")
+        ignored = f"{counted(len(settings.unknown_keys), 'key')} ignored because kmirror does not know them"
+        write_stderr(f"kmirror: {properties}: {ignored}: {few(settings.unknown_keys, 'keys')}\n")
     if not data and not memory:
         data = tuple(Path(name.strip()) for name in (settings.log_dirs or "").split(",") if name.strip())
     plan = None if properties is None or brokers is not None else node_plan(properties, settings.pairs)

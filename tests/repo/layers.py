@@ -134,7 +134,7 @@ def check_core_calls(source: Source) -> Iterator[str]:
             if not (node.func.id == "hash" and _inside_hash(source, node)):
                 yield f"{source.path}:{node.lineno}: the core may not call {node.func.id}()"
         elif isinstance(node, ast.Attribute):
-            owner = node.value.attr if isinstance(node.value, ast.Attribute) else ast.unparse(node.value)
+            owner = getattr(node.value, "attr", getattr(node.value, "id", ""))
             if node.attr in BANNED_ATTRIBUTES or f"{owner}.{node.attr}" in BANNED_ATTRIBUTES:
                 yield f"{source.path}:{node.lineno}: the core may not use {ast.unparse(node)}"
 

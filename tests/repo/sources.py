@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 GENERATED = ("kmirror/protocol/gen/", "kmirror/spec/api_keys.py", "kmirror/spec/error_codes.py")
@@ -44,9 +44,13 @@ class Source:
 
 
 def sources(root: Path, *folders: str) -> list[Source]:
-    """Return every Python file below these folders of `root`."""
-    found = []
-    for folder in folders:
-        for path in sorted((root / folder).rglob("*.py")):
-            found.append(Source(path.relative_to(root).as_posix(), path.read_text("utf-8")))
-    return found
+    """Return every Python file below these folders of `root`; files of the library are parsed once for all tests."""
+    return [source for folder in folders for source in (_library if folder == "kmirror" else _read)(root, folder)]
+
+
+def _read(root: Path, folder: str) -> tuple[Source, ...]:
+    paths = sorted((root / folder).rglob("*.py"))
+    return tuple(Source(path.relative_to(root).as_posix(), path.read_text("utf-8")) for path in paths)
+
+
+_library = cache(_read)

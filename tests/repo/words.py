@@ -29,18 +29,20 @@ FORMS = {
     "comes of": r"\b(comes?|came) (of|to nothing)\b",
 }
 _FORMS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in FORMS.items()}
+_COMMENT = re.compile(rf"#.*({'|'.join(FORMS.values())})", re.IGNORECASE)
 _CODE = re.compile(r"`[^`]*`")
 
 
 def prose(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield the lines of docstrings, of strings after fields, and of comments, with their line numbers."""
+    """Yield the lines of docstrings, of strings after fields, and of comments with a form, with their line numbers."""
     for node in source.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             for number, line in enumerate(node.value.value.splitlines()):
                 yield node.lineno + number, line
-    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+    if _COMMENT.search(source.text):  # Without a candidate there is no need to find the comments exactly.
+        for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
 
 
 def unwanted(source: Source) -> Iterator[str]:
