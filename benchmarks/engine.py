@@ -5,7 +5,7 @@ kmirror's side the `handle` of a broker (`lone_broker`) gets the same frame, and
 side has its own logs in memory, which are emptied before they grow large.
 
 Sessions are in `engine_sessions` (E3), an idle cluster in `engine_idle` (E4), whole mirrors in `engine_scale` (E5 to
-E8, E10), and runs of minutes without a gate in `engine_told`.
+E8, E10), and runs of minutes without a gate in `engine_long_runs`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import cycle
 
 from benchmarks import engine_idle, engine_scale, engine_sessions
 from benchmarks.harness import Case, Run, no_runs
-from benchmarks.lone_broker import LEADER_EPOCH, LoneBroker, answer_in, frame_of, version
+from benchmarks.lone_broker import LEADER_EPOCH, LoneBroker, frame_of, response_in, version
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
@@ -131,7 +131,9 @@ def produce(
         theirs = new_log()
         limit = produce_limit(theirs, append, broker.now_ms)
         served = broker.partition(TOPIC, 0).log
-        answer = decode_response(answer_in(broker.request(frames[0])), key_of(ProduceRequest), version(ProduceRequest))
+        answer = decode_response(
+            response_in(broker.request(frames[0])), key_of(ProduceRequest), version(ProduceRequest)
+        )
         assert isinstance(answer.body, ProduceResponse)
         assert answer.body.responses[0].partition_responses[0].error_code == 0
         limit(frames[0])
@@ -190,7 +192,7 @@ def fetch(partitions: int) -> Callable[[], tuple[Run, Run]]:
         request = FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=50 << 20, session_epoch=-1, topics=[topic])
         frame = frame_of(request)
         limit = fetch_limit(logs)
-        answer = decode_response(answer_in(broker.request(frame)), key_of(FetchRequest), version(FetchRequest)).body
+        answer = decode_response(response_in(broker.request(frame)), key_of(FetchRequest), version(FetchRequest)).body
         assert isinstance(answer, FetchResponse)
         rows = [row for found in answer.responses for row in found.partitions]
         assert len(rows) == partitions and all(len(row.records or b"") > 16_000 for row in rows)
@@ -217,7 +219,7 @@ def second_metadata(partitions: int) -> Callable[[int], list[float]]:
                 start = time.perf_counter_ns()
                 effects = broker.request(frame)
                 spent.append(time.perf_counter_ns() - start)
-                answers.add(answer_in(effects))
+                answers.add(response_in(effects))
             (answer,) = answers
             body = decode_response(answer, key_of(MetadataRequest), version(MetadataRequest)).body
             assert isinstance(body, MetadataResponse) and len(body.topics) == len(topics)

@@ -6,9 +6,9 @@ with it; that of an event without a frame, such as a timer, is one such update w
 includes both codecs of each message and the digest; above it are the heap, the dispatch, the work of the nodes, effects
 and network.
 
-The events of a virtual minute are recorded first, by a spy in front of each node. The limit is measured with those;
-kmirror's value is the processor time of other minutes of the same run for each event that reaches a node, without the
-spy.
+The events of a virtual minute are recorded first, by a recorder in front of each node. The limit is measured with
+those; kmirror's value is the processor time of other minutes of the same run for each event that reaches a node,
+without the recorder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WARM_UP_S = 5.0  # Every request in flight has been answered by then.
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedEvent:
     """One event, with the data that the limit needs."""
 
     data: Chunk
@@ -55,13 +55,13 @@ class Seen:
 class Minute:
     """Events of all nodes, in order."""
 
-    seen: list[Seen] = field(default_factory=list)
-    asked: dict[tuple[str, Link, int], RequestHead] = field(default_factory=dict)
+    seen: list[ObservedEvent] = field(default_factory=list)
+    request_heads: dict[tuple[str, Link, int], RequestHead] = field(default_factory=dict)
     """(node, link, correlation id) of the requests in flight."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spy:
+class EventRecorder:
     """Wraps a node and records its events."""
 
     name: str
@@ -70,21 +70,21 @@ class Spy:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the node's effects."""
-        self.minute.seen.append(self._seen(now, event))
+        self.minute.seen.append(self._observed(now, event))
         effects = self.node.handle(now, event)
         for effect in effects:
             if isinstance(effect, Send):
                 head = peek_request(b"".join(effect.chunks))
-                self.minute.asked[self.name, effect.link, head.correlation_id] = head
+                self.minute.request_heads[self.name, effect.link, head.correlation_id] = head
         return effects
 
-    def _seen(self, now: Instant, event: Event) -> Seen:
+    def _observed(self, now: Instant, event: Event) -> ObservedEvent:
         if isinstance(event, RequestReceived):
-            return Seen(event.frame, is_request=True)
+            return ObservedEvent(event.frame, is_request=True)
         if isinstance(event, ResponseReceived):
             key = (self.name, event.link, int.from_bytes(event.frame[:4], "big"))
-            return Seen(event.frame, answers=self.minute.asked.pop(key, None))
-        return Seen(f"{now} {self.name} {event}".encode())
+            return ObservedEvent(event.frame, answers=self.minute.request_heads.pop(key, None))
+        return ObservedEvent(f"{now} {self.name} {event}".encode())
 
 
 def idle_cluster() -> Simulation:
@@ -98,12 +98,12 @@ def idle_cluster() -> Simulation:
     return simulation
 
 
-def spied(span_s: float) -> list[Seen]:
+def record_events(span_s: float) -> list[ObservedEvent]:
     """Return the events of `span_s` idle seconds."""
     simulation, minute = idle_cluster(), Minute()
     for process in simulation.world.processes.values():
         if process.node is not None:
-            process.node = Spy(process.name, process.node, minute)
+            process.node = EventRecorder(process.name, process.node, minute)
     simulation.run_for(span_s=WARM_UP_S)
     minute.seen.clear()
     lines = simulation.world.trace.count
@@ -112,7 +112,7 @@ def spied(span_s: float) -> list[Seen]:
     return minute.seen
 
 
-def limit(events: list[Seen]) -> None:
+def limit(events: list[ObservedEvent]) -> None:
     """Do the minimum work of each event."""
     digest = hashlib.sha256()
     for event in events:
@@ -121,15 +121,15 @@ def limit(events: list[Seen]) -> None:
             encode_request_chunks(
                 request, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id
             )
-        elif (asked := event.answers) is not None:
-            correlation_id, response = decode_response(event.data, asked.api_key, asked.api_version)
-            encode_response_chunks(response, asked.api_version, correlation_id=correlation_id)
+        elif (request_heads := event.answers) is not None:
+            correlation_id, response = decode_response(event.data, request_heads.api_key, request_heads.api_version)
+            encode_response_chunks(response, request_heads.api_version, correlation_id=correlation_id)
         digest.update(event.data)
 
 
 def idle_events(span_s: float = MINUTE_S) -> Callable[[int], list[float]]:
     def measure(pairs: int) -> list[float]:
-        events = spied(span_s)
+        events = record_events(span_s)
         simulation = idle_cluster()
         trace = simulation.world.trace
         limit(events)

@@ -164,19 +164,19 @@ def _in_process(what: str, partitions: int) -> dict[str, float]:
 
 
 @cache
-def brought_up(partitions: int) -> BringUp:
+def run_bring_up(partitions: int) -> BringUp:
     """Return the result of `bring_up` in a separate process; the rows that need it share one run."""
     found = _in_process("bring-up", partitions)
     return BringUp(partitions, found["creating_s"], found["mirroring_s"], found["idle_s"], found["grown_kb"])
 
 
 @cache
-def failed_back(partitions: int) -> Failback:
+def run_failback(partitions: int) -> Failback:
     """Return the result of `failback` in a separate process."""
     return Failback(partitions, int(_in_process("failback", partitions)["sent"]))
 
 
-def once(ratio: Callable[[], float]) -> Callable[[int], list[float]]:
+def measured_once(ratio: Callable[[], float]) -> Callable[[int], list[float]]:
     """Measure a ratio of long runs only once; its quarters are the ratio itself."""
     return lambda _: [ratio()] * 2
 
@@ -190,24 +190,24 @@ def cases() -> list[Case]:
     bytes_small, bytes_large = f"{FAILBACK_SMALL:,}", f"{FAILBACK_LARGE:,}"
 
     def case(id_: str, title: str, floor: float, reach: float, ratio: Callable[[], float]) -> Case:
-        return Case(id_, title, "kmirror", no_runs, floor, reach, once(ratio))
+        return Case(id_, title, "kmirror", no_runs, floor, reach, measured_once(ratio))
 
     def mirroring(partitions: int) -> float:
-        return brought_up(partitions).mirroring_s / partitions
+        return run_bring_up(partitions).mirroring_s / partitions
 
     def memory(partitions: int) -> float:
-        return brought_up(partitions).grown_kb / partitions
+        return run_bring_up(partitions).grown_kb / partitions
 
     def sent(partitions: int) -> float:
-        return failed_back(partitions).sent / partitions
+        return run_failback(partitions).sent / partitions
 
     return [
         case("E5", f"create {MEDIUM:,} partitions on both / mirror them", 0.07, 0.2,
-             lambda: brought_up(MEDIUM).creating_s / brought_up(MEDIUM).mirroring_s),
+             lambda: run_bring_up(MEDIUM).creating_s / run_bring_up(MEDIUM).mirroring_s),
         case("E6", f"bring-up per partition, {small} / {large}", 0.67, 0.9,
              lambda: mirroring(SMALL) / mirroring(LARGE)),
         case("E7", f"an idle virtual minute, {FEW} / {large} mirrored", 0.3, 0.7,
-             lambda: brought_up(FEW).idle_s / brought_up(LARGE).idle_s),
+             lambda: run_bring_up(FEW).idle_s / run_bring_up(LARGE).idle_s),
         case("E8", f"failback bytes per partition, {bytes_small} / {bytes_large}", 0.8, 0.95,
              lambda: sent(FAILBACK_SMALL) / sent(FAILBACK_LARGE)),
         case("E8", f"500 B / failback bytes per partition of {bytes_large}", 0.8, 1,

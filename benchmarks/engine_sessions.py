@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.harness import Case, no_runs
-from benchmarks.lone_broker import LEADER_EPOCH, LoneBroker, answer_in, frame_of, version
+from benchmarks.lone_broker import LEADER_EPOCH, LoneBroker, frame_of, response_in, version
 from kmirror.kernel.events import Effect, OutboundLink, ResponseReceived, Send, SetTimer, TimerFired
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
@@ -52,7 +52,7 @@ class Session:
         self.epoch = 0
         # The first fetch opens the session; a record is there already, so that the fetch need not wait.
         self._append(0)
-        self._take(self._fetch(list(range(partitions))))
+        self._process_response(self._fetch(list(range(partitions))))
         assert self.session_id, "the broker keeps the session"
 
     def _append(self, index: int) -> None:
@@ -85,9 +85,9 @@ class Session:
         return frame_of(request)
 
     def _fetch(self, named: list[int]) -> bytes:
-        return answer_in(self.broker.request(self._frame(named)))
+        return response_in(self.broker.request(self._frame(named)))
 
-    def _take(self, answer: bytes) -> int:
+    def _process_response(self, answer: bytes) -> int:
         """Process a response; return the number of partitions with records in it."""
         body = decode_response(answer, key_of(FetchRequest), version(FetchRequest)).body
         assert isinstance(body, FetchResponse) and body.error_code == 0
@@ -101,7 +101,7 @@ class Session:
                     self.named.append(row.partition_index)
         return len(self.named)
 
-    def with_news(self) -> int:
+    def fetch_new_record(self) -> int:
         """Append a record to one partition, and fetch it."""
         # A prime step, so that consecutive turns use distant partitions.
         self.turn = (self.turn + 7_919) % self.partitions
@@ -110,10 +110,10 @@ class Session:
         start = time.perf_counter_ns()
         effects = self.broker.request(frame)
         spent = time.perf_counter_ns() - start
-        assert self._take(answer_in(effects)) == 1
+        assert self._process_response(response_in(effects)) == 1
         return spent
 
-    def without_news(self) -> int:
+    def fetch_nothing_new(self) -> int:
         """Fetch without new records, until the timeout."""
         frame = self._frame(self.named)
         start = time.perf_counter_ns()
@@ -123,11 +123,11 @@ class Session:
         start = time.perf_counter_ns()
         effects = self.broker.broker.handle(timer.at, TimerFired(timer.key))
         spent += time.perf_counter_ns() - start
-        assert self._take(answer_in(effects)) == 0
+        assert self._process_response(response_in(effects)) == 0
         return spent
 
 
-class Followed:
+class FollowedLeader:
     """Broker 2, which follows all partitions of broker 1, whose responses are made here."""
 
     def __init__(self, partitions: int) -> None:
@@ -154,7 +154,7 @@ class Followed:
         assert isinstance(self.fetch.link, OutboundLink)
         return ResponseReceived(self.fetch.link, frame)
 
-    def with_news(self) -> int:
+    def fetch_new_record(self) -> int:
         """Deliver one partition's record, and time it until the next fetch is sent."""
         self.turn = index = (self.turn + 7_919) % self.partitions
         offset = self.offsets[index]
@@ -210,11 +210,11 @@ def small_over_large(make: Callable[[int], Step], large: int = LARGE) -> Callabl
 def cases() -> list[Case]:
     sizes = f"session of {SMALL} / {LARGE:,}"
     rows: list[tuple[str, Callable[[int], Step], bool]] = [
-        ("follower's fetch, one partition new", lambda count: Session(count, FOLLOWER).with_news, True),
-        ("consumer's fetch, one partition new", lambda count: Session(count, CONSUMER).with_news, True),
-        ("follower's poll without news", lambda count: Session(count, FOLLOWER).without_news, False),
-        ("consumer's poll without news", lambda count: Session(count, CONSUMER).without_news, False),
-        ("fetcher's end, one partition new", lambda count: Followed(count).with_news, True),
+        ("follower's fetch, one partition new", lambda count: Session(count, FOLLOWER).fetch_new_record, True),
+        ("consumer's fetch, one partition new", lambda count: Session(count, CONSUMER).fetch_new_record, True),
+        ("follower's poll without news", lambda count: Session(count, FOLLOWER).fetch_nothing_new, False),
+        ("consumer's poll without news", lambda count: Session(count, CONSUMER).fetch_nothing_new, False),
+        ("fetcher's end, one partition new", lambda count: FollowedLeader(count).fetch_new_record, True),
     ]
     return [
         Case(

@@ -25,14 +25,14 @@ from kmirror.protocol.registry import by_name, names
 EXAMPLES = 64
 """Examples of each call: the number that Hypothesis draws for one property."""
 REACHED_S = 60.0
-TOLD_S = 4.0
+WARM_UP_S = 4.0
 
 
 def all_messages() -> Stream:
     return Stream(1, tuple(by_name(name) for name in names()))
 
 
-def made() -> tuple[Run, Run]:
+def make_frames_pair() -> tuple[Run, Run]:
     """Return a function that makes `EXAMPLES` frames here, and one that makes as many with Hypothesis."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
@@ -67,16 +67,16 @@ def made() -> tuple[Run, Run]:
 
 
 @cache
-def tried(target: str) -> list[float]:
+def frame_rates(target: str) -> list[float]:
     """Return the frames run in a second of this process, a few times."""
     opened, source = open_target(target, Wanted(seed=1))
     campaign = Campaign(opened, source)
-    run_for(campaign, TOLD_S)
+    run_for(campaign, WARM_UP_S)
     found = []
     try:
         for _ in range(4):
             before, began = campaign.tally.frames, time.process_time()
-            run_for(campaign, TOLD_S / 2)
+            run_for(campaign, WARM_UP_S / 2)
             spent = time.process_time() - began
             found.append((campaign.tally.frames - before) / spent)
     finally:
@@ -92,7 +92,7 @@ def run_for(campaign: Campaign, seconds: float) -> None:
             return
 
 
-def reached(tally: Tally, *, wholly: bool) -> int:
+def reached_count(tally: Tally, *, wholly: bool) -> int:
     """Return the number of APIs and versions with an accepted request, or with any part read to its end."""
     return len({row[:2] for row in tally.outcomes if (row[2] == TAKEN if wholly else row[2].startswith(TAKEN))})
 
@@ -115,7 +115,9 @@ def minutes() -> list[tuple[Tally, Tally]]:
 
 def against_atheris(pairs: int, *, wholly: bool) -> list[float]:
     """Return the APIs and versions that kmirror reached over those of atheris without the grammar."""
-    return [reached(ours, wholly=wholly) / max(1, reached(theirs, wholly=wholly)) for ours, theirs in minutes()]
+    return [
+        reached_count(ours, wholly=wholly) / max(1, reached_count(theirs, wholly=wholly)) for ours, theirs in minutes()
+    ]
 
 
 def cases() -> list[Case]:
@@ -124,14 +126,14 @@ def cases() -> list[Case]:
 
 
 def _cases() -> Iterator[Case]:
-    yield Case("Z1", "frames of all messages made", "hypothesis", made, 20)
+    yield Case("Z1", "frames of all messages made", "hypothesis", make_frames_pair, 20)
 
-    def alone(target: str) -> Callable[[int], list[float]]:
-        return lambda pairs: tried(target)
+    def frame_rate_of(target: str) -> Callable[[int], list[float]]:
+        return lambda pairs: frame_rates(target)
 
     for target, id_ in (("decoder", "Z2"), ("batch", "Z2"), ("node", "Z2"), ("tcp", "Z4")):
         text = f"frames tried per CPU-second, by itself, {target}"
-        yield Case(id_, text, "kmirror", no_runs, measure=alone(target), version="")
+        yield Case(id_, text, "kmirror", no_runs, measure=frame_rate_of(target), version="")
     for text, wholly, floor in (("every part read", True, 3), ("a request taken, if only an empty one", False, None)):
         text = f"APIs and versions reached in a minute, {text}"
         yield Case("Z3", text, "atheris", no_runs, floor, measure=partial(against_atheris, wholly=wholly))

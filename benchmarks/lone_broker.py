@@ -120,7 +120,7 @@ def frame_of(body: Message, *, correlation_id: int = 1) -> bytes:
     return encode_request(body, version(type(body)), correlation_id=correlation_id, client_id="benchmark")
 
 
-def answer_in(effects: Sequence[Effect]) -> bytes:
+def response_in(effects: Sequence[Effect]) -> bytes:
     """Return the frame of the only response among the effects of a request."""
     (reply,) = [effect for effect in effects if isinstance(effect, Reply)]
     return b"".join(reply.chunks)

@@ -32,7 +32,7 @@ FLOORS = {1: 0.95, 20: 0.9, 100: 0.8, 200: 0.7}
 WITHIN_S = 3_600.0
 
 
-def written(simulation: Simulation, partitions: int = 1) -> Cluster:
+def filled_source(simulation: Simulation, partitions: int = 1) -> Cluster:
     """Return a source of one broker, with the same bytes in total for any number of partitions."""
     cluster = Cluster(simulation, "a", brokers=1)
     cluster.start()
@@ -45,7 +45,7 @@ def written(simulation: Simulation, partitions: int = 1) -> Cluster:
     return cluster
 
 
-def ends(cluster: Cluster) -> int:
+def end_offsets_sum(cluster: Cluster) -> int:
     """Return the sum of the log end offsets at the leaders."""
     leaders = [cluster.leader(tp) for tp in cluster.partitions() if tp.topic == TOPIC]
     return sum(leader.log.log_end_offset for leader in leaders if leader is not None)
@@ -55,7 +55,7 @@ def ends(cluster: Cluster) -> int:
 def mirror_rate(round_trip_ms: float, partitions: int = 1, configs: tuple[tuple[str, str], ...] = ()) -> float:
     """Return the MB of records that a mirror copies in a second of virtual time."""
     simulation = Simulation(seed=1)
-    source = written(simulation, partitions)
+    source = filled_source(simulation, partitions)
     destination = Cluster(simulation, "b", brokers=1, configs=dict(configs))
     destination.start()
     simulation.line(source, destination).set(latency_ms=round_trip_ms / 2, jitter_ms=0, bandwidth_kbps=KBPS)
@@ -63,9 +63,9 @@ def mirror_rate(round_trip_ms: float, partitions: int = 1, configs: tuple[tuple[
     mirror.create()
     mirror.add_topics([TOPIC])
     total = BATCHES * RECORDS
-    simulation.run_until(lambda: ends(destination) >= total // 4, within_s=WITHIN_S)
-    began, before = simulation.elapsed_s, ends(destination)
-    simulation.run_until(lambda: ends(destination) == total, within_s=WITHIN_S)
+    simulation.run_until(lambda: end_offsets_sum(destination) >= total // 4, within_s=WITHIN_S)
+    began, before = simulation.elapsed_s, end_offsets_sum(destination)
+    simulation.run_until(lambda: end_offsets_sum(destination) == total, within_s=WITHIN_S)
     return (total - before) * RECORD_BYTES / MB / (simulation.elapsed_s - began)
 
 
@@ -73,7 +73,7 @@ def mirror_rate(round_trip_ms: float, partitions: int = 1, configs: tuple[tuple[
 def consumer_rate(round_trip_ms: float) -> float:
     """Return the MB of records that a consumer at the other end of the line gets in a second of virtual time."""
     simulation = Simulation(seed=1)
-    source = written(simulation)
+    source = filled_source(simulation)
     simulation.line("a-client", "a-1").set(latency_ms=round_trip_ms / 2, jitter_ms=0, bandwidth_kbps=KBPS)
     consumer = Consumer(source)
     consumer.assign([TopicPartition(TOPIC, 0)])

@@ -4,11 +4,11 @@ M1 and M2: log bytes for each second of a process's processor time, user and sys
 MiB of records to four partitions, in batches of 16 KiB, while all peers are stopped; then the follower, kmirror and
 MirrorMaker catch up one after the other, from the same source and to files in the page cache. The records are of 1 KiB,
 and once of 100 bytes: MirrorMaker handles records, the others batches. MirrorMaker is charged for its own process only,
-kmirror also for the broker that stores the log. The gates apply to the first turns after the start. The peers then
-continue until the JVMs' costs no longer fall, and rows without gates show the costs at that time. After each turn the
-cached pages of the logs are dropped, and before each turn memory is touched: memory that a virtual machine has not used
-for some seconds is slow. M3: the rate of each peer, and of a program that only receives, checks and writes. M4: delay
-until a consumer sees a record, compared with the source, at 10 MB/s.
+kmirror also for the broker that stores the log. The gates apply to the first rounds after the start. The peers then
+continue until the JVMs' costs no longer fall, and rows without gates show the costs at that time. After each round the
+cached pages of the logs are dropped, and before each round memory is touched: memory that a virtual machine has not
+used for some seconds is slow. M3: the rate of each peer, and of a program that only receives, checks and writes. M4:
+delay until a consumer sees a record, compared with the source, at 10 MB/s.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LOADS = (
 )
 
 
-class Turn(NamedTuple):
+class Round(NamedTuple):
     """Processor seconds of each peer for the same bytes, by its name."""
 
     log_bytes: int
@@ -107,7 +107,7 @@ def write(address: str, load: Load) -> None:
     assert producer.flush(WITHIN_S) == 0
 
 
-def turn(source: Source, follower: Peer, others: Sequence[Peer], load: Load) -> Turn:
+def run_round(source: Source, follower: Peer, others: Sequence[Peer], load: Load) -> Round:
     """Let all peers catch up with the same bytes, one after the other."""
     peers = (follower, *others)  # The follower first: consumers get only records that it has.
     before = source.log_bytes()
@@ -117,17 +117,17 @@ def turn(source: Source, follower: Peer, others: Sequence[Peer], load: Load) -> 
         write(source.address, load)
         spent = {}
         for peer in peers:
-            mirror_servers.have_memory(2 * WRITTEN_BYTES)
+            mirror_servers.touch_memory(2 * WRITTEN_BYTES)
             began = peer.cpu_s()
-            peer.go_on()
-            mirror_servers.until_it_has(peer, source)
+            peer.resume()
+            mirror_servers.wait_for_all_records(peer, source)
             spent[peer.name] = peer.cpu_s() - began
     finally:
         for peer in peers:
-            peer.go_on()
+            peer.resume()
     for folder in (source.server.folders[0], *(peer.folder for peer in peers)):
-        mirror_servers.let_pages_go(folder)
-    return Turn(source.log_bytes() - before, spent)
+        mirror_servers.drop_cached_pages(folder)
+    return Round(source.log_bytes() - before, spent)
 
 
 def is_settled(costs: Sequence[float]) -> bool:
@@ -135,45 +135,45 @@ def is_settled(costs: Sequence[float]) -> bool:
     return len(costs) >= WARM_UP_MIN and min(costs[-3:]) >= SETTLED * min(costs[:-3])
 
 
-class Measured(NamedTuple):
-    first: list[Turn]
-    """Turns of processes that have just started."""
-    turns: list[Turn]
-    """Turns after neither JVM's cost falls any more."""
+class Measurement(NamedTuple):
+    first: list[Round]
+    """Rounds of processes that have just started."""
+    rounds: list[Round]
+    """Rounds after neither JVM's cost falls any more."""
     lags: Lags | None
 
 
 @cache
-def measured(load: Load, pairs: int) -> Measured:
-    """Return the first turns and those after warming up, and for the plain load the lags."""
-    with mirror_servers.all_of(load.codec) as (source, ours, theirs, follower):
+def measure_load(load: Load, pairs: int) -> Measurement:
+    """Return the first rounds and those after warming up, and for the plain load the lags."""
+    with mirror_servers.start_all(load.codec) as (source, ours, theirs, follower):
         for peer in (follower, ours, theirs):
-            mirror_servers.until_it_has(peer, source)
-        turns: list[Turn] = []
+            mirror_servers.wait_for_all_records(peer, source)
+        rounds: list[Round] = []
         while True:
-            turns.append(turn(source, follower, (ours, theirs) if len(turns) % 2 else (theirs, ours), load))
-            costs = [[each.cpu_s[name] for each in turns] for name in (theirs.name, follower.name)]
-            if all(map(is_settled, costs)) or len(turns) == WARM_UP_MAX:
+            rounds.append(run_round(source, follower, (ours, theirs) if len(rounds) % 2 else (theirs, ours), load))
+            costs = [[each.cpu_s[name] for each in rounds] for name in (theirs.name, follower.name)]
+            if all(map(is_settled, costs)) or len(rounds) == WARM_UP_MAX:
                 break
-        warmed = len(turns)
-        print(f"{load.text}: the first {WARM_UP_MIN} turns: {told(turns[:WARM_UP_MIN], sum)}", file=sys.stderr)
+        warmed = len(rounds)
+        print(f"{load.text}: the first {WARM_UP_MIN} rounds: {rates_text(rounds[:WARM_UP_MIN], sum)}", file=sys.stderr)
         for number in range(pairs):
-            turns.append(turn(source, follower, (ours, theirs) if number % 2 else (theirs, ours), load))
-        kept = turns[warmed:]
-        print(f"{load.text}: {told(kept, statistics.median)}; {warmed} turns to warm up", file=sys.stderr)
+            rounds.append(run_round(source, follower, (ours, theirs) if number % 2 else (theirs, ours), load))
+        kept = rounds[warmed:]
+        print(f"{load.text}: {rates_text(kept, statistics.median)}; {warmed} rounds to warm up", file=sys.stderr)
         lags = steady(source, ours, theirs) if load is PLAIN else None
-    return Measured(turns[:WARM_UP_MIN], kept, lags)
+    return Measurement(rounds[:WARM_UP_MIN], kept, lags)
 
 
-def rates(turns: Sequence[Turn], name: str) -> list[float]:
-    """Return MB of log per second of processor time, once for each turn."""
-    return [each.log_bytes / MB / each.cpu_s[name] for each in turns]
+def rates(rounds: Sequence[Round], name: str) -> list[float]:
+    """Return MB of log per second of processor time, once for each round."""
+    return [each.log_bytes / MB / each.cpu_s[name] for each in rounds]
 
 
-def told(turns: Sequence[Turn], of: Callable[[Sequence[float]], float]) -> str:
-    """Return the MB of log per CPU-second of each peer, by the sums or the medians of the turns."""
-    log_bytes = of([each.log_bytes for each in turns])
-    found = {name: log_bytes / MB / of([each.cpu_s[name] for each in turns]) for name in turns[0].cpu_s}
+def rates_text(rounds: Sequence[Round], of: Callable[[Sequence[float]], float]) -> str:
+    """Return the MB of log per CPU-second of each peer, by the sums or the medians of the rounds."""
+    log_bytes = of([each.log_bytes for each in rounds])
+    found = {name: log_bytes / MB / of([each.cpu_s[name] for each in rounds]) for name in rounds[0].cpu_s}
     return "MB of log per CPU-second: " + ", ".join(f"{name} {rate:.0f}" for name, rate in found.items())
 
 
@@ -238,9 +238,9 @@ def steady(source: Source, ours: Peer, theirs: Peer) -> Lags:
     assert seen == [most] * len(watches), f"of {most} records source, ours and MirrorMaker's showed {seen}"
     counted = range(STEADY_WARM_UP_S * STEADY_TICKS * per_tick, most)
     found = Lags(*([at[number] - at_source[number] for number in counted] for at in (at_ours, at_theirs)))
-    told = "; ".join(f"{name} {percentile(lags, 50) * 1e3:.1f} at the median, {percentile(lags, 99) * 1e3:.1f} at 99 %"
+    text = "; ".join(f"{name} {percentile(lags, 50) * 1e3:.1f} at the median, {percentile(lags, 99) * 1e3:.1f} at 99 %"
                      for name, lags in zip(("kmirror", "mirrormaker"), found, strict=True))  # fmt: skip
-    print(f"lag in ms at 10 MB/s: {told}", file=sys.stderr)
+    print(f"lag in ms at 10 MB/s: {text}", file=sys.stderr)
     return found
 
 
@@ -256,29 +256,29 @@ def quarters(found: Sequence[float]) -> list[Sequence[float]]:
 # -- rows ---------------------------------------------------------------------------------------
 
 
-def _turns(load: Load, pairs: int) -> list[Turn]:
-    return measured(load, min(pairs, PAIRS_MAX)).turns
+def _steady_rounds(load: Load, pairs: int) -> list[Round]:
+    return measure_load(load, min(pairs, PAIRS_MAX)).rounds
 
 
-def _first(load: Load, pairs: int) -> list[Turn]:
-    return measured(load, min(pairs, PAIRS_MAX)).first
+def _first_rounds(load: Load, pairs: int) -> list[Round]:
+    return measure_load(load, min(pairs, PAIRS_MAX)).first
 
 
-def against(load: Load, peer: str, turns: Callable[[Load, int], list[Turn]]) -> Callable[[int], list[float]]:
-    """Return a function that measures a peer's seconds for the same bytes over kmirror's, once for each turn."""
-    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in turns(load, pairs)]
+def against(load: Load, peer: str, rounds: Callable[[Load, int], list[Round]]) -> Callable[[int], list[float]]:
+    """Return a function that measures a peer's seconds for the same bytes over kmirror's, once for each round."""
+    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in rounds(load, pairs)]
 
 
-def alone(load: Load, name: str) -> Callable[[int], list[float]]:
+def rate_of_peer(load: Load, name: str) -> Callable[[int], list[float]]:
     """Return a function that measures the MB of log per second of one peer's processor time."""
-    return lambda pairs: rates(_turns(load, pairs), name)
+    return lambda pairs: rates(_steady_rounds(load, pairs), name)
 
 
 def limit(pairs: int) -> list[float]:
     """Return the MB of log per second of processor time of a program that only receives, checks and writes."""
     found = []
     for _ in range(min(pairs, PAIRS_MAX)):
-        mirror_servers.have_memory(2 * WRITTEN_BYTES)
+        mirror_servers.touch_memory(2 * WRITTEN_BYTES)
         found.append(WRITTEN_BYTES / MB / mirror_limit.cpu_s(WRITTEN_BYTES, BATCH_BYTES))
     return found
 
@@ -287,7 +287,7 @@ def lag(per_cent: int) -> Callable[[int], list[float]]:
     """Return a function that measures a percentile of MirrorMaker's lag over kmirror's, for each quarter of a run."""
 
     def measure(pairs: int) -> list[float]:
-        found = measured(PLAIN, min(pairs, PAIRS_MAX)).lags
+        found = measure_load(PLAIN, min(pairs, PAIRS_MAX)).lags
         assert found is not None, "measured with the plain load"
         pairs_of_lags = zip(quarters(found.theirs), quarters(found.ours), strict=True)
         return [percentile(theirs, per_cent) / percentile(ours, per_cent) for theirs, ours in pairs_of_lags]
@@ -316,10 +316,12 @@ def _cases() -> Iterator[Case]:
         rows = (("M1", "mirrormaker", load.gates), ("M2", "kafka-follower", load.follower_gates))
         for id_, peer, gates in rows:
             text = f"log bytes per CPU-second, the first {FIRST_MIB} MiB, {load.text}"
-            yield case(id_, text, peer, against(load, peer, _first), gates)
-            yield case(id_, f"log bytes per CPU-second, JVMs warm, {load.text}", peer, against(load, peer, _turns))
+            yield case(id_, text, peer, against(load, peer, _first_rounds), gates)
+            yield case(
+                id_, f"log bytes per CPU-second, JVMs warm, {load.text}", peer, against(load, peer, _steady_rounds)
+            )
         for name in ("kmirror", "mirrormaker", "kafka-follower"):
-            yield case("M3", f"MB of log per CPU-second, by itself, {load.text}", name, alone(load, name))
+            yield case("M3", f"MB of log per CPU-second, by itself, {load.text}", name, rate_of_peer(load, name))
     yield case("M3", "MB of log per CPU-second, the limit: receive, check, write", "kmirror", limit)
     for per_cent in (50, 99):
         yield case("M4", f"lag at 10 MB/s, {per_cent} %", "mirrormaker", lag(per_cent))

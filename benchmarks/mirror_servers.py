@@ -1,7 +1,7 @@
 """Processes of the group `mirror`: a source with a follower, a kmirror destination, and MirrorMaker 2 with its own.
 
 All mirror or follow the same topic of the same source. Peers that are not measured are stopped (`SIGSTOP`), so that
-each finds all written records when its turn comes, and copies them while the others are stopped.
+each finds all written records when it is resumed, and copies them while the others are stopped.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from kmirror.protocol.registry import key_of
 PARTITIONS = 4
 TOPIC = "mirrored"
 WITHIN_S = 120.0
-LOOK_EVERY_S = 0.005
-STOPPED_FOR = {"broker.session.timeout.ms": "120000", "replica.lag.time.max.ms": "120000"}
+POLL_INTERVAL_S = 0.005
+PATIENT_CONFIGS = {"broker.session.timeout.ms": "120000", "replica.lag.time.max.ms": "120000"}
 """Configs of the source: its follower stays in the ISR while it is stopped during writing."""
 
 
@@ -51,17 +51,17 @@ class Peer:
     def stop(self) -> None:
         os.kill(self.process.pid, signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         os.kill(self.process.pid, signal.SIGCONT)
 
     def cpu_s(self) -> float:
         return net_servers.cpu_s(self.process)
 
-    def has(self, source: Source) -> bool:
+    def has_all_records(self, source: Source) -> bool:
         """Return whether it has all records of the source's log."""
         if self.copies:
             return log_bytes(self.folder) == source.log_bytes()
-        return ends(self.address) == source.ends()
+        return end_offsets(self.address) == source.end_offsets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Source:
     def log_bytes(self) -> int:
         return log_bytes(self.server.folders[0])
 
-    def ends(self) -> list[int]:
-        return ends(self.address)
+    def end_offsets(self) -> list[int]:
+        return end_offsets(self.address)
 
     @property
     def follower(self) -> Peer:
@@ -92,7 +92,7 @@ def logs(folder: Path) -> Iterator[Path]:
     return folder.glob(f"{TOPIC}-*/*.log")
 
 
-def let_pages_go(folder: Path) -> None:
+def drop_cached_pages(folder: Path) -> None:
     """Drop the cached pages of a broker's logs, so that memory does not run short."""
     for path in logs(folder):
         descriptor = os.open(path, os.O_RDONLY)
@@ -103,7 +103,7 @@ def let_pages_go(folder: Path) -> None:
             os.close(descriptor)
 
 
-def have_memory(size: int) -> None:
+def touch_memory(size: int) -> None:
     """Use `size` bytes of memory and free them, so that the next allocation is fast.
 
     A virtual machine returns memory that is free for a few seconds to its host. To get it back costs ten times as much
@@ -113,7 +113,7 @@ def have_memory(size: int) -> None:
         memory[::PAGE_BYTES] = bytes(-(-size // PAGE_BYTES))
 
 
-def ends(address: str) -> list[int]:
+def end_offsets(address: str) -> list[int]:
     """Return the high watermark of each partition."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -131,12 +131,12 @@ def source() -> Iterator[Source]:
     """Yield an Apache Kafka of two brokers, with the topic."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
-    with net_servers.kafka(2, STOPPED_FOR) as server:
+    with net_servers.kafka(2, PATIENT_CONFIGS) as server:
         address = f"127.0.0.1:{server.ports[1]}"
         admin: Any = AdminClient({"bootstrap.servers": address, "log_level": 0})
         deadline = time.monotonic() + WITHIN_S
         while len(admin.list_topics(timeout=10).brokers) < len(server.ports):
-            assert time.monotonic() < deadline, "the follower does not come"
+            assert time.monotonic() < deadline, "the follower does not register"
             time.sleep(0.1)
         topic = NewTopic(TOPIC, PARTITIONS, replica_assignment=[[1, 2]] * PARTITIONS)
         admin.create_topics([topic])[TOPIC].result(WITHIN_S)
@@ -174,7 +174,7 @@ def ours(source: Source) -> Iterator[Peer]:
 def mirror_maker(source: Source, codec: str) -> Iterator[Peer]:
     """Yield MirrorMaker 2, which writes to its own Kafka, with the source's compression."""
     path = mirror_maker_class_path()
-    assert path is not None, "asked before"
+    assert path is not None, "the caller checked"
     with net_servers.kafka(1) as target:
         configs = {
             "clusters": "source, target",
@@ -211,17 +211,17 @@ def mirror_maker(source: Source, codec: str) -> Iterator[Peer]:
 
 
 @contextmanager
-def all_of(codec: str) -> Iterator[tuple[Source, Peer, Peer, Peer]]:
+def start_all(codec: str) -> Iterator[tuple[Source, Peer, Peer, Peer]]:
     """Yield the source, kmirror, MirrorMaker and the follower, after all have started to mirror."""
     with ExitStack() as stack:
         at = stack.enter_context(source())
         yield at, stack.enter_context(ours(at)), stack.enter_context(mirror_maker(at, codec)), at.follower
 
 
-def until_it_has(peer: Peer, source: Source) -> None:
+def wait_for_all_records(peer: Peer, source: Source) -> None:
     """Wait until a peer has all records of the source's log."""
     deadline = time.monotonic() + WITHIN_S
-    while not peer.has(source):
+    while not peer.has_all_records(source):
         assert peer.process.poll() is None, f"{peer.name} ended"
-        assert time.monotonic() < deadline, f"{peer.name} does not come to the end"
-        time.sleep(LOOK_EVERY_S)
+        assert time.monotonic() < deadline, f"{peer.name} does not catch up"
+        time.sleep(POLL_INTERVAL_S)

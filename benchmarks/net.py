@@ -46,7 +46,7 @@ Measure = Callable[[int], list[float]]
 _numbers = count()
 
 
-class Spent(NamedTuple):
+class Cost(NamedTuple):
     """Cost of one run."""
 
     cpu_s: float
@@ -58,10 +58,10 @@ def values() -> list[bytes]:
     return [os.urandom(RECORD_BYTES // 2).hex().encode() for _ in range(512)]
 
 
-def timed(server: Server, run: Callable[[], None]) -> Spent:
+def timed(server: Server, run: Callable[[], None]) -> Cost:
     cpu, wall = server.cpu_s(), time.perf_counter()
     run()
-    return Spent(server.cpu_s() - cpu, time.perf_counter() - wall)
+    return Cost(server.cpu_s() - cpu, time.perf_counter() - wall)
 
 
 def produce(server: Server, topic: str, batch_bytes: int, codec: str) -> None:
@@ -111,7 +111,7 @@ def consume(server: Server, topic: str) -> None:
 
 
 @cache
-def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list[dict[str, tuple[Spent, Spent]]]:
+def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list[dict[str, tuple[Cost, Cost]]]:
     """Return for each pair the costs of producing and, with one broker, of consuming: kmirror's and Kafka's."""
     jobs: dict[str, Callable[[Server, str], None]] = {"produce": lambda *to: produce(*to, batch_bytes, codec)}
     if brokers == 1:
@@ -120,7 +120,7 @@ def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list
     with net_servers.both(brokers) as servers:
         warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
         for turn in range(warm_up + pairs):
-            spent: dict[str, dict[str, Spent]] = {job: {} for job in jobs}
+            spent: dict[str, dict[str, Cost]] = {job: {} for job in jobs}
             for server in servers if turn % 2 else reversed(servers):
                 topic = f"bench-{next(_numbers)}"
                 server.create_topic(topic)
@@ -245,7 +245,7 @@ def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[floa
     return [(one(net_servers.kmirror), one(net_servers.kafka)) for _ in range(pairs)]
 
 
-def at_rest(index: int, brokers: int = 1) -> Measure:
+def start_up_or_memory(index: int, brokers: int = 1) -> Measure:
     """Return a function that measures Kafka's start-up (0) or memory (1) over kmirror's."""
     at_most = PAIRS_MAX if brokers == 1 else STARTS_OF_THREE
     return lambda pairs: [theirs[index] / ours[index] for ours, theirs in starts(min(pairs, at_most), brokers)]
@@ -273,13 +273,13 @@ def _cases() -> Iterator[Case]:
     yield case("N4", "a single record, acks=all, 99 %", 1, None, latency(99))
     yield case("N4", "a single record by a bare socket, median", None, None, latency(50, 1, round_trips))
     yield case("N4", "a single record by a bare socket, 99 %", None, None, latency(99, 1, round_trips))
-    yield case("N5", "start-up to an open port", None, None, at_rest(0))
-    yield case("N5", "resident memory at rest", None, None, at_rest(1))
+    yield case("N5", "start-up to an open port", None, None, start_up_or_memory(0))
+    yield case("N5", "resident memory at rest", None, None, start_up_or_memory(1))
     size, codec = WORKLOADS[0]
     text = f"three brokers: produce, RF 3, {{}}, batches of {size >> 10} KiB, {codec}"
     yield case("N6", text.format("CPU"), 1, 3, ratios(size, codec, "produce", "cpu_s", 3))
     yield case("N6", text.format("wall"), 0.8, 1.2, ratios(size, codec, "produce", "wall_s", 3))
     yield case("N6", "three brokers: a single record, RF 3, acks=all, median", 1, None, latency(50, 3))
     yield case("N6", "three brokers: a single record, RF 3, acks=all, 99 %", 1, None, latency(99, 3))
-    yield case("N6", "three brokers: start-up to open ports", None, None, at_rest(0, 3))
-    yield case("N6", "three brokers: resident memory at rest", None, None, at_rest(1, 3))
+    yield case("N6", "three brokers: start-up to open ports", None, None, start_up_or_memory(0, 3))
+    yield case("N6", "three brokers: resident memory at rest", None, None, start_up_or_memory(1, 3))

@@ -228,18 +228,18 @@ def two_processes(size: int) -> Callable[[int], list[float]]:
     def measure(pairs: int) -> list[float]:
         ratios = []
         with _workers(size) as (one, other):
-            _together([one, other], 4)
-            calls = max(4, int(4 * 0.1 / _together([one], 4)))
+            _time_together([one, other], 4)
+            calls = max(4, int(4 * 0.1 / _time_together([one], 4)))
             for _ in range(pairs):
                 # Alone in turns, so that disturbances of either core count for both sides.
-                alone = (_together([one], calls) + _together([other], calls)) / 2
-                ratios.append(2 * alone / _together([one, other], calls))
+                alone = (_time_together([one], calls) + _time_together([other], calls)) / 2
+                ratios.append(2 * alone / _time_together([one, other], calls))
         return ratios
 
     return measure
 
 
-def _together(workers: list[Connection], calls: int) -> float:
+def _time_together(workers: list[Connection], calls: int) -> float:
     start = time.perf_counter()
     for worker in workers:
         worker.send(calls)

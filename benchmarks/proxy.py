@@ -37,19 +37,19 @@ def framed(body: Message, version: int) -> bytes:
     return len(frame).to_bytes(4, "big") + frame
 
 
-def produced(size: int) -> bytes:
+def produce_frame(size: int) -> bytes:
     records = build_batch([RecordData(None, bytes(size), (), 1)])
     rows = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=records)])]
     return framed(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=rows), 9)
 
 
-def fetched() -> bytes:
+def fetch_frame() -> bytes:
     rows = [FetchPartition(partition=0, partition_max_bytes=MIB)]
     return framed(FetchRequest(max_wait_ms=0, max_bytes=MIB, topics=[FetchTopic(topic=TOPIC, partitions=rows)]), 12)
 
 
 @contextmanager
-def proxied(options: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def running_proxy(options: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Yield the process of a proxy in front of a kmirror broker, and its port."""
     with net_servers.kmirror() as server:
         server.create_topic(TOPIC)
@@ -64,7 +64,7 @@ def proxied(options: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], int
                 process.kill()
 
 
-def answered(link: socket.socket, count: int) -> None:
+def read_responses(link: socket.socket, count: int) -> None:
     """Read `count` responses."""
     with link.makefile("rb") as file:
         for _ in range(count):
@@ -77,14 +77,14 @@ def per_second(
     """Return the requests per second of the proxy's processor time, a few times."""
     found = []
     frame = make()
-    with proxied(options()) as (process, port), socket.create_connection(("127.0.0.1", port)) as link:
-        link.sendall(produced(900_000))
-        answered(link, 1)
+    with running_proxy(options()) as (process, port), socket.create_connection(("127.0.0.1", port)) as link:
+        link.sendall(produce_frame(900_000))
+        read_responses(link, 1)
         for _ in range(ROUNDS):
             before = net_servers.cpu_s(process)
             for _ in range(count // at_once):
                 link.sendall(frame * at_once)
-                answered(link, at_once)
+                read_responses(link, at_once)
             found.append(count / (net_servers.cpu_s(process) - before))
     return found
 
@@ -107,14 +107,14 @@ def _cases() -> Iterator[Case]:
     def row(
         id_: str, text: str, make: Callable[[], bytes], count: int, at_once: int, options: Callable[[], Sequence[str]]
     ) -> Case:
-        told = f"per CPU-second of the proxy, by itself, {text}"
+        text = f"per CPU-second of the proxy, by itself, {text}"
         measure = lambda pairs: per_second(make, count, at_once, options)  # noqa: E731  # Each row has its own.
-        return Case(id_, told, "kmirror", no_runs, measure=measure, version="")
+        return Case(id_, text, "kmirror", no_runs, measure=measure, version="")
 
     yield row("X1", "heartbeats", lambda: heartbeat, REQUESTS, 1, lambda: alone)
     yield row("X1", "heartbeats, five under way", lambda: heartbeat, REQUESTS, 5, lambda: alone)
     yield row("X1", "heartbeats, with a summary", lambda: heartbeat, REQUESTS, 1, list)
     yield row("X1", "heartbeats, each looked at by a rule", lambda: heartbeat, REQUESTS, 1, a_rule)
-    yield row("X1", "batches of 1 KiB produced", lambda: produced(1024), REQUESTS, 1, lambda: alone)
-    yield row("X2", "batches of 900 kB produced", lambda: produced(900_000), LARGE, 1, lambda: alone)
-    yield row("X2", "batches of 900 kB fetched", fetched, LARGE, 1, lambda: alone)
+    yield row("X1", "batches of 1 KiB produced", lambda: produce_frame(1024), REQUESTS, 1, lambda: alone)
+    yield row("X2", "batches of 900 kB produced", lambda: produce_frame(900_000), LARGE, 1, lambda: alone)
+    yield row("X2", "batches of 900 kB fetched", fetch_frame, LARGE, 1, lambda: alone)

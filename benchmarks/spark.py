@@ -47,7 +47,7 @@ def spark() -> Any:
 # -- K1 -----------------------------------------------------------------------------------------
 
 
-def _one(argument: tuple[str, Any]) -> str:
+def _run_simulation(argument: tuple[str, Any]) -> str:
     """Run one simulation and store it; the job of a worker of the pool."""
     from kmirror.experiments.results import run_all
 
@@ -81,7 +81,7 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
 
         def by_pool(chosen: Sweep) -> None:
             location = fresh()
-            done = list(pool.imap_unordered(_one, [(location, item) for item in chosen.runs], chunksize=1))
+            done = list(pool.imap_unordered(_run_simulation, [(location, item) for item in chosen.runs], chunksize=1))
             assert done == ["ok"] * len(chosen.runs)
             Results(location).compact()
 

@@ -26,7 +26,7 @@ from kmirror.spark.verification import verify
 SEGMENT_BYTES = 128 << 20
 
 
-def lay_down(top: Path, size: int) -> int:
+def write_logs(top: Path, size: int) -> int:
     """Write partitions of `size` bytes in total; returns the number of records."""
     chosen = [(tp, files) for tp, files in read_sample().partitions.items() if files.size_in_bytes > 20_000]
     records = 0
@@ -61,7 +61,7 @@ def _repeat(folder: Path, batches: list[Batch], size: int) -> int:
     return records
 
 
-def alone(path: Path) -> int:
+def read_in_process(path: Path) -> int:
     """Read all logs in this process; returns the number of rows."""
     pieces = [piece for segment in find_segments(str(path)) for piece in split(segment)]
     return sum(batch.num_rows for piece in pieces for batch in read_split(piece, RowQuery(), Committed()))
@@ -74,7 +74,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = str(ROOT)
     top = Path(tempfile.mkdtemp(prefix="kmirror-scale-"))
     try:
-        records = lay_down(top / "a", size)
+        records = write_logs(top / "a", size)
         actual = sum(path.stat().st_size for path in (top / "a").rglob("*.log"))
         print(f"{actual / (1 << 20):.0f} MiB, {records} records, {len(list((top / 'a').iterdir()))} partitions")
         session = spark()
@@ -85,7 +85,7 @@ def main() -> None:
             print(f"{what:<44} {rates}", flush=True)
 
         began = time.perf_counter()
-        assert alone(top / "a") == records
+        assert read_in_process(top / "a") == records
         show("no Spark, one process, all columns", began, 1)
         began = time.perf_counter()
         frame = session.read.format("kafka-log").load(str(top / "a"))

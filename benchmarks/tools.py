@@ -158,7 +158,7 @@ def dump_log(folder: Path, *options: str, suffixes: Sequence[str] = (".log",)) -
     return ["java", *settings, "-cp", path, main, *options, "--files", ",".join(files)]
 
 
-def in_turns(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
+def alternating(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
     """Return the peer's time over kmirror's; both have run before, so that files and modules are warm."""
     ratios = []
     for turn in range(pairs):
@@ -178,7 +178,7 @@ def against_kafka(
             found = re.search(r"no fault in 1 partition, \d+ segments?, (\d+) batches", output(mine))
             assert found, "verify finds nothing wrong"
             assert output(other).count(" isvalid: true") == int(found[1]), "Kafka sees the same batches"
-            return in_turns(mine, other, rounds(pairs))
+            return alternating(mine, other, rounds(pairs))
 
     return measure
 
@@ -191,7 +191,7 @@ def with_indexes(shape: Shape, size: int) -> Callable[[int], list[float]]:
         mine, other = kmirror("verify", str(folder)), dump_log(folder, suffixes=(".log", ".index", ".timeindex"))
         with one_core():
             assert output(mine).startswith("no fault") and output(other).count("Dumping ") == 3
-            return in_turns(mine, other, 3)
+            return alternating(mine, other, 3)
 
     return measure
 
@@ -222,7 +222,7 @@ def dumps(shape: Shape) -> Callable[[int], list[float]]:
         mine, other = kmirror("dump-log", "--files", files), dump_log(folder)
         with one_core():
             assert output(mine) == output(other)
-            return in_turns(mine, other, rounds(pairs))
+            return alternating(mine, other, rounds(pairs))
 
     return measure
 
@@ -250,7 +250,7 @@ def against_checksum(shape: Shape) -> Callable[[int], list[float]]:
         other = [sys.executable, "-c", CHECKSUM, str(ROOT), str(segments(folder)[0])]
         with one_core():
             seconds(mine), seconds(other)
-            return in_turns(mine, other, rounds(pairs))
+            return alternating(mine, other, rounds(pairs))
 
     return measure
 
@@ -267,7 +267,7 @@ def difference(shape: Shape) -> Callable[[int], list[float]]:
         try:
             with one_core():
                 seconds(mine), seconds(theirs)
-                return in_turns(mine, theirs, rounds(pairs))
+                return alternating(mine, theirs, rounds(pairs))
         finally:
             shutil.rmtree(other)
 

@@ -25,7 +25,7 @@ bytes raise `ProtocolError`; invalid input from the caller raises `UsageError`; 
     +-- SaslError                       a broker's message violates the SASL mechanism
     +-- SparkFailure                    Spark did not start, could not be reached, or did not finish
     +-- SimulationFailure               a simulated run broke an invariant or did not converge
-        +-- NotEqual                    source and destination of the demo differ
+        +-- LogsDiffer                  source and destination of the demo differ
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from kmirror.spec.error_codes import ErrorCode
 
-_NEAR_MAX = 3
-_LIKENESS_MIN = 0.75
+SUGGESTIONS_MAX = 3
+SIMILARITY_MIN = 0.75
 
 
 class KmirrorError(Exception):
@@ -45,10 +45,10 @@ class KmirrorError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # `args` holds the finished text, which cannot be passed to the constructor again.
-        return _again, (type(self), self.args), self.__dict__
+        return _unpickle, (type(self), self.args), self.__dict__
 
 
-def _again(kind: type[KmirrorError], args: tuple[object, ...]) -> KmirrorError:
+def _unpickle(kind: type[KmirrorError], args: tuple[object, ...]) -> KmirrorError:
     """Return an error with its text, without calling its constructor; unpickling sets the fields."""
     return kind.__new__(kind, *args)
 
@@ -129,6 +129,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     by_lower = {word.lower(): word for word in known}
     wanted = name.lower()
-    near = [lower for lower in by_lower if wanted and lower.startswith(wanted)][:_NEAR_MAX]
-    near = near or get_close_matches(wanted, by_lower, _NEAR_MAX, _LIKENESS_MIN)
+    near = [lower for lower in by_lower if wanted and lower.startswith(wanted)][:SUGGESTIONS_MAX]
+    near = near or get_close_matches(wanted, by_lower, SUGGESTIONS_MAX, SIMILARITY_MIN)
     return f"did you mean {' or '.join(by_lower[lower] for lower in near)}?" if near else ""

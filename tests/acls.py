@@ -8,9 +8,9 @@ from kmirror.spec.acls import ANY
 from kmirror.spec.configs.security import STANDARD_AUTHORIZER
 from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission, AclResourceType
 
-OBEYED = {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
+ACL_CONFIGS = {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
 """Brokers on plaintext connections are anonymous, so resources without ACLs must be open to everyone."""
-EVERYBODY = "User:*"
+ANY_USER = "User:*"
 
 
 def acl(
@@ -19,7 +19,7 @@ def acl(
     name: str,
     permission: AclPermission = AclPermission.ALLOW,
     *,
-    principal: str = EVERYBODY,
+    principal: str = ANY_USER,
     host: str = ANY,
     kind: AclResourceType = AclResourceType.TOPIC,
     pattern: AclPatternType = AclPatternType.LITERAL,
@@ -37,6 +37,6 @@ def acl(
     )
 
 
-def deny(number: int, operation: AclOperation, name: str, *, principal: str = EVERYBODY) -> AccessControlEntryRecord:
+def deny(number: int, operation: AclOperation, name: str, *, principal: str = ANY_USER) -> AccessControlEntryRecord:
     """Return the record of a DENY ACL."""
     return acl(number, operation, name, AclPermission.DENY, principal=principal)

@@ -65,18 +65,18 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 0
     if options.command == "findings":
-        findings.ask(count=options.histories, only=options.only)
+        findings.run_findings(count=options.histories, only=options.only)
         print(findings.table())
         return 0
     if options.command == "report":
-        report.renew(read_faults(), read_results(options.results))
+        report.update_tables(read_faults(), read_results(options.results))
         return 0
     if options.command == "nightly":
         seed = int(time.strftime("%Y%m%d")) if options.seed is None else options.seed
         faults = draw_faults(options.count, seed)
         results = options.results or Path(f"faults-{seed}.jsonl")
         campaign = _campaign(options, results)
-        if _wrong(campaign, faults, list(FINDERS), options.jobs):
+        if _has_false_findings(campaign, faults, list(FINDERS), options.jobs):
             return 1
         campaign.run(faults, list(FINDERS), jobs=options.jobs, until_found=True)
         print(report.table(faults, read_results(results)))
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     results = options.results or RESULTS
     faults = _chosen(options, results)
     campaign = _campaign(options, results)
-    if _wrong(campaign, faults, options.finders, options.jobs):
+    if _has_false_findings(campaign, faults, options.finders, options.jobs):
         return 1
     campaign.run(faults, options.finders, jobs=options.jobs, until_found=options.survivors)
     print(report.summary(read_faults(), read_results(results)))
@@ -92,16 +92,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _campaign(options: argparse.Namespace, results: Path) -> Campaign:
-    return Campaign(results, histories=options.histories, tell=lambda line: print(line, flush=True))
+    return Campaign(results, histories=options.histories, report_line=lambda line: print(line, flush=True))
 
 
-def _wrong(campaign: Campaign, faults: Sequence[Fault], finders: Sequence[str], jobs: int) -> bool:
+def _has_false_findings(campaign: Campaign, faults: Sequence[Fault], finders: Sequence[str], jobs: int) -> bool:
     """Return whether a finder reports a finding without a planted fault, and print it."""
     rows = controls(faults)
     others = [name for name in finders if name not in ("tests", "histories")]
-    wrong = campaign.run(rows, [name for name in finders if name == "tests"], jobs=jobs, until_found=False)
-    wrong += campaign.run(rows[:1], others, jobs=jobs, until_found=False)
-    findings = [f"{row.finder}: {row.found}" for row in wrong]
+    false_findings = campaign.run(rows, [name for name in finders if name == "tests"], jobs=jobs, until_found=False)
+    false_findings += campaign.run(rows[:1], others, jobs=jobs, until_found=False)
+    findings = [f"{row.finder}: {row.found}" for row in false_findings]
     if "histories" in finders:
         findings += [f"history {run.seed}: {run.found}" for run in campaign.measure_reach(faults, jobs=jobs)]
     for finding in findings:

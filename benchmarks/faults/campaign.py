@@ -52,10 +52,10 @@ class Campaign:
     A history that never runs the changed statement of a fault is the same with the fault, and is not run again.
     """
 
-    def __init__(self, results: Path, *, histories: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, results: Path, *, histories: int, report_line: Callable[[str], None]) -> None:
         self._path = results
         self._histories = histories
-        self._tell = tell
+        self._report_line = report_line
         self._lock = threading.Lock()
         self._known = {(row.fault, row.finder): row for row in read_results(results)}
         self.commit = commit()
@@ -114,7 +114,7 @@ class Campaign:
                 with self._lock:
                     copy = free.pop()
                 try:
-                    self._ask(copy, fault, finders, until_found=until_found)
+                    self._run_finders(copy, fault, finders, until_found=until_found)
                 finally:
                     with self._lock:
                         free.append(copy)
@@ -125,7 +125,7 @@ class Campaign:
         known = (self._known.get((fault.name, name)) for fault in faults for name in finders)
         return [row for row in known if row is not None and row.found]
 
-    def _ask(self, copy: Path, fault: Fault, finders: Sequence[str], *, until_found: bool) -> None:
+    def _run_finders(self, copy: Path, fault: Fault, finders: Sequence[str], *, until_found: bool) -> None:
         with planted(copy, fault):
             for name in finders:
                 known = self._known.get((fault.name, name))
@@ -136,18 +136,18 @@ class Campaign:
                     finding = FINDERS[name](copy, fault, seeds[first:])
                     if not finding.found:
                         finding = Finding("", first + finding.after)
-                    known = self._keep(fault, name, finding, time.monotonic() - began)
+                    known = self._store_result(fault, name, finding, time.monotonic() - began)
                 if known.found and until_found:
                     return
 
-    def _keep(self, fault: Fault, finder: str, finding: Finding, seconds: float) -> Result:
+    def _store_result(self, fault: Fault, finder: str, finding: Finding, seconds: float) -> Result:
         result = Result(fault.name, finder, finding.found, finding.after, round(seconds, 1), self.commit)
         with self._lock:
             self._known[fault.name, finder] = result
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(result)) + "\n")
             after = f" after {finding.after}" if finding.after else ""
-            self._tell(f"{fault.name}: {finder}: {finding.found or 'not found'}{after} ({seconds:.0f} s)")
+            self._report_line(f"{fault.name}: {finder}: {finding.found or 'not found'}{after} ({seconds:.0f} s)")
         return result
 
 

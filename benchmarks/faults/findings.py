@@ -19,7 +19,7 @@ RESULTS = FINDINGS.with_suffix(".jsonl")
 FULL = "full"
 
 
-def ask(*, count: int, only: str = "", results: Path = RESULTS) -> None:
+def run_findings(*, count: int, only: str = "", results: Path = RESULTS) -> None:
     """Run up to `count` histories of each profile for each fault, unless it was found or had that number already."""
     known = {(row.fault, row.finder): row for row in read_results(results)}
     with tempfile.TemporaryDirectory(prefix="kmirror-faults-") as folder:

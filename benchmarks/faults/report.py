@@ -41,7 +41,7 @@ def table(faults: Sequence[Fault], results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def renew(faults: Sequence[Fault], results: Sequence[Result]) -> None:
+def update_tables(faults: Sequence[Fault], results: Sequence[Result]) -> None:
     """Print the summary, and write the tables between their marks in the docs."""
     made = {"summary": summary(faults, results), "table": table(faults, results), "findings": findings.table()}
     print(made["summary"])

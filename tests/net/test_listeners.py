@@ -31,7 +31,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, ResourceType
-from tests.acls import OBEYED, deny
+from tests.acls import ACL_CONFIGS, deny
 from tests.builders import batch
 from tests.net.wire import Wire
 
@@ -178,7 +178,7 @@ def test_a_broker_registers_its_listeners(running: Running) -> None:
 
 
 def test_fast_paths_obey_acls_at_every_listener(running: Running) -> None:
-    with running(configs={**CONFIGS, **OBEYED}) as (cluster, ask):
+    with running(configs={**CONFIGS, **ACL_CONFIGS}) as (cluster, ask):
         for name in (TOPIC, "secret"):
             cluster.create_topic(name)
 

@@ -42,7 +42,7 @@ def test_check_runs_each_test_once(root: Path) -> None:
     check = runpy.run_path(str(root / "check"))
     runs: list[Path] = [root / check["LAYERS"]]
     for group in check["TESTS"]:
-        words = check["pytest_of"](group)
+        words = check["pytest_command"](group)
         left_out = [root / word.removeprefix("--ignore=") for word in words if word.startswith("--ignore=")]
         folders = [root / word for word in words if word.startswith("tests")]
         assert all(path.exists() for path in (*folders, *left_out)), group

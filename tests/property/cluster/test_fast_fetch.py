@@ -18,7 +18,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.spec.wire_values import AclOperation
-from tests.acls import OBEYED, deny
+from tests.acls import ACL_CONFIGS, deny
 from tests.builders import batch
 
 TOPICS = ("t", "u")
@@ -79,7 +79,7 @@ def filled(denied: str | None = None) -> LoneBroker:
 
     An ACL denies to read the topic `denied`.
     """
-    broker = LoneBroker(dict.fromkeys(TOPICS, COUNT), configs={} if denied is None else OBEYED)
+    broker = LoneBroker(dict.fromkeys(TOPICS, COUNT), configs={} if denied is None else ACL_CONFIGS)
     if denied is not None:
         broker.broker.context.image.apply(deny(1, AclOperation.READ, denied), Delta())
     for topic in TOPICS:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.lone_broker import LINK, LoneBroker, answer_in, frame_of
+from benchmarks.lone_broker import LINK, LoneBroker, frame_of, response_in
 from kmirror.cluster.broker.apis import produce
 from kmirror.cluster.broker.apis.fast_produce import IDS_FROM, FastProduce
 from kmirror.cluster.component import BrokerComponent
@@ -43,7 +43,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclPermission, ResourceType
-from tests.acls import OBEYED, acl
+from tests.acls import ACL_CONFIGS, acl
 from tests.builders import batch, idempotent
 from tests.client_links import handle_with_disk, link_opened
 from tests.property.log.test_fast_append import state
@@ -90,7 +90,7 @@ class Stage:
     """The ids of the topics before any was deleted."""
 
     def __post_init__(self) -> None:
-        self.lone = LoneBroker({TOPIC: 2, GUARDED: 1, GROUP_TOPIC: 1}, configs=OBEYED if self.has_acls else {})
+        self.lone = LoneBroker({TOPIC: 2, GUARDED: 1, GROUP_TOPIC: 1}, configs=ACL_CONFIGS if self.has_acls else {})
         self.first_ids = dict(self.lone.topic_ids)
         replicas = self.lone.broker.parts.replicas
         for partition in replicas.partitions.values():
@@ -379,7 +379,7 @@ def test_rights_are_checked_each_time() -> None:
     errors = []
     for number in range(3):
         frame = ALL.frame(batch(timestamp=lone.now_ms), Uuid.ZERO, number)
-        body = decode_response(answer_in(lone.request(frame)), key_of(ProduceRequest), 9).body
+        body = decode_response(response_in(lone.request(frame)), key_of(ProduceRequest), 9).body
         assert isinstance(body, ProduceResponse)
         errors.append(body.responses[0].partition_responses[0].error_code)
     assert errors == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3

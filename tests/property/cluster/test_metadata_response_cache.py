@@ -30,7 +30,7 @@ from kmirror.protocol.headers import encode_request
 from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclPermission
-from tests.acls import OBEYED, acl
+from tests.acls import ACL_CONFIGS, acl
 from tests.client_links import link_opened
 
 ASKED = 9
@@ -66,7 +66,7 @@ class Told:
 
     def __init__(self, records: list[Message], *, has_acls: bool = False) -> None:
         listeners = {node: (ListenerSpec.plain(Endpoint(f"b-{node}", 9092)),) for node in (*BROKERS, ASKED, 100)}
-        self.broker: Broker = Assembly("x", 100, listeners, OBEYED if has_acls else {}, []).broker(
+        self.broker: Broker = Assembly("x", 100, listeners, ACL_CONFIGS if has_acls else {}, []).broker(
             ASKED, [MemoryDisk()], Rng(1)
         )
         self.tell(records)

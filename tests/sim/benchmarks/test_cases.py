@@ -150,7 +150,7 @@ def test_log_bytes_are_those_of_the_topic_and_stay_when_their_pages_go(tmp_path:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x" * 1_000)
-    mirror_servers.let_pages_go(tmp_path)
+    mirror_servers.drop_cached_pages(tmp_path)
     assert mirror_servers.log_bytes(tmp_path) == 2_000
     assert (tmp_path / "mirrored-0/1.log").read_bytes() == b"x" * 1_000
 

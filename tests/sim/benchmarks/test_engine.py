@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks import engine, engine_idle, engine_scale, engine_sessions, engine_told
-from benchmarks.engine_sessions import CONSUMER, FOLLOWER, Followed, Session
+from benchmarks import engine, engine_idle, engine_long_runs, engine_scale, engine_sessions
+from benchmarks.engine_sessions import CONSUMER, FOLLOWER, FollowedLeader, Session
 from benchmarks.harness import Run
-from benchmarks.lone_broker import LoneBroker, answer_in
+from benchmarks.lone_broker import LoneBroker, response_in
 from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.headers import peek_request
 from kmirror.spec.wire_values import Acks
@@ -30,11 +30,11 @@ def test_both_logs_grow_alike_and_are_emptied_before_they_are_large(
     logs: list[PartitionLog] = []
     emptied = engine.emptied
 
-    def spied(log: PartitionLog, frames: list[bytes], serve: Callable[[bytes], object]) -> Run:
+    def record_events(log: PartitionLog, frames: list[bytes], serve: Callable[[bytes], object]) -> Run:
         logs.append(log)
         return emptied(log, frames, serve)
 
-    monkeypatch.setattr(engine, "emptied", spied)
+    monkeypatch.setattr(engine, "emptied", record_events)
     ours, theirs = engine.produce(10, acks=acks, producer_id=producer_id)()
     served, limit = logs
     ends = []
@@ -68,7 +68,7 @@ def test_both_sides_of_a_produce_return_the_same_bytes() -> None:
 def answered(run: Run) -> bytes:
     effects = run()
     assert isinstance(effects, list)
-    return answer_in(effects)
+    return response_in(effects)
 
 
 def joined(run: Run) -> bytes:
@@ -88,18 +88,18 @@ def test_two_metadata_requests_have_the_same_response() -> None:
 def test_a_session_returns_new_records_and_waits_if_there_are_none(replica_id: int) -> None:
     session = Session(30, replica_id)
     for _ in range(40):
-        assert session.with_news() > 0  # The step asserts that each response had exactly one record.
+        assert session.fetch_new_record() > 0  # The step asserts that each response had exactly one record.
     assert sum(session.offsets) == 41
-    session.without_news()
+    session.fetch_nothing_new()
     epoch = session.epoch
-    session.without_news()
+    session.fetch_nothing_new()
     assert session.epoch == epoch + 1 and not session.named
 
 
 def test_a_follower_continues_after_the_received_records() -> None:
-    followed = Followed(30)
+    followed = FollowedLeader(30)
     for _ in range(40):
-        assert followed.with_news() > 0  # The step asserts that the next fetch names that partition alone.
+        assert followed.fetch_new_record() > 0  # The step asserts that the next fetch names that partition alone.
     ends = [followed.broker.partition(engine_sessions.TOPIC, index).log.log_end_offset for index in range(30)]
     assert ends == followed.offsets and sum(ends) == 40
 
@@ -113,7 +113,7 @@ def test_a_cost_is_the_median_of_its_steps() -> None:
 
 
 def test_an_idle_minute_has_frames_both_ways_and_timers() -> None:
-    events = engine_idle.spied(3.0)
+    events = engine_idle.record_events(3.0)
     assert any(event.is_request for event in events)
     answers = [event for event in events if event.answers is not None]
     assert answers and all(event.answers for event in answers)
@@ -128,10 +128,10 @@ def test_an_idle_minute_has_frames_both_ways_and_timers() -> None:
 
 
 def test_a_run_in_a_separate_process_returns_its_costs() -> None:
-    found = engine_scale.brought_up(2)
+    found = engine_scale.run_bring_up(2)
     assert found.partitions == 2 and min(found.creating_s, found.mirroring_s, found.idle_s) > 0
-    assert engine_scale.failed_back(2).sent > 0
-    assert engine_scale.failed_back(2) is engine_scale.failed_back(2), "rows share a run"
+    assert engine_scale.run_failback(2).sent > 0
+    assert engine_scale.run_failback(2) is engine_scale.run_failback(2), "rows share a run"
 
 
 def test_lone_brokers_lead_or_follow_as_configured() -> None:
@@ -146,7 +146,7 @@ def test_lone_brokers_lead_or_follow_as_configured() -> None:
 def test_a_scale_run_reports_creation_mirroring_failover_and_failback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    engine_told.main(["scale", "--topics", "2", "--partitions", "2"])
+    engine_long_runs.main(["scale", "--topics", "2", "--partitions", "2"])
     told = capsys.readouterr().out.splitlines()
     assert told[0].startswith("commit ") and told[1].split() == ["clock", "s", "CPU", "s", "GiB", "peak", "GiB"]
     assert [line[:44].rstrip() for line in told[2:6]] == [
@@ -161,9 +161,9 @@ def test_a_scale_run_reports_creation_mirroring_failover_and_failback(
 def test_days_under_load_end_with_equal_replicas(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine_told, "HOURS", 2)
-    monkeypatch.setattr(engine_told, "HOUR_S", 10)
-    engine_told.main(["week", "--days", "2", "--every-s", "5"])
+    monkeypatch.setattr(engine_long_runs, "HOURS", 2)
+    monkeypatch.setattr(engine_long_runs, "HOUR_S", 10)
+    engine_long_runs.main(["week", "--days", "2", "--every-s", "5"])
     told = capsys.readouterr().out.splitlines()
     assert [line[:44].rstrip() for line in told[2:4]] == ["day 1", "day 2"]
     assert told[-1] == "equal byte for byte on every replica of b"
@@ -172,9 +172,9 @@ def test_days_under_load_end_with_equal_replicas(
 def test_a_compacted_month_shows_the_disk_use_of_both_sides(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine_told, "HOURS", 2)
-    monkeypatch.setattr(engine_told, "HOUR_S", 60)
-    engine_told.main(["month", "--days", "2", "--keys", "10", "--every-s", "20"])
+    monkeypatch.setattr(engine_long_runs, "HOURS", 2)
+    monkeypatch.setattr(engine_long_runs, "HOUR_S", 60)
+    engine_long_runs.main(["month", "--days", "2", "--keys", "10", "--every-s", "20"])
     head, *days, end = capsys.readouterr().out.splitlines()
     assert head.split() == ["day", "written", "MB", "on", "a", "MB", "on", "b", "MB", "b", "/", "a"]
     assert [row.split()[0] for row in days] == ["1", "2"]

@@ -176,7 +176,7 @@ def test_a_campaign_with_more_histories_runs_only_the_additional_ones(
     monkeypatch.setattr(campaign_module, "copy_project", copy_file)
     reached = [FIRST_SEED + n for n in (0, 2, 7, 9)]
     for count in (3, 3, 8, 10):
-        campaign = Campaign(tmp_path / "results.jsonl", histories=count, tell=lambda line: None)
+        campaign = Campaign(tmp_path / "results.jsonl", histories=count, report_line=lambda line: None)
         kept = {"commit": campaign.commit, "histories": 10, "faults": [fault.name], "seeds": {fault.name: reached}}
         (tmp_path / "results.reach.json").write_text(json.dumps(kept))
         assert campaign.measure_reach([fault], jobs=1) == []
@@ -197,7 +197,7 @@ def test_an_old_mistake_is_searched_in_its_profile_and_in_full(tmp_path: Path, m
     monkeypatch.setattr(findings, "planted", lambda project, fault: nullcontext())
     results = tmp_path / "results.jsonl"
     for count in (2, 4, 4):
-        findings.ask(count=count, only="cut-below-the-cleaner", results=results)
+        findings.run_findings(count=count, only="cut-below-the-cleaner", results=results)
     first, rest = [FIRST_SEED, FIRST_SEED + 1], [FIRST_SEED + 2, FIRST_SEED + 3]
     assert asked == [("compacted", first), ("full", first), ("compacted", rest), ("full", rest)]
     row = next(line for line in findings.table(results).splitlines() if "cleaner has passed" in line)

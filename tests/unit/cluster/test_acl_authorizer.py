@@ -16,11 +16,11 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclPatternType, AclPermission, AclResourceType
-from tests.acls import OBEYED, acl, deny
+from tests.acls import ACL_CONFIGS, acl, deny
 
 ALICE, ROOT, HOST = Principal("User", "alice"), Principal("User", "root"), "10.0.0.1"
 PREFIXED, TOPIC = AclPatternType.PREFIXED, AclResourceType.TOPIC
-CONFIGS = {**OBEYED, "allow.everyone.if.no.acl.found": "false", "super.users": "User:root; User:CN=a:b"}
+CONFIGS = {**ACL_CONFIGS, "allow.everyone.if.no.acl.found": "false", "super.users": "User:root; User:CN=a:b"}
 
 
 def apply(image: MetadataImage, *records: Message) -> MetadataImage:
@@ -41,7 +41,7 @@ def may(operation: Op, name: str, *records: Message, of: Principal = ALICE) -> b
 
 def test_without_rights_nothing_is_permitted_unless_everyone_may() -> None:
     assert not may(Op.READ, "t")
-    open_to_all = rights(acl(1, Op.READ, "known", principal="User:bob"), configs=OBEYED)
+    open_to_all = rights(acl(1, Op.READ, "known", principal="User:bob"), configs=ACL_CONFIGS)
     assert open_to_all.allow(Op.READ, Resource.topic("t")) and open_to_all.allow(Op.CLUSTER_ACTION, CLUSTER)
     assert not open_to_all.allow(Op.READ, Resource.topic("known")), "an ACL is about it"
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.engine_told scale | week | month`: long runs without a gate.
+"""`python -m benchmarks.engine_long_runs scale | week | month`: long runs without a gate.
 
 scale   the KIP's own scale test: 1,000 topics of 100 partitions reach MIRRORING between two clusters of three
         brokers, fail over and fail back, in one process
@@ -46,7 +46,7 @@ MONTH_CONFIGS = {"broker.heartbeat.interval.ms": "60000", "broker.session.timeou
 """All others are Kafka's defaults; rarer heartbeats make the month faster to simulate."""
 
 
-class Telling:
+class PartReport:
     """Prints a line for each part of a run, and a progress bar during it."""
 
     def __init__(self) -> None:
@@ -86,46 +86,46 @@ def peak_bytes() -> int:
     return int(line.split()[1]) << 10
 
 
-def counting(state: MirrorState, done: Callable[[int], None]) -> Callable[[list[MirrorRow]], None]:
+def report_count(state: MirrorState, done: Callable[[int], None]) -> Callable[[list[MirrorRow]], None]:
     return lambda rows: done(sum(row.state is state for row in rows))
 
 
 def scale(topics: int, partitions: int) -> None:
-    telling = Telling()
+    report = PartReport()
     total = topics * partitions
     names = [f"topic-{number}" for number in range(topics)]
     pair = Pair()
-    with telling.part(f"{total:,} partitions created on a", total):
+    with report.part(f"{total:,} partitions created on a", total):
         pair.create(pair.a, names, partitions)
     mirror = Mirror("dr", source=pair.a, destination=pair.b)
     mirror.create()
-    everything = pair.a.partitions()
-    with telling.part("b mirrors them: MIRRORING", total) as done:
+    all_partitions = pair.a.partitions()
+    with report.part("b mirrors them: MIRRORING", total) as done:
         mirror.add_topics(names)
-        come_to(mirror, MirrorState.MIRRORING, everything, done)
-    with telling.part("failover to b: STOPPED", total) as done:
+        wait_for_state(mirror, MirrorState.MIRRORING, all_partitions, done)
+    with report.part("failover to b: STOPPED", total) as done:
         mirror.remove_topics(names)
-        come_to(mirror, MirrorState.STOPPED, everything, done)
+        wait_for_state(mirror, MirrorState.STOPPED, all_partitions, done)
     sent = pair.sent()
     back = Mirror("dr", source=pair.b, destination=pair.a)
-    with telling.part("failback to a: MIRRORING", total) as done:
+    with report.part("failback to a: MIRRORING", total) as done:
         back.create()
         back.add_topics(names)
-        come_to(back, MirrorState.MIRRORING, everything, done)
+        wait_for_state(back, MirrorState.MIRRORING, all_partitions, done)
     print(f"between the sites during the failback: {(pair.sent() - sent) / total:.0f} B for each partition")
 
 
-def come_to(
+def wait_for_state(
     mirror: Mirror, state: MirrorState, partitions: Sequence[TopicPartition], done: Callable[[int], None]
 ) -> None:
     """Run until all partitions are in `state`; those in MIRRORING have also caught up."""
     caught_up = state is MirrorState.MIRRORING
-    mirror.wait_for_state(state, partitions, within_s=WITHIN_S, caught_up=caught_up, watch=counting(state, done))
+    mirror.wait_for_state(state, partitions, within_s=WITHIN_S, caught_up=caught_up, watch=report_count(state, done))
 
 
 def week(days: int, every_s: float) -> None:
     """Each partition gets three records at a time, as in the demo while it mirrors."""
-    telling = Telling()
+    report = PartReport()
     pair = Pair(WEEK_CONFIGS)
     pair.create(pair.a, [LOAD_TOPIC], LOAD_PARTITIONS)
     mirror = Mirror("dr", source=pair.a, destination=pair.b)
@@ -136,7 +136,7 @@ def week(days: int, every_s: float) -> None:
     rows = [RecordData(key=b"key", value=b"v" * 100)] * LOAD_RECORDS
     batches = dict.fromkeys(pair.a.partitions(), rows)
     for day in range(1, days + 1):
-        with telling.part(f"day {day}", HOURS) as done:
+        with report.part(f"day {day}", HOURS) as done:
             for hour in range(1, HOURS + 1):
                 end_s = pair.simulation.elapsed_s + HOUR_S
                 while pair.simulation.elapsed_s < end_s:
@@ -194,7 +194,7 @@ def keyed_record(rng: random.Random, keys: int) -> RecordData:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.engine_told",
+        prog="python -m benchmarks.engine_long_runs",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
