@@ -46,7 +46,7 @@ def _kill_cluster(hands: Hands, args: Args) -> None:
         n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids) if hands.scene.clusters[cluster].runs(n)
     ]
     if not nodes:
-        raise StepSkipped(f"all of {cluster} is down")
+        raise StepSkipped(f"every node of {cluster} is down")
     for node_id in nodes:
         hands.kill(cluster, node_id, _for_ms(args))
 
@@ -65,10 +65,10 @@ def _kill_when(hands: Hands, args: Args) -> None:
 
     def spring(tp: TopicPartition) -> None:
         try:
-            scene.note(f"{tp} came to {on}: now the {role} in {cluster}")
+            scene.note(f"{tp} reached {on}: kill the {role} in {cluster}")
             kill_role(hands, cluster, tp, role, _for_ms(args))
         except StepSkipped as skipped:
-            scene.note(f"nobody dies: {skipped}")
+            scene.note(f"no node is killed: {skipped}")
 
     scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
 
@@ -108,28 +108,28 @@ ROWS: tuple[Action, ...] = (
     Action("pause", "Pause topics of a mirror.", "mirror source destination topics"),
     Action("resume", "Resume paused topics of a mirror.", "mirror source destination topics"),
     Action("delete_mirror", "Delete a mirror; refused unless all its topics are STOPPED.", "mirror destination"),
-    Action("describe_mirror", "Describe a mirror; whatever the answer, nothing changes.", "mirror destination"),
+    Action("describe_mirror", "Describe a mirror, which changes nothing.", "mirror destination"),
     Action("point_mirror", "Alter a mirror's bootstrap.servers.", "mirror destination servers"),
     Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
     Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
-    Action("reset_topic", "Take back what is set for a config of a topic.", "cluster topic name", where="cluster"),
+    Action("reset_topic", "Reset a config of a topic to its default.", "cluster topic name", where="cluster"),
     Action("alter_cluster", "Alter a config of all brokers of a cluster.", "cluster name value", where="cluster"),
-    Action("reset_cluster", "Take back what is set for a config of all brokers.", "cluster name", where="cluster"),
+    Action("reset_cluster", "Reset a config of all brokers to its default.", "cluster name", where="cluster"),
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
-    Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
+    Action("grow_topic", "Add partitions to a topic.", "cluster topic partitions", where="cluster"),
     Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),
     Action(
         "delete_records",
-        "Delete the records of a partition below an offset, -1 for all that are committed.",
+        "Delete the records of a partition below an offset; -1 deletes all committed records.",
         "cluster topic partition offset",
         where="cluster",
     ),
-    Action("turn", "Turn clients to another cluster.", "clients cluster", turn),
-    Action("rest", "All clients rest for a while; brokers and mirrors do not.", "for_ms", _rest),
+    Action("turn", "Move clients to another cluster.", "clients cluster", turn),
+    Action("rest", "Pause all clients for a while, but not brokers and mirrors.", "for_ms", _rest),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill, takes="for_ms"),
     Action(
         "lose_power",
-        "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR, unless `short`, and "
+        "Kill a broker, and lose its unflushed data; not while a replica is out of the ISR, unless `short`, and "
         "then not while the broker is the last one in it.",
         "cluster broker",
         _lose_power,
@@ -143,10 +143,16 @@ ROWS: tuple[Action, ...] = (
         takes="partition for_ms",
     ),
     Action("kill_controller", "Kill a controller.", "cluster", _kill_controller, takes="for_ms"),
-    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster, takes="for_ms"),
+    Action(
+        "kill_cluster",
+        "Kill every node of a cluster, as in the loss of a site.",
+        "cluster",
+        _kill_cluster,
+        takes="for_ms",
+    ),
     Action(
         "kill_when",
-        "Kill `victim` in the event after a partition comes to a state, or its log is cut.",
+        "Kill `victim` in the event after a partition enters a state, or its log is cut.",
         "cluster source topic on victim",
         _kill_when,
         takes="for_ms",
@@ -158,9 +164,7 @@ ROWS: tuple[Action, ...] = (
         _line_down,
         takes="one_way for_ms",
     ),
-    Action(
-        "line_slow", "Make everything between two sites or nodes slower.", "one other ms", _line_slow, takes="for_ms"
-    ),
+    Action("line_slow", "Add latency between two sites or nodes.", "one other ms", _line_slow, takes="for_ms"),
     Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy, takes="for_ms"),
     *fault_actions.ROWS,
 )
@@ -193,7 +197,7 @@ def problem_with(plan: Plan) -> str | None:
     clusters = {cluster.name: cluster for cluster in plan.clusters}
     for client in plan.clients:
         if client.kind not in KINDS or client.cluster not in clusters:
-            return f"client {client.name}: kind {client.kind!r} in cluster {client.cluster!r} is not known"
+            return f"client {client.name}: unknown kind {client.kind!r} or cluster {client.cluster!r}"
     for topic, text in plan.topics.items():
         count, _, name = text.partition("@")
         if not count.isdecimal() or name not in clusters:
@@ -208,13 +212,13 @@ def problem_with(plan: Plan) -> str | None:
 def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str | None:
     action = ACTIONS.get(step.action)
     if action is None:
-        return f"there is no action {step.action!r}"
+        return f"unknown action {step.action!r}"
     missing = [name for name in action.needs.split() if name not in step.args]
     if missing:
         return f"{step.action} needs {', '.join(missing)}"
     unknown = [name for name in step.args if name not in (*action.needs.split(), *action.takes.split())]
     if unknown:
-        return f"{step.action} takes no {', '.join(unknown)}"
+        return f"{step.action} has no argument {', '.join(unknown)}"
     for name, value in step.args.items():
         limits = LIMITS.get((step.action, name)) or NUMBERS.get(name)
         if limits is not None and (type(value) is not int or not limits[0] <= value <= limits[1]):
@@ -223,9 +227,9 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
         return wrong
     for name in ("cluster", "source", "destination"):
         if name in step.args and step.args[name] not in clusters:
-            return f"there is no cluster {step.args[name]!r}"
+            return f"unknown cluster {step.args[name]!r}"
     if step.args.get("servers", NOBODY) not in (NOBODY, *clusters):
-        return f"servers is a cluster or {NOBODY}, not {step.args['servers']!r}"
+        return f"servers must be a cluster or {NOBODY}, not {step.args['servers']!r}"
     nodes = [str(step.args[name]) for name in ("one", "other") if name in step.args]
     if "broker" in step.args:
         nodes.append(f"{step.args['cluster']}-{step.args['broker']}")
@@ -233,7 +237,7 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
         cluster, dash, text = node.partition("-")
         ids = (CONTROLLER_ID, *range(1, clusters[cluster].brokers + 1)) if cluster in clusters else ()
         if not ids or (dash and (not text.isdecimal() or int(text) not in ids)):
-            return f"there is no node or site {node!r}"
+            return f"unknown node or site {node!r}"
         if dash and nodes.count(node) > 1:
-            return f"no line lies between {node!r} and itself"
+            return f"there is no line between {node!r} and itself"
     return None

@@ -39,7 +39,7 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     """
     logs = [(cluster, seen) for (cluster, other), seen in account.final.items() if other == tp]
     if not logs:
-        return [f"{tp}: no log of it was seen at the end"]
+        return [f"{tp}: no log was observed at the end"]
     centre = offset if offset >= 0 else first_difference([seen for _, seen in logs])
     offsets = range(max(centre - AROUND, 0), centre + AROUND + 1)
     columns = []
@@ -54,10 +54,10 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     lines += [_bounds(cluster, seen) for cluster, seen in logs]
     mine = [(cluster, broker, text) for cluster, other, broker, text in account.replicas if other == tp]
     for cluster, broker, text in mine:
-        told = f"{cluster}-{broker} is in the ISR and differs from its leader: {text}"
+        told = f"{cluster}-{broker} is in the ISR but differs from its leader: {text}"
         lines += textwrap.wrap(told, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     if not mine:
-        lines.append("  replicas in the ISR are like their leaders")
+        lines.append("  in-sync replicas are equal to their leaders")
     return lines
 
 

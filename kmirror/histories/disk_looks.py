@@ -147,7 +147,7 @@ class DiskLooks:
                         elif broker_id not in partition.replicas:
                             yield name, broker_id, tp, "no replica of it is assigned to this broker"
                         elif disk.open(tp).read_file(PARTITION_METADATA) != encode_partition_metadata(topic.topic_id):
-                            yield name, broker_id, tp, "it is of another topic of that name"
+                            yield name, broker_id, tp, "it belongs to another topic of that name"
                         elif tp in seen:
                             yield name, broker_id, tp, "it is in two log directories"
                         seen[tp] = None

@@ -103,7 +103,7 @@ def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
         left -= weight
         if left < 0:
             return name
-    raise AssertionError("the weights add up to their sum")
+    raise AssertionError("the weights must add up to their sum")
 
 
 def _shape(rng: Rng, row: Profile, shapes: Mapping[str, int]) -> Shape | None:

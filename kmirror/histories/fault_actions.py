@@ -42,13 +42,13 @@ def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
     wanted = TopicPartition(COORDINATORS[role], 0) if role in COORDINATORS else tp
     leader = hands.scene.leader(cluster, wanted)
     if leader is None:
-        raise StepSkipped(f"nobody leads {wanted} in {cluster}")
+        raise StepSkipped(f"{wanted} in {cluster} has no leader")
     if role != "follower":
         return leader.broker_id
     found = hands.scene.clusters[cluster]
     victims = [b for b in leader.image.replicas if b != leader.broker_id and found.runs(b)]
     if not victims:
-        raise StepSkipped(f"{tp} in {cluster} has no follower that runs")
+        raise StepSkipped(f"{tp} in {cluster} has no running follower")
     return victims[0]
 
 
@@ -61,7 +61,7 @@ def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int, *, short
     # A killed broker stays in the ISR until its old session ends, even if it lost data.
     away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
     if away and not short:
-        raise StepSkipped(f"brokers {away} of {cluster} are away")
+        raise StepSkipped(f"brokers {away} of {cluster} are down or fenced")
     for topic in hands.scene.image(cluster).topics.values():
         for number, image in topic.partitions.items():
             is_alone = len(image.isr) < 2 or any(b in away for b in image.isr)
@@ -140,7 +140,7 @@ def _turn(hands: Hands, args: Args, tp: TopicPartition) -> None:
 def _order(hands: Hands, args: Args, tp: TopicPartition) -> None:
     number = hands.next_order()
     if number is None:
-        raise StepSkipped("every order was given")
+        raise StepSkipped("every order of the plan was given already")
     hands.do(number)
 
 
@@ -150,7 +150,7 @@ STRIKE_ROWS: tuple[Strike, ...] = (
            _cut_power),
     Strike("line", "Take down the line between the cluster and its source.", "source", _cut_line),
     Strike("isolate", "Take down the line between `victim` and its controller.", "victim", _isolate),
-    Strike("turn", "Turn clients to the cluster.", "clients", _turn),
+    Strike("turn", "Move clients to the cluster.", "clients", _turn),
     Strike("order", "Give the next order of the plan at once.", "", _order),
 )  # fmt: skip
 STRIKES: dict[str, Strike] = {row.name: row for row in STRIKE_ROWS}
@@ -163,16 +163,16 @@ def problem_with_trap(args: Args) -> str | None:
     """Return why a trap of a plan cannot be set, or None."""
     on, strike, victim = str(args["on"]), STRIKES.get(str(args["do"])), str(args.get("victim", "leader"))
     if on != CUT and on not in SIGHTS and on not in MirrorState.__members__:
-        return f"a trap springs on CUT, a state of a mirror, or one of {', '.join(SIGHTS)}, not on {on!r}"
+        return f"a trap waits for CUT, a state of a mirror, or one of {', '.join(SIGHTS)}, not on {on!r}"
     if strike is None:
-        return f"a trap does one of {', '.join(STRIKES)}, not {str(args['do'])!r}"
+        return f"do must be one of {', '.join(STRIKES)}, not {str(args['do'])!r}"
     missing = [name for name in strike.needs.split() if name not in args]
     if missing:
-        return f"a trap that does {strike.name!r} needs {', '.join(missing)}"
+        return f"a trap with do={strike.name!r} needs {', '.join(missing)}"
     if victim.startswith("source_") and "source" not in args:
         return f"a trap for the {victim} needs source"
     if victim.removeprefix("source_") not in ROLES:
-        return f"a victim must be one of {', '.join(ROLES)}, here or with source_ in front, not {victim!r}"
+        return f"a victim must be one of {', '.join(ROLES)}, with or without the prefix source_, not {victim!r}"
     return None
 
 
@@ -195,11 +195,11 @@ def _set_trap(hands: Hands, args: Args) -> None:
             hands.struck[name] = None
             for follow in hands.chained.pop(name, []):
                 follow()
-        scene.note(f"{tp} in {cluster} came to {on}: now {args['do']} {args.get('victim', '')}".rstrip())
+        scene.note(f"{tp} in {cluster} reached {on}: now {args['do']} {args.get('victim', '')}".rstrip())
         try:
             STRIKES[str(args["do"])].carry_out(hands, args, tp)
         except StepSkipped as skipped:
-            scene.note(f"nothing is done: {skipped}")
+            scene.note(f"the trap does nothing: {skipped}")
 
     def spring(tp: TopicPartition) -> None:
         delay_ms = int(args.get("delay_ms", 0))
@@ -219,7 +219,7 @@ def _give_up(hands: Hands, trap: Trap) -> None:
 def _fail_log_dir(hands: Hands, args: Args) -> None:
     cluster, broker_id, number = str(args["cluster"]), int(args["broker"]), int(args["number"])
     if not 0 < number < len(hands.scene.clusters[cluster].log_dirs[broker_id]):
-        raise StepSkipped(f"{cluster}-{broker_id} has no log directory {number}, or it holds the metadata")
+        raise StepSkipped(f"{cluster}-{broker_id} has no log directory {number}, or it contains the metadata log")
     hands.fail_log_dir(cluster, broker_id, number, _for_ms(args))
 
 
@@ -234,10 +234,10 @@ def _lose_site_power(hands: Hands, args: Args) -> None:
     cluster = str(args["cluster"])
     found = hands.scene.clusters[cluster]
     if found.configs.get(FLUSH) != "1":
-        raise StepSkipped(f"{cluster} acknowledges what it has not flushed: {FLUSH} is not 1")
+        raise StepSkipped(f"{cluster} acknowledges unflushed records: {FLUSH} is not 1")
     nodes = [node_id for node_id in (CONTROLLER_ID, *found.broker_ids) if found.runs(node_id)]
     if not nodes:
-        raise StepSkipped(f"all of {cluster} is down")
+        raise StepSkipped(f"every node of {cluster} is down")
     hands.observer.power.before_loss(cluster)
     for node_id in nodes:
         hands.kill(cluster, node_id, _for_ms(args), power_cut=True)
@@ -254,19 +254,20 @@ def _slow_disk(hands: Hands, args: Args) -> None:
 
 
 ROWS: tuple[Action, ...] = (
-    Action("stop_broker", "Have a broker end in order.", "cluster broker", _stop_broker, takes="for_ms"),
+    Action("stop_broker", "Stop a broker cleanly.", "cluster broker", _stop_broker, takes="for_ms"),
     Action("slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk, takes="for_ms"),
     Action(
         "when",
-        "Set a trap: at the event `on` in a topic `do` something, `delay_ms` later, if it comes within `within_ms`. "
-        "It may have a name, and be set `after` another one springs.",
+        "Set a trap: run the action `do` `delay_ms` after the event `on` of a topic, if it happens within `within_ms`. "
+        "It may have a name, and be set `after` another one has run.",
         "cluster topic on do",
         _when,
         takes="source victim clients for_ms delay_ms within_ms name after",
     ),
     Action(
         "fail_log_dir",
-        "Have a log directory of a broker fail, not the first one, which holds the metadata; its end is a restart.",
+        "Fail a log directory of a broker, except the first, which has the metadata log; it is repaired with a "
+        "restart.",
         "cluster broker number",
         _fail_log_dir,
         takes="for_ms",
@@ -274,14 +275,14 @@ ROWS: tuple[Action, ...] = (
     Action(
         "lose_site_power",
         "Cut the power of every node of a cluster at once; only where `log.flush.interval.messages` is 1, so that "
-        "internal topics keep what they acknowledge.",
+        "internal topics keep acknowledged records.",
         "cluster",
         _lose_site_power,
         takes="for_ms",
     ),
     Action(
         "set_clock",
-        "Set a node's clock: `ahead_ms`, below 0 from its next start on, and `ppm` too fast.",
+        "Set a node's clock: `ahead_ms`, negative values from its next start on, and `ppm` too fast.",
         "cluster broker ahead_ms",
         _set_clock,
         takes="ppm",

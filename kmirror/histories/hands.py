@@ -96,7 +96,7 @@ class Hands:
         for name, node_id in self.wrong_clocks:
             scene.clusters[name].set_clock(node_id)
         scene.simulation.world.trace.add(scene.simulation.world.now, "history", "faults end")
-        scene.note("faults end: every node runs, every line is up")
+        scene.note("faults end: every node is started, every line is up")
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -126,10 +126,10 @@ class Hands:
         scene, place = self.scene, (cluster, broker_id)
         found = scene.clusters[cluster]
         if self.over or not found.runs(broker_id) or place in self.stopping:
-            raise StepSkipped(f"{cluster}-{broker_id} is down, or about to end")
+            raise StepSkipped(f"{cluster}-{broker_id} is down, or stopping")
         self.stopping[place] = None
         scene.begin_span("broker", f"{cluster}-{broker_id}")
-        scene.note(f"broker {cluster}-{broker_id} is told to end")
+        scene.note(f"broker {cluster}-{broker_id} is asked to stop")
         scene.simulation.world.stop(found.process(broker_id))
         self.later(for_ms, lambda: self._end_stop(cluster, broker_id))
 
@@ -140,7 +140,7 @@ class Hands:
         del self.stopping[cluster, broker_id]
         if found.runs(broker_id):
             found.kill(broker_id)
-            self.scene.note(f"broker {cluster}-{broker_id} has not ended, and is killed")
+            self.scene.note(f"broker {cluster}-{broker_id} did not stop in time and is killed")
         self.start(cluster, broker_id)
 
     def start(self, cluster: str, node_id: int) -> None:
@@ -159,7 +159,7 @@ class Hands:
         subject = f"{cluster}-{broker_id}"
         found = self.scene.clusters[cluster]
         if not found.runs(broker_id) or (DISK, subject) in self.scene.open_spans:
-            raise StepSkipped(f"{subject} is down, or has lost a log directory")
+            raise StepSkipped(f"{subject} is down, or has a failed log directory")
         found.fail_log_dir(broker_id, number)
         self.scene.begin_span(DISK, subject)
         self.scene.note(f"{found.log_dirs[broker_id][number].log_dir} of broker {subject} fails")
@@ -187,7 +187,7 @@ class Hands:
         for number in range(len(found.log_dirs[broker_id])):
             found.mend_log_dir(broker_id, number)
         self.scene.end_span(DISK, subject)
-        self.scene.note(f"the log directories of broker {subject} are mended")
+        self.scene.note(f"the log directories of broker {subject} are repaired")
         if found.runs(broker_id):
             self.scene.begin_span("broker", subject)
             found.kill(broker_id)

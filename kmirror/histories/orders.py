@@ -131,7 +131,7 @@ class Operator:
             )
             for tp in (TopicPartition(topic, index) for index in partitions):
                 if self.scene.leader(name, tp) is None:
-                    return f"{tp} of {name} has no leader, and the order would end the eligibility of all replicas"
+                    return f"{tp} of {name} has no leader, and the order would make every replica ineligible"
         return ""
 
     def _carry_out(self, number: int, step: Step) -> Script[None]:
@@ -160,7 +160,9 @@ class Operator:
                 )
             )
         alike = len(dict.fromkeys(errors.values())) == 1
-        told = [error or "no answer" if alike else f"{topic} {error or 'no answer'}" for topic, error in errors.items()]
+        told = [
+            error or "no answer" if alike else f"{topic} {error or 'no response'}" for topic, error in errors.items()
+        ]
         scene.note(f"order {number} answered: {told[0] if alike else ', '.join(told)}")
 
     def _ask(self, action: str, args: Mapping[str, Value]) -> Script[dict[str, str]]:

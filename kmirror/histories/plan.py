@@ -118,7 +118,7 @@ class Plan:
         except KeyError as error:
             raise UsageError(f"this is not a plan: it has no {error.args[0]!r}") from None
         except RecursionError:
-            raise UsageError("this is not a plan: too many lists or objects in each other") from None
+            raise UsageError("this is not a plan: lists or objects are nested too deeply") from None
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(f"this is not a plan: {' '.join(str(error).split())}") from None
 

@@ -74,7 +74,7 @@ def _sizes(plan: Plan) -> str | None:
     if not names:
         return "the plan has no cluster"
     if not (plan.clients or plan.steps):
-        return "the plan has no client and no step: there would be nothing to judge"
+        return "the plan has neither clients nor steps, so there is nothing to check"
     if len(names) > len(set(names)):
         return "two clusters have the same name"
     for row in plan.clusters:
@@ -82,16 +82,16 @@ def _sizes(plan: Plan) -> str | None:
             brokers = counted(row.brokers, "broker")
             return f"cluster {row.name}: {brokers} cannot have replication factor {row.replication_factor}"
         if not row.log_dirs:
-            return f"cluster {row.name}: a broker has at least one log directory"
+            return f"cluster {row.name}: a broker needs at least one log directory"
         if row.release and row.release not in RELEASES:
             known = ", ".join(RELEASES)
-            return f"cluster {row.name}: no release {row.release!r} is known, there are {known}"
+            return f"cluster {row.name}: unknown release {row.release!r}; known: {known}"
         if row.release and row.mirror_version:
-            return f"cluster {row.name}: a broker of {row.release} does not mirror, its mirror_version is 0"
+            return f"cluster {row.name}: brokers of {row.release} cannot mirror: mirror_version must be 0"
     nodes = [f"{row.name}-{node}" for row in plan.clusters for node in (CONTROLLER_ID, *range(1, row.brokers + 1))]
     for node, way in plan.restart.items():
         if node not in nodes or way not in (STOP, KILL):
-            return f"restart: {node} to {way}: it takes nodes such as {nodes[-1]} to {STOP} or {KILL}"
+            return f"restart: {node} to {way}: it must map nodes such as {nodes[-1]} to {STOP} or {KILL}"
     for name in plan.network:
         if name not in NETWORK:
             near = get_close_matches(name, NETWORK, 1)

@@ -128,7 +128,8 @@ ROWS: tuple[Profile, ...] = (
         starts_above_0=10, created_early=10,
     ),
     Profile(
-        "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
+        "smoke", "A short history: mirror, fail over and fail back, with a few "
+                 "faults.", (8, 12), {**STORY, **NODES}, MIX,
         producers=(1, 2), third_cluster=0,
     ),
     Profile(
@@ -137,17 +138,18 @@ ROWS: tuple[Profile, ...] = (
         {"overlapping": 6, "long": 2, "abandoned": 2, "fenced": 2, "short": 2}, pause_ms=(150, 500), third_cluster=10,
     ),
     Profile(
-        "control", "Controllers away, brokers out of their reach that go on serving what they knew.", (20, 28),
+        "control", "Controllers that are down, and brokers that cannot reach them and serve old metadata.", (20, 28),
         {**_more(STORY, 3), **_more(CONTROL, 6), "bounce_controller": 6, "controller_away": 8,
          "controller_unreachable": 12, "kill_some_leader": 6, "kill_at": 6}, MIX, third_cluster=10, single_broker=0,
     ),
     Profile(
-        "replicas", "Replicas away for longer than the ISR tolerates, elections clean and unclean.", (20, 28),
+        "replicas", "Replicas that are down for longer than the ISR allows, with clean and unclean "
+                    "elections.", (20, 28),
         {**_more(STORY, 3), **_more(REPLICAS, 4), "broker_away": 8, "replica_unreachable": 8, "kill_some_leader": 8,
          "support_unclean": 3, "allow_unclean": 4}, MIX, third_cluster=0, single_broker=0, eligible=50,
     ),
     Profile(
-        "power", "One broker at a time loses power, and what it had not flushed; nothing else dies.", (20, 28),
+        "power", "One broker at a time loses power and its unflushed data; no other node fails.", (20, 28),
         {**{name: 3 * weight for name, weight in STORY.items() if name != "failover_dead"}, "lose_power": 30,
          "power_at": 10, "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0, eligible=50,
         eligible_losses=100,
@@ -157,17 +159,18 @@ ROWS: tuple[Profile, ...] = (
         {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "line_down": 4}, MIX, created_early=40,
     ),
     Profile(
-        "sources", "The source plays an earlier release; its leaders change, cleanly and not.", (20, 28),
+        "sources", "The source imitates an earlier release; its leaders change by clean and unclean "
+                   "elections.", (20, 28),
         {**_more(STORY, 2), **_more(REPLICAS, 4), **_more(NODES, 2), "allow_unclean": 8, "line_down": 4}, MIX,
         old_source=100, third_cluster=0, single_broker=0,
     ),
     Profile(
-        "mirrors", "Topics paused and resumed, mirrors deleted and created again, with nodes that die meanwhile.",
+        "mirrors", "Topics paused and resumed, mirrors deleted and created again, with nodes that fail meanwhile.",
         (20, 28),
         {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4, "lose_states": 10}, MIX,
     ),
     Profile(
-        "syncs", "Topics grow, are deleted, and their configs change, with nodes that die meanwhile.", (20, 28),
+        "syncs", "Topics grow, are deleted, and their configs change, with nodes that fail meanwhile.", (20, 28),
         {**STORY, **NODES, **_more(SYNCS, 3), **_more(DELETIONS, 2), "pause": 5, "line_down": 4}, MIX, old_source=15,
         groups=100, ends_mirrored=50,
     ),
@@ -177,11 +180,11 @@ ROWS: tuple[Profile, ...] = (
         compacted=100, keyed=50, ends_mirrored=80, third_cluster=40, shapes=CHAINS, old_source=0,
     ),
     Profile(
-        "topologies", "Three or four clusters: chains, fans, meshes, topics that move on from mirror to mirror.",
+        "topologies", "Three or four clusters: chains, fans, meshes, topics that are moved from mirror to mirror.",
         (20, 28), {**ALL, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=OF_EVERY_KIND,
     ),
     Profile(
-        "rings", "Rings of three and four clusters that are ordered to mirror one topic.",
+        "rings", "Rings of three and four clusters that should mirror one topic.",
         (20, 28), {**STORY, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, rings=100,
     ),
     Profile(
@@ -189,40 +192,41 @@ ROWS: tuple[Profile, ...] = (
         {**_more(STORY, 2), **_more(DISKS, 8), "bounce_broker": 4, "kill_some_leader": 4}, MIX, starts_above_0=40,
     ),
     Profile(
-        "stale", "Source brokers without their controller, to which the metadata sync speaks.",
+        "stale", "Source brokers that have lost their controller, and serve the metadata sync.",
         (20, 28), {**_more(STORY, 2), "stale_source": 20, "stale_for_long": 14, "kill_some_leader": 4}, MIX,
         single_broker=0, third_cluster=10, groups=100,
     ),
     Profile(
-        "clocks", "Clocks that are wrong, drift and leap, each node's by itself.", (20, 28),
+        "clocks", "Clocks that are wrong, drift and jump, differently on each node.", (20, 28),
         {**_more(STORY, 2), "wrong_clock": 24, "retention": 4, "bounce_broker": 4, "kill_some_leader": 6}, MIX,
         groups=50,
     ),
     Profile(
-        "site_power", "Whole sites lose power; every record is flushed before it is acknowledged, so nothing may go.",
+        "site_power", "Whole sites lose power; every record is flushed before it is acknowledged, so none may be lost.",
         (20, 28), {**_more(STORY, 2), "lose_site_power": 20, "line_down": 4}, MIX, third_cluster=10,
     ),
     Profile(
-        "site_power_unflushed", "As `site_power`, but most topics flush later: what they had not flushed may go.",
+        "site_power_unflushed", "As `site_power`, but most topics flush later: unflushed records may be lost.",
         (20, 28), {**_more(STORY, 2), "lose_site_power": 20, "line_down": 4}, MIX, third_cluster=10, groups=50,
         unflushed=75,
     ),
     Profile(
-        "windows", "Failures at events of replication, and a second one in the window that the first has opened.",
+        "windows", "Failures at events of replication, and a second failure while the first is being handled.",
         (20, 28), {**_more(STORY, 2), **_more(TRAPS, 8), "allow_unclean": 2}, MIX, single_broker=0, third_cluster=10,
     ),
     Profile(
-        "requests", "Clients that ask whatever can be asked, rightly and wrongly, while nodes are slow, few, or end.",
+        "requests", "Clients that send every kind of request, valid and invalid, while nodes are slow, down, or "
+                    "stopping.",
         (10, 16), {**STORY, **REQUESTS, **MIRRORS, "bounce_broker": 3}, MIX, producers=(1, 3), third_cluster=10,
         asks=100, groups=30, group_apps=30,
     ),
     Profile(
-        "groups", "Groups with members that come and go, and consume, transform and produce.", (20, 28),
+        "groups", "Groups whose members join and leave, and consume, transform and produce.", (20, 28),
         {**_more(STORY, 2), **NODES, **LINKS, **REPLICAS, "grow": 8, "turn_some": 8, "filters": 3}, MIX,
         producers=(1, 2), groups=50, group_apps=100, library=50, old_source=10,
     ),
     Profile(
-        "followers", "Consumers that read from followers, which are behind, unreachable, or elected.", (20, 28),
+        "followers", "Consumers that read from followers that lag, are unreachable, or are elected.", (20, 28),
         {**_more(STORY, 2), **_more(REPLICAS, 2), "kill_some_leader": 8, "kill_at": 6, "bounce_broker": 4,
          "replica_unreachable": 8, "slow": 4, "line_down": 4}, MIX, single_broker=0, third_cluster=10, library=50,
         racks=100,
@@ -236,6 +240,6 @@ def checked_profile(name: str) -> Profile:
     """Return the profile of this name; raise UsageError if there is none."""
     found = PROFILES.get(text("profile", name))
     if found is None:
-        hint = did_you_mean(name, PROFILES) or f"there are {', '.join(PROFILES)}"
-        raise UsageError(f"there is no profile {name!r}: {hint}")
+        hint = did_you_mean(name, PROFILES) or f"known: {', '.join(PROFILES)}"
+        raise UsageError(f"unknown profile {name!r}: {hint}")
     return found

@@ -62,7 +62,7 @@ class Restart:
         lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
         judged = [rows for rows in lists if rows is not account.refused_again]
         lengths, heirs = [len(rows) for rows in judged], len(account.heirs)
-        self.scene.note("every node ends")
+        self.scene.note("every node is stopped or killed")
         self._end(lambda node_id: node_id != CONTROLLER_ID)
         self._end(lambda node_id: node_id == CONTROLLER_ID)
         for cluster in self.scene.clusters.values():
@@ -109,7 +109,7 @@ class Restart:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
         for cluster, node_id in nodes:
             if cluster.runs(node_id):
-                scene.note(f"{cluster.name}-{node_id} does not end in order, and is killed")
+                scene.note(f"{cluster.name}-{node_id} does not stop in time and is killed")
                 cluster.kill(node_id)
 
     def _snapshot(self) -> Snapshot:

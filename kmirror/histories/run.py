@@ -168,7 +168,7 @@ class _History:
         if late and self._comes_to_rest():
             return
         scene.account.unsettled = self._missing(is_over=True)
-        scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
+        scene.note(f"time is up; not settled: {counted(len(scene.account.unsettled), 'partition')}")
 
     def _comes_to_rest(self) -> bool:
         """Run until everything has settled; return whether it did within `converge_ms`."""
@@ -178,7 +178,7 @@ class _History:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
             self._observer.disks.look()
             if self._has_ended() and not self._missing():
-                scene.note("everything has come to rest")
+                scene.note("everything has settled")
                 return True
         return False
 

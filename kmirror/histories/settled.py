@@ -33,7 +33,7 @@ INCLUDED_GROUPS = "mirror.groups.include"
 CLAMP = "mirror.groups.clamp"
 DONE = "NONE"
 NO_ANSWER = ""
-NOT_IN_A_MIRROR = "in no mirror that is known"
+NOT_IN_A_MIRROR = "in no known mirror"
 STATE_AFTER = {
     "add": "MIRRORING",
     "resume": "MIRRORING",
@@ -45,12 +45,12 @@ STATE_AFTER = {
 """Order to the final state of a partition after it."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
 RING = "the topic would be mirrored in a ring"
-ASKS_NOBODY = "the source's mirror of the topic reaches no source, so it cannot tell whether that is this cluster"
-MIRROR_OPEN = "orders about two mirrors were not answered: either may have the topic"
+ASKS_NOBODY = "the source's mirror of the topic cannot reach its source, and cannot check whether that is this cluster"
+MIRROR_OPEN = "requests for two mirrors got no response: either may have the topic"
 ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
 NO_TOPIC = "the source has no such topic"
 OTHER_ID = "the source's topic has another id"
-CREATED_ANEW = "the source's topic was deleted and created anew, and tells no id"
+CREATED_ANEW = "the source's topic was deleted and created again, and has no id"
 
 SYNCED_WITHIN: Duration = 10 * SECOND
 """Time within which an offset is copied; a consumer that reads slowly commits its next one before that."""
@@ -159,9 +159,9 @@ def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[
 def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]) -> str:
     source = pointed[-1] if pointed else NOBODY
     if source == NOBODY:
-        return "the mirror points to nobody"
+        return "the mirror has no valid bootstrap.servers"
     if len(dict.fromkeys(name for name in pointed if name != NOBODY)) > 1:
-        return "the mirror has pointed to another cluster before"
+        return "the mirror had another source cluster before"
     ids = {(cluster, topic): topic_id for cluster, topic, topic_id in reversed(account.topic_ids)}
     if (source, row.topic) not in ids:
         return NO_TOPIC
@@ -435,7 +435,7 @@ class Rest:
             if state not in row.states:
                 mp = self._observer.mirror_partition(row.cluster, tp)
                 reason = "" if mp is None or not mp.reason else f": {mp.reason}"
-                found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
+                found.append((row.cluster, tp, f"{state}, but {' or '.join(row.states)} was requested{reason}"))
             elif state == "MIRRORING":
                 found += self._behind(row, tp)
                 found += [] if row.excuse else self._offsets_behind(row, tp, is_over=is_over)
@@ -455,29 +455,31 @@ class Rest:
         found = []
         for index in there.topics[row.topic].partitions if row.topic in there.topics else ():
             if index not in here.topics[row.topic].partitions:
-                found.append((row.cluster, TopicPartition(row.topic, index), "the source's partition is not here"))
+                found.append(
+                    (row.cluster, TopicPartition(row.topic, index), "the source's partition does not exist here")
+                )
         excluded = _excluded_configs(here, row.mirror)
         wanted, have = (_copied_configs(image.configs.topic(row.topic), excluded) for image in (there, here))
         if wanted != have:
-            text = f"the topic's configs are {have}, the source's are {wanted}"
+            text = f"the topic's configs are {have}, but the source's are {wanted}"
             found.append((row.cluster, TopicPartition(row.topic, 0), text))
         return found
 
     def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
         if source is None or destination is None:
-            return [(row.cluster, tp, "nobody leads it here or at the source")]
+            return [(row.cluster, tp, "there is no leader here or at the source")]
         want, have = source.log.last_stable_offset, destination.log.log_end_offset
         starts = destination.log.log_start_offset, source.log.log_start_offset
         if starts[0] < min(starts[1], have):
-            return [(row.cluster, tp, f"the log begins at {starts[0]}, the source's at {starts[1]}")]
+            return [(row.cluster, tp, f"the log begins at {starts[0]}, but the source's at {starts[1]}")]
         if want == have == destination.log.high_watermark:
             return []
         if self._had_more(tp, destination.log, source.log):
             return []
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
-        return [(row.cluster, tp, f"{LOG_END} {have}, the source's last stable offset is {want}{reason}")]
+        return [(row.cluster, tp, f"{LOG_END} {have}, but the source's last stable offset is {want}{reason}")]
 
     def _had_more(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
         """Return whether a transaction with a marker lost at the source hides records that the mirror copied before."""
@@ -506,7 +508,7 @@ class Rest:
             if wanted[1] > destination.leader_epoch:  # A consumer brought it from another cluster.
                 wanted = wanted[0], -1, wanted[2]
             if here.get((group, tp)) != wanted:
-                text = f"group {group} has committed {wanted} at the source, {here.get((group, tp))} here"
+                text = f"group {group} has committed {wanted} at the source, but {here.get((group, tp))} here"
                 found.append((row.cluster, tp, text))
         return found
 

@@ -30,21 +30,21 @@ class Shape:
 
 # fmt: off
 ROWS: tuple[Shape, ...] = (
-    Shape("chain", "c mirrors what b mirrors.", 3, ("m2 * b>c",), same_name=True),
-    Shape("fan_out", "Two clusters mirror one.", 3, ("m2 * a>c",), same_name=True),
-    Shape("fan_in", "One cluster mirrors topics of two.", 3, ("m3 t3 c>b",)),
-    Shape("ring", "A topic moves on from cluster to cluster, back to the first one.", 3, ("m2 * b>c", "m3 * c>a")),
-    Shape("ring_of_topics", "Each cluster mirrors a topic of the one before it.", 3, ("m2 t3 b>c", "m3 t4 c>a")),
-    Shape("mesh", "Every pair; c can have the topic from a and from b.", 3, ("m2 * b>c", "m3 * a>c")),
-    Shape("contest", "Two mirrors of b want the topic of a, and one has it from a's mirror c.", 3,
+    Shape("chain", "c mirrors from b, which mirrors from a.", 3, ("m2 * b>c",), same_name=True),
+    Shape("fan_out", "Two clusters mirror from one.", 3, ("m2 * a>c",), same_name=True),
+    Shape("fan_in", "One cluster mirrors topics from two.", 3, ("m3 t3 c>b",)),
+    Shape("ring", "A ring of three: a topic is mirrored from cluster to cluster.", 3, ("m2 * b>c", "m3 * c>a")),
+    Shape("ring_of_topics", "Each cluster mirrors a topic of its predecessor.", 3, ("m2 t3 b>c", "m3 t4 c>a")),
+    Shape("mesh", "Every pair: c can mirror from a or from b.", 3, ("m2 * b>c", "m3 * a>c")),
+    Shape("contest", "Two mirrors of b for the topic of a: one directly, and one through c.", 3,
           ("m1 * a>b", "m2 * a>c", "m3 * c>b")),
-    Shape("chain_of_four", "d mirrors c, which mirrors b, which mirrors a.", 4, ("m2 * b>c", "m3 * c>d")),
-    Shape("fan_out_of_four", "Three clusters mirror one.", 4, ("m2 * a>c", "m3 * a>d")),
-    Shape("fan_in_of_four", "One cluster mirrors topics of three.", 4, ("m2 t3 c>b", "m3 t4 d>b")),
-    Shape("ring_of_four", "A topic moves on through four clusters.", 4, ("m2 * b>c", "m3 * c>d", "m4 * d>a")),
+    Shape("chain_of_four", "A chain: d mirrors from c, c from b, and b from a.", 4, ("m2 * b>c", "m3 * c>d")),
+    Shape("fan_out_of_four", "Three clusters mirror from one.", 4, ("m2 * a>c", "m3 * a>d")),
+    Shape("fan_in_of_four", "One cluster mirrors topics from three.", 4, ("m2 t3 c>b", "m3 t4 d>b")),
+    Shape("ring_of_four", "A ring of four clusters.", 4, ("m2 * b>c", "m3 * c>d", "m4 * d>a")),
     Shape("mesh_of_four", "Every pair of four clusters.", 4,
           ("m2 * b>c", "m3 * c>d", "m4 * a>c", "m5 * b>d", "m6 * a>d")),
-    Shape("diamond", "Two clusters mirror one, and a fourth has the topic from either.", 4,
+    Shape("diamond", "Two clusters mirror from one, and a fourth from both.", 4,
           ("m2 * a>c", "m3 * b>d", "m4 * c>d")),
 )
 # fmt: on

@@ -59,7 +59,7 @@ class Target:
         if outcome.exit is Exit.CRASH:
             return cls(outcome.exit, CRASH, "", _raised(outcome.account.crash))
         anomaly = first_anomaly(outcome)
-        assert anomaly is not None, "only what failed can be shrunk"
+        assert anomaly is not None, "only a failed history can be shrunk"
         return cls(outcome.exit, anomaly.checker, anomaly.cluster, _kind(anomaly))
 
     def is_hit(self, outcome: Outcome) -> bool:

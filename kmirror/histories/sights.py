@@ -143,9 +143,9 @@ def _differs(before: Any, after: Any) -> bool:
 
 
 ROWS: tuple[Sight, ...] = (
-    Sight("ISR_SHRINKS", "The controller takes a replica out of the ISR.", _of_images(lambda p: len(p.isr)), _falls),
-    Sight("ISR_GROWS", "The controller lets a replica into the ISR.", _of_images(lambda p: len(p.isr)), _rises),
-    Sight("ELECTED", "The controller names a leader epoch.", _of_images(lambda p: p.leader_epoch), _rises),
+    Sight("ISR_SHRINKS", "The controller removes a replica from the ISR.", _of_images(lambda p: len(p.isr)), _falls),
+    Sight("ISR_GROWS", "The controller adds a replica to the ISR.", _of_images(lambda p: len(p.isr)), _rises),
+    Sight("ELECTED", "The controller assigns a new leader epoch.", _of_images(lambda p: p.leader_epoch), _rises),
     Sight(
         "LEADERLESS", "A partition loses its leader, and no other replica may lead.",
         _of_images(lambda p: p.leader == NO_LEADER), _rises,
@@ -155,7 +155,7 @@ ROWS: tuple[Sight, ...] = (
         _of_leaders(lambda p: p.leader_epoch - p.is_below_epoch_start), _rises,
     ),
     Sight(
-        "PROPOSED", "A leader asks the controller to change the ISR: an AlterPartition is under way.",
+        "PROPOSED", "A leader requests a change of the ISR: an AlterPartition request is in flight.",
         _of_leaders(lambda p: p.pending_isr is not None), _rises,
     ),
     Sight(
@@ -164,7 +164,7 @@ ROWS: tuple[Sight, ...] = (
     ),
     Sight("FOLLOWER_CUT", "A follower cuts its log.", _log_ends, _falls),
     Sight(
-        "BUMPING", "A mirror's leader asks for a higher leader epoch: a BumpLeaderEpochs is under way.",
+        "BUMPING", "A mirror's leader requests a higher leader epoch: a BumpLeaderEpochs request is in flight.",
         _of_mirrors(lambda mp: mp.bumping), _rises,
     ),
     Sight(
@@ -184,11 +184,11 @@ ROWS: tuple[Sight, ...] = (
         _of_mirrors(lambda mp: mp.state is None), _falls,
     ),
     Sight(
-        "COORDINATOR_LOADS", "A broker begins to lead a part of the groups, transactions or mirrors.",
+        "COORDINATOR_LOADS", "A broker becomes the coordinator of some groups, transactions or mirrors.",
         _of_coordinators(lambda runtime: len(runtime.led())), _rises,
     ),
     Sight(
-        "COORDINATOR_LOADED", "A broker can answer for a part of the groups, transactions or mirrors.",
+        "COORDINATOR_LOADED", "A coordinator has loaded some groups, transactions or mirrors.",
         _of_coordinators(lambda runtime: len(runtime.states())), _rises,
     ),
     Sight("PREPARED", "A transaction enters PrepareCommit or PrepareAbort.", _prepared, _rises),

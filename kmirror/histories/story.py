@@ -56,7 +56,7 @@ def tell(outcome: Outcome, again: str) -> str:
         parts.append("\n".join(side_by_side(outcome.account, anomaly.tp, anomaly.offset, anomaly.at)))
     others = [row for row in outcome.anomalies if row is not anomaly]
     if others:
-        parts.append("\n".join(["Found too", *_others(others)]))
+        parts.append("\n".join(["Other findings", *_others(others)]))
     if outcome.accepted:
         parts.append("\n".join(["Accepted", *accepted_lines(outcome.accepted)]))
     parts.append(f"{measure(outcome)}\nagain: {again}")
@@ -97,7 +97,7 @@ def setting(plan: Plan) -> list[str]:
     for row in plan.clusters:
         configs = "".join(f", {name}={value}" for name, value in row.configs.items())
         version = "" if row.mirror_version else ", mirror.version 0"
-        version += f", plays {row.release}" if row.release else ""
+        version += f", imitates {row.release}" if row.release else ""
         if row.transaction_version < EPOCH_BUMPS_FROM:
             version += f", transaction.version {row.transaction_version}"
         if row.eligible_version:
@@ -149,7 +149,7 @@ def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[
         if read.tp == tp and read.offset == offset:
             first.setdefault((read.cluster, read.value), read)
     for read in first.values():
-        lines.append((read.at, f"{read.client} is given {read.value} at offset {offset} of {tp} by {read.cluster}"))
+        lines.append((read.at, f"{read.client} reads {read.value} at offset {offset} of {tp} from {read.cluster}"))
     return lines
 
 
@@ -206,7 +206,7 @@ def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
     told = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
     if len(told) > LINES_MAX:
         middle = len(told) - LINES_MAX
-        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {counted(middle, 'line')} left out, --html shows all"]
+        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {counted(middle, 'line')} left out; --html shows all"]
     shown: list[str] = []
     for row in told:
         if isinstance(row, str):
@@ -219,7 +219,7 @@ def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
             break_on_hyphens=False,
         )  # fmt: skip
     if end < len(lines):
-        shown.append(f"      ... and {_many(len(lines) - end, 'line')} after it, --html shows all")
+        shown.append(f"      ... and {_many(len(lines) - end, 'line')} after it; --html shows all")
     return shown
 
 
@@ -228,7 +228,7 @@ def _folded(lines: Sequence[_Line]) -> list[_Line | str]:
     folded: list[_Line | str] = []
     for _, group in groupby(lines, key=lambda line: NUMBER.sub("0", line[2])):
         row = list(group)
-        folded += row if len(row) < ALIKE_MIN else [row[0], f"... {len(row) - 2} more like it", row[-1]]
+        folded += row if len(row) < ALIKE_MIN else [row[0], f"... {len(row) - 2} similar lines", row[-1]]
     return folded
 
 
@@ -237,7 +237,7 @@ def _others(rows: Sequence[Anomaly]) -> list[str]:
     for row in rows[:OTHERS_MAX]:
         lines += _hanging(f"{where(row)}: {row.text}")
     if len(rows) > OTHERS_MAX:
-        lines.append(f"  ... and {len(rows) - OTHERS_MAX} more: -o json has them all")
+        lines.append(f"  ... and {len(rows) - OTHERS_MAX} more; -o json lists all")
     return lines
 
 

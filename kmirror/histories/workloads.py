@@ -281,18 +281,18 @@ def _one(script: Callable[[Desk], Script[None]]) -> Callable[[Desk], list[tuple[
 
 ROWS: tuple[WorkloadKind, ...] = (
     WorkloadKind(
-        "plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)
+        "plain", "Batches without a producer id; a lost response causes a duplicate.", _writer(idempotent=False)
     ),
     WorkloadKind("idempotent", "Batches with sequence numbers.", _writer(idempotent=True)),
     WorkloadKind("short", "Small transactions.", _transactions(_short), transactional=True),
     WorkloadKind(
         "overlapping",
-        "Two producers; one transaction begins before the other one ends, all the time.",
+        "Two producers; each transaction begins before the other one ends.",
         _pair,
         transactional=True,
     ),
-    WorkloadKind("long", "Transactions of some seconds.", _transactions(_long), transactional=True),
-    WorkloadKind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned), transactional=True),
+    WorkloadKind("long", "Transactions of several seconds.", _transactions(_long), transactional=True),
+    WorkloadKind("abandoned", "Some transactions time out.", _transactions(_abandoned), transactional=True),
     WorkloadKind(
         "fenced",
         "Some transactions are ended by a restart with the same id.",
@@ -301,22 +301,22 @@ ROWS: tuple[WorkloadKind, ...] = (
     ),
     WorkloadKind(
         "unadded",
-        "Batches of transactions to which their partition was not added: all are refused.",
+        "Batches of transactions to which their partition was not added: all are rejected.",
         _one(_unadded),
         transactional=True,
     ),
     WorkloadKind(
         "asks",
-        "Asks whatever can be asked (asking.py), of what there is and what there is not.",
+        "Sends every kind of request (asking.py), for existing and unknown objects.",
         _one(asking),
         writes=False,
     ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
-    WorkloadKind("members", "A group whose members come and go.", lambda desk: App(desk).scripts(), writes=False),
+    WorkloadKind("members", "A group whose members join and leave.", lambda desk: App(desk).scripts(), writes=False),
     WorkloadKind(
         "transform",
-        "A group that writes what it reads, outputs and offsets in one transaction.",
+        "A group that copies its input, with outputs and offsets in one transaction.",
         lambda desk: TransformApp(desk).scripts(),
         transactional=True,
     ),

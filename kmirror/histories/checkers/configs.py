@@ -59,8 +59,8 @@ def _moved_back(facts: Facts, stay: Stay) -> Iterator[Finding]:
             later = [span for span in spans if span.end > known]
             if spans and not later:
                 text = (
-                    f"{name} of topic {topic} becomes {value} again at {clock(row.at)}: {stay.source} has not had that "
-                    f"since {clock(spans[-1].end)}, and what it has had since was mirrored before"
+                    f"{name} of topic {topic} becomes {value} again at {clock(row.at)}: {stay.source} last had it at "
+                    f"{clock(spans[-1].end)}, and a later value was already mirrored"
                 )
                 yield Anomaly("config-regression", stay.destination, None, -1, text, row.at)
                 break

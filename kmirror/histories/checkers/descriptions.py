@@ -31,7 +31,7 @@ REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has", "ISR ")
 
 def described_wrong(facts: Facts) -> Iterator[Finding]:
     """DescribeMirrors returns a state that the leader is not in, an offset or epoch that does not exist, a lag that
-    contradicts the offsets or the source's acknowledged records, a reason although nothing fails, or no reason for a
+    contradicts the offsets or the source's acknowledged records, a reason while nothing fails, or no reason for a
     failure.
     """
     for row in facts.account.described:
@@ -57,11 +57,11 @@ def _state(facts: Facts, place: Place, row: Described) -> str:
     entered = next((s for s in reversed(possible) if s.state == row.state), seen[-1])
     # A leader of a new epoch, or a restarted broker, must read the state first.
     if row.state != entered.state and row.state != "UNKNOWN":
-        return f"state {row.state}, where the leader has entered {entered.state}"
+        return f"state {row.state}, but the leader has entered {entered.state}"
     if row.state != "STOPPED":
         return ""
     if max(entered.last_mirror_epoch, -1) != row.last_mirror_epoch:
-        return f"STOPPED with last mirrored epoch {row.last_mirror_epoch}, which is {entered.last_mirror_epoch}"
+        return f"STOPPED with last mirrored epoch {row.last_mirror_epoch}, expected {entered.last_mirror_epoch}"
     return ""
 
 
@@ -69,7 +69,7 @@ def _offsets(facts: Facts, place: Place, row: Described) -> str:
     ours = _look_at(facts, place, row)
     high = row.destination_offset if ours is None or ours.log.broker != row.broker else ours.log.high_watermark
     if row.destination_offset != high and not _is_to_cut(facts, place, row, high):
-        return f"destination offset {row.destination_offset}, the high watermark is {high}"
+        return f"destination offset {row.destination_offset}, expected the high watermark {high}"
     if row.lag >= 0 and row.lag != max(0, row.source_offset - row.destination_offset):
         return f"lag {row.lag} between {row.source_offset} and {row.destination_offset}"
     stay = _stay(facts, place, row)
@@ -78,7 +78,7 @@ def _offsets(facts: Facts, place: Place, row: Described) -> str:
     theirs = _look_at(facts, (stay.source, row.tp), row)
     if theirs is None or row.source_offset <= theirs.log.log_end_offset or _may_have_fallen(facts, stay, row):
         return ""
-    return f"source offset {row.source_offset}, where the log ends at {theirs.log.log_end_offset}"
+    return f"source offset {row.source_offset}, but the source's log ends at {theirs.log.log_end_offset}"
 
 
 def _is_to_cut(facts: Facts, place: Place, row: Described, high: int) -> bool:
@@ -107,7 +107,7 @@ def _unproved_lag(facts: Facts, place: Place, row: Described) -> str:
     if any(until <= election.at <= row.at for election in facts.elections.get(source, [])):
         return ""
     known = f"lag {row.lag} up to offset {row.source_offset}"
-    return f"{known}, where {stay.source} had acknowledged up to {max(ends)} before {clock(until)}"
+    return f"{known}, but {stay.source} had acknowledged up to {max(ends)} before {clock(until)}"
 
 
 def _stay(facts: Facts, place: Place, row: Described) -> Stay | None:
@@ -143,19 +143,19 @@ def _lag_and_reason(facts: Facts, place: Place, row: Described) -> str:
         return ""
     if _is_out_of_reach(facts, stay, row.at - SILENT, row.at):
         if row.lag >= 0:
-            return f"lag {row.lag}, though {stay.source} is out of reach"
-        return "" if row.reason else f"{row.state} without a reason, though {stay.source} is out of reach"
+            return f"lag {row.lag}, although {stay.source} cannot be reached"
+        return "" if row.reason else f"{row.state} without a reason, although {stay.source} cannot be reached"
     if not _is_calm(facts, stay, begin, row.at):
         return ""
     if row.state == "PREPARING":
-        return "" if row.reason else "PREPARING for long without a reason"
+        return "" if row.reason else "PREPARING for a long time without a reason"
     if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING) and not facts.may_be_another_topic(stay):
-        return f"MIRRORING with reason {row.reason!r}, though nothing fails"
+        return f"MIRRORING with reason {row.reason!r}, although nothing has failed"
     if row.source_offset < row.destination_offset:
         return f"source offset {row.source_offset}, below the destination's own {row.destination_offset}"
     known = [ack.offset + 1 for ack in facts.acks.get((stay.source, stay.tp), []) if begin <= ack.at <= row.at - HEARS]
     if not row.reason and row.source_offset < max(known, default=0):
-        return f"source offset {row.source_offset}, where {stay.source} had acknowledged up to {max(known)} long before"
+        return f"source offset {row.source_offset}, but {stay.source} had acknowledged up to {max(known)} long before"
     return ""
 
 
@@ -230,9 +230,9 @@ def _was_line_down(facts: Facts, stay: Stay, at: Instant) -> bool:
 def _at_rest(facts: Facts, place: Place, row: Described) -> str:
     """Return the error once everything has settled: then nothing changes any more."""
     if row.persisted and row.state != row.persisted:
-        return f"state {row.state}, where {row.persisted} is persisted"
+        return f"state {row.state}, but {row.persisted} is persisted"
     if row.state in WAITING and not row.reason:
-        return f"{row.state} without a reason, though everything has come to rest"
+        return f"{row.state} without a reason, although everything has settled"
     stays = [stay for stay in facts.stays(place) if stay.mirror == row.mirror and stay.ended == NEVER]
     ours = facts.final(place)
     theirs = facts.final((stays[0].source, row.tp)) if len(stays) == 1 else None
@@ -247,7 +247,7 @@ def _at_rest(facts: Facts, place: Place, row: Described) -> str:
     if any(row.at - time < at <= row.at for at in news):
         return ""  # The topic or the source's leader is new, and the source has not responded yet.
     if row.lag:
-        return f"lag {row.lag}, though all is mirrored up to {end}"
+        return f"lag {row.lag}, although everything up to {end} is mirrored"
     if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING):
-        return f"MIRRORING with reason {row.reason!r}, though all is mirrored up to {end}"
+        return f"MIRRORING with reason {row.reason!r}, although everything up to {end} is mirrored"
     return ""

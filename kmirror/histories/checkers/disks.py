@@ -53,10 +53,10 @@ def _has_looked(row: ReplicaKept) -> bool:
 def _below_the_start(row: ReplicaKept) -> str:
     first = row.segments[0][0]
     if row.files_below:
-        return f"the log's first segment begins at {first}, and there is still {', '.join(row.files_below)}"
+        return f"the log's first segment begins at {first}, but it still has {', '.join(row.files_below)}"
     start = row.start_at(row.at - row.checks)
     if len(row.segments) > 1 and row.segments[1][0] <= start and _has_looked(row):
-        return f"segment {first} is still there, though the log begins at {start} or above"
+        return f"segment {first} still exists, although the log begins at {start} or above"
     return ""
 
 
@@ -64,7 +64,7 @@ def _against_its_leader(row: ReplicaKept, leader: ReplicaKept) -> str:
     """Return why a follower begins too early: it follows its leader's log start, or its own later one."""
     start = leader.start_at(row.at - HEARS)
     if row.unchanged_since <= row.at - HEARS and row.log_start_offset < min(start, row.log_end_offset):
-        return f"the log begins at {row.log_start_offset}, its leader's at {start} or above"
+        return f"the log begins at {row.log_start_offset}, but its leader's begins at {start} or above"
     return ""
 
 
@@ -75,10 +75,13 @@ def _expired(facts: Facts, row: ReplicaKept) -> str:
     first = row.segments[0]
     late_ms = (row.checks + facts.clocks_differ_by) // MILLISECOND
     if row.retention_ms >= 0 and row.first_age_ms - late_ms > row.retention_ms:
-        return f"segment {first[0]} is of {row.first_age_ms} ms ago, and retention.ms is {row.retention_ms}"
+        return f"segment {first[0]} is {row.first_age_ms} ms old, but retention.ms is {row.retention_ms}"
     left = sum(size for _, size in row.segments[1:])
     if first[1] and 0 <= row.retention_bytes <= left:
-        return f"without segment {first[0]} the log has {left} bytes, and retention.bytes is {row.retention_bytes}"
+        return (
+            f"without segment {first[0]} the log would still have {left} bytes, but retention.bytes is "
+            f"{row.retention_bytes}"
+        )
     return ""
 
 
@@ -98,9 +101,12 @@ def _against_its_source(
         return ""
     name, start = stays[0].source, source.start_at(row.at - 2 * HEARS)
     if row.unchanged_since <= row.at - 2 * HEARS and row.log_start_offset < min(start, row.log_end_offset):
-        return f"the log begins at {row.log_start_offset}, that of its source {name} at {start} or above"
+        return f"the log begins at {row.log_start_offset}, but that of its source {name} begins at {start} or above"
     alike = row.log_start_offset, row.log_end_offset
     is_cleaned = "compact" in (*row.policies, *source.policies) or is_compacted(facts, place, row.at)
     if alike == (source.log_start_offset, source.log_end_offset) and row.size != source.size and not is_cleaned:
-        return f"it keeps {row.size} bytes between offsets {alike[0]} and {alike[1]}, its source {name} {source.size}"
+        return (
+            f"it keeps {row.size} bytes between offsets {alike[0]} and {alike[1]}, but its source {name} keeps "
+            f"{source.size}"
+        )
     return ""

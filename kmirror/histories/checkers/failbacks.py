@@ -32,7 +32,8 @@ def failback_copies_again(facts: Facts) -> Iterator[Finding]:
         if covered and not may_lose_keys(facts, stay, cut):
             text = (
                 f"the cut to offset {cut.offset} at {clock(cut.at)} ({cut.why}) takes {len(covered)} records from "
-                f"offset {covered[0].offset} on that {stay.source} has, too; its epoch settled at the stop covers them"
+                f"offset {covered[0].offset} on that {stay.source} has too; the last mirrored epoch of its stop "
+                "covers them"
             )
             yield Anomaly("failback-copies-again", *place, covered[0].offset, text, cut.at)
             same = same[len(covered) :]

@@ -240,9 +240,9 @@ def aborted_offset(facts: Facts) -> Iterator[Finding]:
             transaction = facts.account.transactions.get(row.transaction)
             why = ""
             if row.error in REFUSED:
-                why = f"its commit was refused with {row.error}"
+                why = f"its commit was rejected with {row.error}"
             elif transaction is not None and transaction.asked != "commit":
-                why = f"it was committed in transaction {row.transaction}, which nobody asked to commit"
+                why = f"it was committed in transaction {row.transaction}, whose commit was not requested"
             if why:
                 reported[row.token] = None
                 text = f"group {group} has offset {look.offset} ({look.token!r}) at {clock(look.at)}; {why}"
@@ -264,7 +264,7 @@ def double_ownership(facts: Facts) -> Iterator[Finding]:
             if both and not is_same and not _began_anew(facts, group, cluster, one.at, other.at):
                 text = (
                     f"in generation {generation} of group {group} both {one.member_id} (at {clock(one.at)}) and "
-                    f"{other.member_id} (at {clock(other.at)}) are assigned it"
+                    f"{other.member_id} (at {clock(other.at)}) are assigned this partition"
                 )
                 yield Anomaly("double-ownership", cluster, both[0], -1, text, other.at)
     yield from _commits_of_the_past(facts)

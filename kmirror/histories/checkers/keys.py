@@ -44,7 +44,7 @@ def _one_of_each_place(found: Iterable[Anomaly]) -> Iterator[Anomaly]:
     for row in found:
         by_place.setdefault((row.cluster, row.tp), []).append(row)
     for rows in by_place.values():
-        more = f"; so it is with {counted(len(rows) - 1, 'more key')}" if len(rows) > 1 else ""
+        more = f"; the same applies to {counted(len(rows) - 1, 'more key')}" if len(rows) > 1 else ""
         yield replace(rows[0], text=rows[0].text + more)
 
 
@@ -53,8 +53,9 @@ def _lost(facts: Facts) -> Iterator[Anomaly]:
         if not row.is_tombstone:
             what = "nothing" if there is None else f"{there.value!r}"
             text = (
-                f"the latest value of key {key} was {row.value!r}, there at {clock(row.last_seen)}; at the end the key "
-                f"has {what} in {place[0]}, and nothing entitled it to drop that value"
+                f"the latest value of key {key} was {row.value!r}, last seen at {clock(row.last_seen)}; at the "
+                "end the key "
+                f"has {what} in {place[0]}, without a valid reason to drop that value"
             )
             yield Anomaly("key-lost", *place, row.offset, text, final.at)
 
@@ -65,7 +66,8 @@ def _back(facts: Facts) -> Iterator[Anomaly]:
             if was_away(facts, place, final.log, row.sent_at) or key in missed_deletions(facts, place, final.log):
                 continue
             text = (
-                f"key {key} was deleted by {row.value!r} at offset {row.offset}, there at {clock(row.last_seen)}; at "
+                f"key {key} was deleted by {row.value!r} at offset {row.offset}, last seen at "
+                f"{clock(row.last_seen)}; at "
                 f"the end {there.value!r} can be read again"
             )
             yield Anomaly("key-came-back", *place, there.offset, text, final.at)
@@ -177,7 +179,7 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
         gone = [known for known in keyed(facts, source).get(key, []) if known.is_tombstone]
         if gone and all(ours.seen(known.value, known.offset) is not Seen.UNDECIDED for known in gone):
             text = (
-                f"{stay.source} deleted key {key} by {gone[-1].value!r}, and mirror {stay.mirror}, which says "
-                f"MIRRORING, gives {row.value!r} for it"
+                f"{stay.source} deleted key {key} by {gone[-1].value!r}, but mirror {stay.mirror}, in state "
+                f"MIRRORING, still has {row.value!r} for it"
             )
             yield Anomaly("key-came-back", *place, row.offset, text, ours.at)

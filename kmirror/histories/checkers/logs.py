@@ -40,9 +40,15 @@ SETTLING: Duration = 10 * SECOND
 def divergence(facts: Facts) -> Iterator[Finding]:
     """Replicas of a partition differ, or a destination differs from its source where both are decided."""
     for cluster, tp, broker, where in facts.account.replicas:
-        yield Anomaly("divergence", cluster, tp, -1, f"broker {broker} of {cluster} is in the ISR and differs: {where}")
+        yield Anomaly(
+            "divergence",
+            cluster,
+            tp,
+            -1,
+            f"broker {broker} of {cluster} is in the ISR but differs from the leader: {where}",
+        )
     for cluster, tp, broker, where, at in facts.account.joiners:
-        text = f"broker {broker} of {cluster} joins the ISR at {clock(at)} and differs: {where}"
+        text = f"broker {broker} of {cluster} joins the ISR at {clock(at)} but differs from the leader: {where}"
         yield Anomaly("divergence", cluster, tp, -1, text, at)
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
     for place in facts.looks:
@@ -69,7 +75,7 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     if unsettled and end <= theirs.log.high_watermark:
         until = max(until, end)  # A transaction with a lost marker hides records that the mirror copied before.
     if end != until and not unsettled:
-        text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
+        text = f"mirror {stay.mirror} has settled, but its log ends at {end}, and {stay.source} is stable up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
     if is_compacted(facts, place, ours.at) or is_compacted(facts, (stay.source, stay.tp), ours.at):
@@ -102,7 +108,9 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         if not facts.disturbed(stay.source, ours.at - SETTLING, ours.at) and not any(
             ours.at - SETTLING <= election.at <= ours.at for election in elections
         ):
-            text = f"mirror {stay.mirror}: {stay.source} has decided up to {stable} only, {place[0]} has what is there"
+            text = (
+                f"mirror {stay.mirror}: {stay.source} is stable up to {stable} only, but {place[0]} has what is there"
+            )
             yield Anomaly("divergence", *place, stable, text, ours.at)
             return
 
@@ -124,7 +132,9 @@ def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly
             or _start_was_forgotten(facts, source, ours.at, begins_at)
             or _retained_by_its_heir(facts, place, stay, ours, begins_at)
         ):
-            text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
+            text = (
+                f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, but {stay.source}'s at {start}"
+            )
             yield Anomaly("divergence", *place, start, text, ours.at)
             return
 
@@ -260,7 +270,7 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
             and (anomaly := _two_values(facts, place, offset, rows)) is not None
         ]  # fmt: skip
         if found:
-            more = f"; so it is with {counted(len(found) - 1, 'more offset')}" if len(found) > 1 else ""
+            more = f"; the same applies to {counted(len(found) - 1, 'more offset')}" if len(found) > 1 else ""
             yield replace(found[0], text=found[0].text + more)
 
 
@@ -277,7 +287,10 @@ def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[A
             if _was_expired(facts, look, row):
                 continue
             reported[row.value] = None
-            text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
+            text = (
+                f"{row.value!r} was written once by producer {row.producer_id}, but is at offset "
+                f"{first.offset} and here"
+            )
             yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)
 
 
@@ -347,8 +360,8 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
         if reasons == [None, None] or (reasons[0] is None and _is_too_late(facts, place, before, after)):
             text = (
-                f"{before.how} says {before.value!r} at {clock(before.end)}, {after.how} says {after.value!r} at "
-                f"{clock(after.end)}, and nothing between them allowed a cut"
+                f"{before.how} has {before.value!r} at {clock(before.end)}, {after.how} has {after.value!r} at "
+                f"{clock(after.end)}, and no cut was allowed in between"
             )
             return Anomaly("duplicate-at-offset", *place, offset, text, after.end)
     return None
@@ -393,7 +406,7 @@ def epoch_regression(facts: Facts) -> Iterator[Finding]:
             continue
         deleted = facts.was_deleted(place, before.at, election.at)
         if election.leader_epoch < before.leader_epoch + deleted:
-            text = f"the controller named leader epoch {election.leader_epoch} after {before.leader_epoch}"
+            text = f"the controller assigned leader epoch {election.leader_epoch} after {before.leader_epoch}"
             text += ", of a topic with the same id that was deleted (D49)" if deleted else ""
             yield Anomaly("epoch-regression", *place, -1, text, election.at)
         if election.leader_epoch >= before.leader_epoch:
@@ -404,10 +417,13 @@ def _in_a_log(place: Place, look: Look) -> Anomaly | None:
     last = -1
     for row in look.log.rows:
         if row.epoch < last:
-            text = f"a batch of epoch {row.epoch} lies behind one of epoch {last}"
+            text = f"a batch of epoch {row.epoch} follows one of epoch {last}"
             return Anomaly("epoch-regression", *place, row.offset, text, look.at)
         if row.epoch > look.log.leader_epoch:
-            text = f"a batch of epoch {row.epoch} at a leader of epoch {look.log.leader_epoch}: readers wait for ever"
+            text = (
+                f"a batch of epoch {row.epoch} at a leader of epoch {look.log.leader_epoch}, so readers would "
+                "wait forever"
+            )
             return Anomaly("epoch-regression", *place, row.offset, text, look.at)
         last = row.epoch
     return None
@@ -427,7 +443,7 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
         # A follower takes a lower high watermark from its leader, which may have begun with it.
         if before is not None and marks.is_leader and _fell(facts, place, before, marks):
             text = (
-                f"consumer {marks.client} was told {before.high_watermark} at {clock(before.at)} and "
+                f"consumer {marks.client} received high watermark {before.high_watermark} at {clock(before.at)} and "
                 f"{marks.high_watermark} at {clock(marks.at)} by the same leader in epoch {marks.leader_epoch}"
             )
             yield Anomaly("hw-regression", *place, marks.high_watermark, text, marks.at)
@@ -439,7 +455,7 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
         if final is None or final.log.high_watermark >= marks.high_watermark:
             continue
         if not _may_fall(facts, place, marks.at - LATE, final.at, marks.high_watermark, marks.leader_epoch):
-            text = f"a consumer was told {marks.high_watermark} at {clock(marks.at)}; at the end it is "
+            text = f"a consumer received high watermark {marks.high_watermark} at {clock(marks.at)}; at the end it is "
             text += str(final.log.high_watermark)
             yield Anomaly("hw-regression", *place, final.log.high_watermark, text, final.at)
     unacked = [
@@ -447,7 +463,7 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
         and (loss.place[0], loss.record.value) not in facts.acked
     ]  # fmt: skip
     yield from grouped(
-        "hw-regression", unacked, lambda loss, many: f"{many}, committed and never acknowledged, {fate(loss)}"
+        "hw-regression", unacked, lambda loss, many: f"{many}, committed but never acknowledged, {fate(loss)}"
     )
 
 

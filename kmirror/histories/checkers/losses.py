@@ -329,7 +329,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     yield from grouped(
         "last-copy-lost",
         gone,
-        lambda loss, many: f"{many} that two clusters had: no copy is left since {loss.place[0]} {fate(loss)}",
+        lambda loss, many: f"{many} that two clusters had, but no copy is left since {loss.place[0]} {fate(loss)}",
     )
 
 
@@ -379,10 +379,12 @@ def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
 def fate(loss: Loss) -> str:
     """Return the fate of the record, as the end of a sentence."""
     what = "can no longer be read" if loss.hidden else "is gone"
-    return f"{what} between {clock(loss.begin)} and {clock(loss.end)}, and nothing entitled {loss.place[0]} to drop it"
+    return (
+        f"{what} between {clock(loss.begin)} and {clock(loss.end)}, and {loss.place[0]} had no valid reason to drop it"
+    )
 
 
 def _came_back(facts: Facts, loss: Loss) -> str:
     final = facts.final(loss.place)
     back = final is not None and final.seen(loss.record.value, loss.record.offset) is Seen.THERE
-    return "; it came back later" if back else ""
+    return "; it reappeared later" if back else ""

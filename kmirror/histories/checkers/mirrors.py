@@ -33,8 +33,9 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
             if _new_session(facts, place, row.mirror, before.at, row.at):
                 continue
             text = (
-                f"mirror {row.mirror} stopped with last mirrored epoch {before.last_mirror_epoch} (told at "
-                f"{clock(before.at)} by broker {before.broker}); broker {row.broker} says {row.last_mirror_epoch}"
+                f"mirror {row.mirror} stopped with last mirrored epoch {before.last_mirror_epoch} (reported at "
+                f"{clock(before.at)} by broker {before.broker}), but broker {row.broker} reports "
+                f"{row.last_mirror_epoch}"
             )
             yield Anomaly("lme-loss", *place, -1, text, row.at)
 
@@ -62,7 +63,7 @@ def read_only_breach(facts: Facts) -> Iterator[Finding]:
             if stay.began < ack.sent_at and ack.at < stay.removed and _knew(facts, place, stay, ack):
                 text = (
                     f"{ack.value!r} was sent at {clock(ack.sent_at)} and acknowledged by broker {ack.broker}; "
-                    f"the topic is in mirror {stay.mirror} since {clock(stay.began)}"
+                    f"but the topic has been in mirror {stay.mirror} since {clock(stay.began)}"
                 )
                 yield Anomaly("read-only-breach", *place, ack.offset, text, ack.at)
                 break
@@ -96,7 +97,7 @@ def pause_breach(facts: Facts) -> Iterator[Finding]:
                 if row.at < look.at < left and look.at <= asked and look.log.log_end_offset > end >= 0:
                     text = (
                         f"paused in mirror {row.mirror} at {clock(row.at)} with log end {row.destination_offset}, "
-                        f"which was {look.log.log_end_offset} at {clock(look.at)}"
+                        f"but it was {look.log.log_end_offset} at {clock(look.at)}"
                     )
                     yield Anomaly("pause-breach", *place, row.destination_offset, text, look.at)
                     break
@@ -151,8 +152,8 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             if stay.mirroring == NEVER and _had_it_before(facts, place, stay):
                 continue  # A local topic of the same name: the mirror gives up (D16).
             reported[key] = None
-            text = f"mirror {stay.mirror} has topic {stay.tp.topic} from {stay.source}: there its id is {theirs[0]}, "
-            yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}here {ours[0]}")
+            text = f"mirror {stay.mirror} has topic {stay.tp.topic} from {stay.source}: its id there is {theirs[0]}, "
+            yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}but here {ours[0]}")
 
 
 def _had_it_before(facts: Facts, place: Place, stay: Stay) -> bool:

@@ -39,14 +39,14 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
         if not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
             yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")
     for cluster, error in account.refused_again:
-        yield Anomaly(NAME, cluster, None, -1, f"after a restart a fresh producer cannot write: {error}")
+        yield Anomaly(NAME, cluster, None, -1, f"after a restart a new producer cannot write: {error}")
     for place, log in account.before_restart.logs.items():
         again = account.after_restart.logs.get(place)
         if again is not None:
             if not _follows_another_topic(facts, place, log, again):
                 yield from _changed(facts, place, log, again)
         elif not account.unsettled_again:
-            yield Anomaly(NAME, *place, -1, "after a restart nobody leads the partition")
+            yield Anomaly(NAME, *place, -1, "after a restart the partition has no leader")
     yield from _states(facts)
     yield from _metadata(facts)
 
@@ -78,7 +78,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
         if held is None or (held.epoch, held.value) != (row.epoch, row.value):
             continue  # An unclean election while nodes started lost it.
         now = "nothing" if found is None else f"{found.value!r} of epoch {found.epoch}"
-        text = f"there was {row.value!r} of epoch {row.epoch}, after a restart there is {now}"
+        text = f"before a restart there was {row.value!r} of epoch {row.epoch}, afterwards there is {now}"
         yield Anomaly(NAME, *place, row.offset, text, after.at)
         return
     end = before.log_end_offset
@@ -90,7 +90,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
         text = f"the high watermark was {before.high_watermark}, after a restart it is {after.high_watermark}"
         yield Anomaly(NAME, *place, after.high_watermark, text, after.at)
     elif new and heir is None and not _is_mirrored(facts, place):
-        text = f"nobody wrote, and after a restart there is {new[0].value!r} behind offset {end}"
+        text = f"without a write, there is {new[0].value!r} above offset {end} after a restart"
         yield Anomaly(NAME, *place, new[0].offset, text, after.at)
     elif heir is None:
         yield from _back_again(facts, place, before, after)
@@ -117,7 +117,7 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     Each replica of a compacted topic cleans its own log, so a leader may have superseded records that the previous
     leader had removed.
     """
-    text = "after a restart there is a record that was gone"
+    text = "after a restart there is a record that had been removed"
     if before.broker != after.broker and is_compacted(facts, place, after.at):
         start = max(before.log_start_offset, after.log_start_offset)
         rows = _as_if_decided(facts, before, after) if _lacking_markers(facts, place) else after.rows

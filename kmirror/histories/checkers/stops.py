@@ -41,8 +41,9 @@ def unordered_stop(facts: Facts) -> Iterator[Finding]:
                 continue
             if row.state in ENDED_BY and was_in and not _is_explained(facts, place, row, since):
                 text = (
-                    f"added to mirror {row.mirror} at {clock(since.sent_at)}, broker {row.broker} says {row.state} at "
-                    f"{clock(row.at)}; nobody ordered it, and the source has had the same topic all the time"
+                    f"added to mirror {row.mirror} at {clock(since.sent_at)}, broker {row.broker} reports "
+                    f"{row.state} at "
+                    f"{clock(row.at)}; no request removed it, and the source had the same topic all the time"
                 )
                 yield Anomaly("unordered-stop", *place, -1, text, row.at)
                 break

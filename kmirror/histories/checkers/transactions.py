@@ -60,7 +60,7 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                     yield from accepted([(SPANNING, *place)])
                     continue
                 text = (
-                    f"transaction {key}: {readable!r} can be read and {lost!r} of the same partition is "
+                    f"transaction {key}: {readable!r} can be read, but {lost!r} of the same partition is "
                     f"{look.seen(lost, -1).value}, at {clock(look.at)}"
                 )
                 yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
@@ -137,7 +137,7 @@ def aborted_read(facts: Facts) -> Iterator[Finding]:
     for read in facts.account.reads:
         transaction = facts.transaction(read.value) if read.committed_only else None
         if transaction is not None and transaction.asked != "commit":
-            text = f"read_committed consumer {read.client} was given it at {clock(read.at)}"
+            text = f"read_committed consumer {read.client} received it at {clock(read.at)}"
             place = (read.cluster, read.tp)
             row = LogRow(read.offset, read.leader_epoch, read.value, facts.account.writes[read.value].producer_id, True)
             yield from _aborted(facts, reported, place, transaction, row, text, read.at)
@@ -170,7 +170,7 @@ def _aborted(
         yield from accepted([(taken, *place)])
         return
     asked = transaction.asked or "nothing"
-    text = f"{row.value!r} of transaction {transaction.key} ({asked} was asked): {text}"
+    text = f"{row.value!r} of transaction {transaction.key} ({asked} was requested): {text}"
     yield Anomaly("aborted-read", *place, row.offset, text)
 
 
@@ -212,8 +212,11 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         if owner is not None and times_out_late(facts.plan, owner):
             yield from accepted([(CLOCKS, *place)])
             continue
-        whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
-        text = f"{whose} is open at {offset}: read_committed ends here, the log at {final.log.high_watermark}"
+        whose = "a transaction of an unknown client" if owner is None else f"transaction {owner.key}"
+        text = (
+            f"{whose} is open at {offset}: read_committed readers stop here, but the log is committed up to "
+            f"{final.log.high_watermark}"
+        )
         yield Anomaly("hanging-transaction", *place, offset, text, final.at)
 
 
@@ -300,7 +303,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         if taken:
             yield from accepted([(taken, refusal.cluster, refusal.tp)])
         else:
-            text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"
+            text = f"the first batch of {refusal.client}'s new producer id was rejected: {refusal.error}"
             yield Anomaly("pid-collision", refusal.cluster, refusal.tp, -1, text, refusal.at)
     for ack in facts.account.acks:
         write = facts.account.writes.get(ack.value)
@@ -315,7 +318,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
             continue  # A stop cuts records above the last stable offset.
         if why_gone(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
             text = (
-                f"{ack.value!r} of producer {write.producer_id} was acknowledged as what stood there before: "
+                f"{ack.value!r} of producer {write.producer_id} was acknowledged with the offset of an earlier record: "
                 f"{row.value!r} of producer {row.producer_id}"
             )
             yield Anomaly("pid-collision", *place, ack.offset, text, ack.at)
@@ -344,7 +347,7 @@ def _still_known(facts: Facts) -> Iterator[Finding]:
                 break
             text = (
                 f"{row.value!r} was written here by producer {row.producer_id} while producer {foreign.producer_id} of "
-                f"{writes[foreign.value].cluster} was still known: no producer reset is above {foreign.offset}"
+                f"{writes[foreign.value].cluster} was still known: there is no producer reset above {foreign.offset}"
             )
             yield Anomaly("pid-collision", *place, row.offset, text)
             break

@@ -76,7 +76,7 @@ def _broken(facts: Facts, chain: Chain, last: Transformed, row: Transformed) -> 
     sent = min((facts.account.groups.sent[one.token] for one in (last, row)), key=lambda one: one.sent_at)
     if _may_begin_elsewhere(facts, chain, sent, row.at):
         return Accepted(ASYNCHRONOUS, cluster, tp, 1)
-    how = "again" if row.begin < last.end else "leaving some out"
+    how = "again" if row.begin < last.end else "some are skipped"
     text = (
         f"group {row.group} committed {last.end} in transaction {last.transaction} at {clock(last.at)}, and the next "
         f"one that was committed, {row.transaction} at {clock(row.at)}, begins at {row.begin}: {how}"
@@ -115,8 +115,8 @@ def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[
         is_missing = row.begin <= record.offset < row.end and record.offset not in row.outputs
         if is_missing and not is_superseded(facts, place, record.value, record.offset, row.at):
             text = (
-                f"{record.value!r} lies in [{row.begin}, {row.end}), which group {row.group} took in transaction "
-                f"{row.transaction} at {clock(row.at)}, and has no output"
+                f"{record.value!r} is in [{row.begin}, {row.end}), which group {row.group} processed in transaction "
+                f"{row.transaction} at {clock(row.at)}, but has no output"
             )
             yield Anomaly("exactly-once", *place, record.offset, text, row.at)
             return

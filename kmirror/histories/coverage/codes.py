@@ -90,17 +90,17 @@ CODES: dict[str, str] = {
 """API to the error codes that its responses may have in a history."""
 
 _UNREACHABLE = {
-    "BROKER_ID_NOT_REGISTERED": "no broker is unregistered: UnregisterBroker is not served",
+    "BROKER_ID_NOT_REGISTERED": "no broker is unregistered: UnregisterBroker is not supported",
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "below min.insync.replicas the high watermark stands: who waits for it is "
     "answered REQUEST_TIMED_OUT",
 }
 
 ROWS: tuple[Row, ...] = tuple(
     Row(
-        f"{way}.{api}.{code}", f"{api} is answered with {code}; the answer {told}.", How.ANSWER,
+        f"{way}.{api}.{code}", f"{api} gets the error {code}; the response {told}.", How.ANSWER,
         unreachable=_UNREACHABLE.get(code, ""),
     )
-    for way, told in (("sent", "is sent"), ("received", "comes back to who asked"))
+    for way, told in (("sent", "is sent"), ("received", "is received by its client"))
     for api, codes in CODES.items()
     for code in codes.split()
 )  # fmt: skip

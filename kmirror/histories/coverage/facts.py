@@ -5,14 +5,14 @@ from __future__ import annotations
 from kmirror.histories.coverage.row import How, Row
 
 CUTS = (
-    ("no-lme", r"^no LME", "A mirror begins, and the source knows nothing of the log: it goes."),
+    ("no-lme", r"^no LME", "A mirror begins, and the source has nothing of the log, which is removed."),
     ("lme", r"^LME \d+", "A failback cuts to the last mirrored epoch."),
     ("lso", r"^LSO$", "A stop cuts to the last stable offset."),
-    ("diverging", r"^diverging epoch", "The logs of source and mirror part."),
+    ("diverging", r"^diverging epoch", "The logs of source and mirror diverge."),
     ("source-end", r"^the source's log end", "The source's log is shorter."),
     ("source-start", r"^the source's log start", "The source's log begins later than ours ends."),
-    ("missed", r"^a cut to epoch -?\d+ that this replica missed", "A new leader makes a cut that it had missed."),
-    ("nothing-in-common", r"with nothing in common", "Nothing is left of the log."),
+    ("missed", r"^a cut to epoch -?\d+ that this replica missed", "A new leader performs a cut that it had missed."),
+    ("nothing-in-common", r"with nothing in common", "The whole log is removed."),
 )
 """Kinds of LogCut.why, each with a pattern for it and a sentence."""
 
@@ -23,8 +23,8 @@ ROWS: tuple[Row, ...] = (
     Row("log.compacted-records", "The cleaner removes a record.", How.FACT),
     Row("log.compacted-tombstones", "The cleaner removes a tombstone.", How.FACT),
     Row("log.rolled", "A leader's log gets another segment.", How.FACT),
-    Row("load.clean", "A broker opens logs after it ended in order.", How.FACT),
-    Row("load.unclean", "A broker opens logs after it did not end in order.", How.FACT),
+    Row("load.clean", "A broker opens logs after a clean shutdown.", How.FACT),
+    Row("load.unclean", "A broker opens logs after an unclean shutdown.", How.FACT),
     Row("load.repaired", "A log is repaired when it is opened: its tail is torn.", How.FACT),
     Row("load.repaired-segments", "A repair removes whole segments.", How.FACT),
 )

@@ -75,17 +75,17 @@ _SHAPES: tuple[tuple[str, str, Callable[[Plan], bool]], ...] = (
     ("two-clusters", "Two clusters.", lambda plan: len(plan.clusters) == 2),
     ("three-clusters", "Three clusters.", lambda plan: len(plan.clusters) == 3),
     ("four-clusters", "Four clusters.", lambda plan: len(plan.clusters) == 4),
-    ("chain", "What is mirrored to a cluster is mirrored on from there.", _has_chain),
+    ("chain", "Topics mirrored to a cluster are mirrored from there too.", _has_chain),
     ("fan-out", "One source has several destinations.", _fans_out),
     ("fan-in", "One destination has several sources.", _fans_in),
     ("both-ways", "Two clusters mirror from each other, at once or in turn.", _is_both_ways),
-    ("ring", "Mirrors of one topic go round through three clusters or more.", _has_ring),
+    ("ring", "Mirrors of one topic form a ring of three clusters or more.", _has_ring),
     ("mesh", "Each of three clusters or more mirrors from every other one, at once or in turn.", _is_mesh),
-    ("old-source", "A cluster plays an earlier release.", lambda plan: any(row.release for row in plan.clusters)),
+    ("old-source", "A cluster imitates an earlier release.", lambda plan: any(row.release for row in plan.clusters)),
     ("no-feature", "A cluster does not have mirror.version.", lambda plan: any(
         row.mirror_version == 0 and not row.release for row in plan.clusters)),
-    ("one-broker", "A cluster of one broker.", lambda plan: any(row.brokers == 1 for row in plan.clusters)),
-    ("fewer-replicas", "A cluster with fewer replicas than brokers.", lambda plan: any(
+    ("one-broker", "A cluster has one broker.", lambda plan: any(row.brokers == 1 for row in plan.clusters)),
+    ("fewer-replicas", "A cluster has fewer replicas than brokers.", lambda plan: any(
         row.replication_factor < row.brokers for row in plan.clusters)),
     ("small-segments", "A cluster whose segments are rolled after seconds: they hold a few batches.", lambda plan: any(
         "log.roll.ms" in row.configs for row in plan.clusters)),
@@ -95,7 +95,7 @@ _SHAPES: tuple[tuple[str, str, Callable[[Plan], bool]], ...] = (
 
 ROWS: tuple[Row, ...] = (
     *(Row(f"shape.{name}", doc, How.PLAN, test) for name, doc, test in _SHAPES),
-    *(Row(f"client.{name}", f"A client of kind {name} works.", How.PLAN) for name in KINDS),
+    *(Row(f"client.{name}", f"A client of kind {name} runs.", How.PLAN) for name in KINDS),
     *(Row(f"step.{name}", f"The step {name} is carried out.", How.PLAN) for name in ACTIONS),
 )
 

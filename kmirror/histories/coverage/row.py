@@ -11,14 +11,14 @@ from typing import Any
 class How(Enum):
     """Place where an event is observed; `Watch` observes all of them while a history runs."""
 
-    TRACE = "a line that the trace has: a note of a node, a timer, a link that closed"
+    TRACE = "a line of the trace: a note of a node, a timer, a link that closed"
     REQUEST = "a request that arrives at a node"
-    ANSWER = "an answer that a node sends, or that comes back to its client"
+    ANSWER = "a response that a node sends, or that its client receives"
     METADATA = "the metadata log, read and replayed when the history is over"
-    FACT = "a fact that a node tells"
+    FACT = "a fact that a node reports"
     LOG = "the logs of all leaders when the history is over"
-    STATE = "the state of a coordinator, looked at after the events that may change it"
-    PLAN = "the plan, and which of its steps were carried out"
+    STATE = "the state of a coordinator, checked after the events that may change it"
+    PLAN = "the plan, and which of its steps were executed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def of_group(before: GroupState, after: GroupState) -> str:
     return f"group-state.{before.name}-{after.name}"
 
 
-_NOT_FAILED = "only PREPARING and MIRRORING look at the source, and what fails is what the source answers"
+_NOT_FAILED = "only PREPARING and MIRRORING read from the source, and only its responses can fail them"
 """A leader whose write of PAUSING was not answered writes again before it looks at the source."""
 _NEVER_FAIL = (
     MirrorState.UNKNOWN,
@@ -40,12 +40,12 @@ _NEVER_FAIL = (
     MirrorState.STOPPING,
     MirrorState.STOPPED,
 )
-_FINAL = "nothing follows DEAD: the group is forgotten"
+_FINAL = "no state follows DEAD: the group is removed"
 
 ROWS: tuple[Row, ...] = (
     *(
         Row(
-            of_mirror(before, after), f"A partition's record says {after.name} after {before.name}.", How.LOG,
+            of_mirror(before, after), f"A partition's record changes from {before.name} to {after.name}.", How.LOG,
             unreachable=_NOT_FAILED if after is MirrorState.FAILED and before in _NEVER_FAIL else "",
         )
         for after in MirrorState

@@ -48,15 +48,15 @@ ROWS: tuple[Row, ...] = (
         )
     ),
     *(Row(f"topic.control-{kind.name}", f"A topic has a control record {kind.name}.", How.LOG) for kind in _CONTROLS),
-    Row("transaction.timed-out", "A coordinator aborts a transaction that took too long.", How.LOG),
+    Row("transaction.timed-out", "A coordinator aborts a transaction that timed out.", How.LOG),
     Row("topic.segments", "A leader's log has more than one segment.", How.LOG),
     Row("topic.start-above-0", "A leader's log begins above 0.", How.LOG),
     Row("topic.epochs", "A leader's log has more than three leader epochs.", How.LOG),
-    Row("topic.gap", "Offsets are missing inside a log: it was compacted.", How.LOG),
+    Row("topic.gap", "A log has missing offsets because it was compacted.", How.LOG),
     Row("topic.tombstone", "A log has a record with a key and no value.", How.LOG),
     Row("topic.repeated-key", "A log has several records of one key.", How.LOG),
     Row("topic.old-format", "A log has batches of a format before version 2.", How.LOG,
-        unreachable="logs begin empty, and Produce is served from version 3 on, which takes format 2 alone"),
+        unreachable="logs begin empty, and Produce is served from version 3 on, which accepts only format 2"),
     Row("topic.delete-horizon", "The cleaner has given a batch its delete horizon.", How.LOG),
     Row("topic.empty-batch", "The cleaner has left a batch without records.", How.LOG),
 )  # fmt: skip

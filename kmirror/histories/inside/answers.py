@@ -117,7 +117,9 @@ class AnswerLook(FrameLook):
         if isinstance(controller, Controller) and controller.is_open and _is_committed(controller.quorum):
             for pending in waiting:
                 if pending.node_id == CONTROLLER_ID and pending.link.open:
-                    self._broken(pending, "unanswered", f"{pending.body.NAME} is not answered, though all is committed")
+                    self._broken(
+                        pending, "unanswered", f"{pending.body.NAME} gets no response, although everything is committed"
+                    )
 
     def _broken(self, pending: PendingRequest, rule: str, text: str) -> None:
         self._rules.broken(pending.cluster, pending.node_id, NO_PARTITION, rule, text)
@@ -246,25 +248,25 @@ def wrong_with(asked: Expected, body: Any) -> Iterator[tuple[str, str]]:
     """Yield the rules that a response breaks."""
     error = ErrorCode(getattr(body, "error_code", 0))
     if asked.active and asked.codes is None and error not in (ErrorCode.INVALID_REQUEST, *REFUSED):
-        yield "answer-active", f"{error.name}, though {', '.join(asked.active)}"
+        yield "answer-active", f"{error.name}, although {', '.join(asked.active)}"
     if error in REFUSED or (error and asked.codes is None):
         return
     rows = ROWS.get(asked.key)
     if rows is not None and not error:
         names, found = rows[0](asked.body), rows[1](body)
         if set(names) != set(found):
-            text = f"it is about {', '.join(found) or 'nothing'}, and was asked about {', '.join(names)}"
+            text = f"it has {', '.join(found) or 'nothing'}, but the request has {', '.join(names)}"
             yield "answer-rows", text
     if asked.codes is not None:
         codes = [] if error else [(row.name, ErrorCode(row.error_code)) for row in body.topics]
         if (error, codes) != (asked.whole, asked.codes):
             wanted = [f"{name} {code.name}" for name, code in asked.codes] or [asked.whole.name]
             sent = [f"{name} {code.name}" for name, code in codes] or [error.name]
-            yield "answer-code", f"the answer is {', '.join(sent)}, where {', '.join(wanted)} is right"
+            yield "answer-code", f"the response is {', '.join(sent)}, expected {', '.join(wanted)}"
         added = [name for name, code in codes if not code]
         active = [text for text in asked.active if text.partition(" is ")[0].rpartition("-")[0] in added]
         if active:
-            yield "answer-active", f"{', '.join(added)} is added, though {', '.join(active)}"
+            yield "answer-active", f"{', '.join(added)} is added, although {', '.join(active)}"
     if asked.key == CREATE_TOPICS:
         yield from _wrongly_created(asked.body, body)
     if asked.key == DESCRIBE_CONFIGS:
@@ -277,7 +279,7 @@ def _wrongly_created(request: Any, response: Any) -> Iterator[tuple[str, str]]:
         count = counts.get(row.name, 1)
         is_possible = count > 0 or count == USE_DEFAULT
         if row.error_code == ErrorCode.INVALID_PARTITIONS and is_possible and row.name in counts:
-            yield "answer-partitions", f"topic {row.name} with {count} partitions is refused for their number"
+            yield "answer-partitions", f"topic {row.name} with {count} partitions is rejected for their number"
         if not row.error_code and not is_possible:
             yield "answer-partitions", f"topic {row.name} is created with {count} partitions"
 
@@ -291,10 +293,10 @@ def _wrongly_described(request: Any, response: Any) -> Iterator[tuple[str, str]]
                 yield "answer-configs", f"config {config.name} has synonyms that were not requested"
                 return
             if not config.synonyms and request.include_synonyms and config.value is not None:
-                yield "answer-configs", f"config {config.name} has none of the synonyms that were asked for"
+                yield "answer-configs", f"config {config.name} lacks the requested synonyms"
                 return
             if keys and config.name not in keys:
-                yield "answer-configs", f"config {config.name} is described, asked for were {', '.join(keys)}"
+                yield "answer-configs", f"config {config.name} is described, requested were {', '.join(keys)}"
                 return
 
 

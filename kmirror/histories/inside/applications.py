@@ -55,7 +55,7 @@ class DeliveryLook:
         if epoch > known:
             expected = 0
         if sequence > expected:
-            text = f"epoch {epoch} of producer {producer_id} sent sequence {sequence}, the next one is {expected}"
+            text = f"epoch {epoch} of producer {producer_id} sent sequence {sequence}, expected {expected}"
             self._broken(tp, "producer-gap", text)
         self._next[tp, producer_id] = epoch, max(expected, sequence + count)
 
@@ -92,12 +92,12 @@ class ReadingLook:
         expected = found.before.offset
         for record in found.records:
             if record.offset < expected:
-                text = f"{self._name} receives offset {record.offset}, where {expected} or a later one is next"
+                text = f"{self._name} receives offset {record.offset}, expected {expected} or later"
                 self._rules.broken(cluster, NO_NODE, tp, "reader-order", text)
                 return
             expected = record.offset + 1
         if found.after.offset < expected:
-            text = f"{self._name} has received offset {expected - 1}, and reads on from {found.after.offset}"
+            text = f"{self._name} has received offset {expected - 1}, but continues at {found.after.offset}"
             self._rules.broken(cluster, NO_NODE, tp, "reader-order", text)
 
     def round_ended(
@@ -120,5 +120,8 @@ class ReadingLook:
             count = count + 1 if before == at else 1
             self._rounds[key] = at, count
             if count == ROUNDS:
-                text = f"{self._name} stands at {at} for {ROUNDS} rounds, {leader.log.last_stable_offset} is stable"
+                text = (
+                    f"{self._name} stays at {at} for {ROUNDS} rounds, but the last stable offset is "
+                    f"{leader.log.last_stable_offset}"
+                )
                 self._rules.broken(cluster, leader.broker_id, tp, "reader-stands", text)

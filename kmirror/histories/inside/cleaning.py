@@ -100,20 +100,26 @@ class Noted:
 
     def _judge(self, offset: int, bound: int, latest: dict[bytes, int], now_ms: int) -> Iterator[tuple[str, str]]:
         if offset >= bound:
-            yield "cleaned-above", f"the record at offset {offset} was cleaned away, which may be done below {bound}"
+            yield (
+                "cleaned-above",
+                f"the record at offset {offset} was removed by the cleaner, which may only clean below {bound}",
+            )
             return
         key = self.keys[offset]
         if offset in self.aborted or latest.get(key, -1) > offset:
             return
         if offset not in self.tombstones:
-            yield "cleaned-latest", f"the record at offset {offset} was cleaned away, the latest of its key"
+            yield (
+                "cleaned-latest",
+                f"the record at offset {offset} was removed by the cleaner, but is the latest of its key",
+            )
             return
         goes_at = self.tombstones[offset]
         if goes_at is None or now_ms + SLACK_MS < goes_at:
-            text = f"the tombstone at offset {offset} was cleaned away at {now_ms}"
+            text = f"the tombstone at offset {offset} was removed by the cleaner at {now_ms}"
             yield (
                 "cleaned-tombstone",
-                f"{text}, before any run had seen it" if goes_at is None else f"{text}, not {goes_at}",
+                f"{text}, before any run had processed it" if goes_at is None else f"{text}, not {goes_at}",
             )
 
 

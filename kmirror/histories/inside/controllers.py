@@ -45,7 +45,7 @@ class ControllerLook:
     def restarted(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         """Check the image that a new controller has read, if it begins at the offset of the previous one."""
         if before.offset == after.offset:
-            who = "a controller that has started again"
+            who = "a restarted controller"
             self._compare(cluster, CONTROLLER_ID, before, after, who)
 
     def look_at_broker(self, cluster: str, broker: Broker) -> None:
@@ -67,7 +67,7 @@ class ControllerLook:
             tp, assigned = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
             disk = context.log_dirs.of(tp)
             if disk is not None and disk.directory_id != assigned:
-                text = f"its log lies in {disk.log_dir}, {disk.directory_id}, and the controller has {assigned}"
+                text = f"its log is in {disk.log_dir}, {disk.directory_id}, but the controller has {assigned}"
                 self._rules.broken(cluster, context.node_id, tp, "directory", text)
 
     def _compare(self, cluster: str, node: int, right: MetadataImage, found: MetadataImage, who: str) -> None:
@@ -90,7 +90,7 @@ class ControllerLook:
         """
         found, image = self._scene.clusters[cluster], self._scene.image(cluster)
         if image.topics.leads(broker_id):
-            text = f"broker {broker_id} may shut down, and leads {image.topics.leads(broker_id)} partitions"
+            text = f"broker {broker_id} may shut down, but leads {image.topics.leads(broker_id)} partitions"
             self._rules.broken(cluster, broker_id, NO_PARTITION, "shutdown-leads", text)
         if self._leaving.pop((cluster, broker_id), -1) != self._incarnation(cluster):
             return
@@ -99,7 +99,7 @@ class ControllerLook:
             if other == broker_id or known is None or not image.brokers.is_active(other):
                 continue
             if known.epoch == broker.parts.lifecycle.epoch and broker.context.image.topics.leads(broker_id):
-                text = f"broker {broker_id} may shut down, and broker {other} does not know yet that it leads nothing"
+                text = f"broker {broker_id} may shut down, but broker {other} does not know yet that it leads nothing"
                 self._rules.broken(cluster, other, NO_PARTITION, "shutdown-unknown", text)
 
     def _look_for_leaving(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
@@ -136,7 +136,7 @@ class ControllerLook:
         else:
             able = [member for member in isr or after.eligible if image.brokers.may_lead(member, after)]
             if able:
-                yield "leaderless", f"it has no leader, though {able} of the ISR may lead"
+                yield "leaderless", f"it has no leader, although {able} of the ISR may lead"
         if before is None or before is after:
             return
         if after.partition_epoch <= before.partition_epoch:
@@ -160,7 +160,7 @@ class ControllerLook:
         if able:
             yield (
                 "unclean-leader",
-                f"leader {leader} is elected from outside the ISR {list(clean)}, though {able} of the ISR may lead",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, although {able} of the ISR may lead",
             )
         if image.features.has_eligible_replicas and before.last_known == (leader,):
             return  # It leads once no replica is eligible; the last of them may have ended uncleanly (KIP-966).
@@ -169,5 +169,5 @@ class ControllerLook:
         if not Configs(Scope.TOPIC, image.configs.topic(topic.name), controller.context.configs).flag(UNCLEAN):
             yield (
                 "unclean-refused",
-                f"leader {leader} is elected from outside the ISR {list(clean)}, {UNCLEAN} is false",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, but {UNCLEAN} is false",
             )

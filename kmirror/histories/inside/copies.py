@@ -47,7 +47,7 @@ class CopyRules:
         if now.busy and not before.busy:
             self._decided[now.key] = self._why_needless(now)
         elif self._begins_copy(now, before) and self._decided.get(now.key):
-            node, text = now.partition.broker_id, f"copies from scratch, though {self._decided[now.key]}"
+            node, text = now.partition.broker_id, f"copies from scratch, although {self._decided[now.key]}"
             self._rules.broken(now.cluster, node, now.mp.tp, "copied-needlessly", text)
         self._behind.discard(now.key)
         source, fetcher = self._sources.leader_of(now), now.mp.fetcher
@@ -81,8 +81,8 @@ class CopyRules:
             behind_ms = min(behind_ms, to_ms(local - now.mp.fetcher.confirmed_at))
         if behind_ms >= stay_ms and _lacks_some(log, before.end):
             text = (
-                f"appended [{before.end}, {now.end}), where offsets are missing, {behind_ms} ms after the log was in "
-                f"step, and tombstones stay for {stay_ms} ms"
+                f"appended [{before.end}, {now.end}), across missing offsets, {behind_ms} ms after the log was in "
+                f"step, but tombstones are kept for {stay_ms} ms"
             )
             self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, "deletions-missed", text)
 
@@ -98,7 +98,7 @@ class CopyRules:
         stay_ms = now.partition.log.config.delete_retention_ms
         behind = scene.now - self._in_step.get(now.key, scene.now - stay_ms * MILLISECOND)
         if behind < stay_ms * MILLISECOND:
-            return f"it was in step {behind // MILLISECOND} ms before, and tombstones stay for {stay_ms} ms"
+            return f"it was level {behind // MILLISECOND} ms before, but tombstones are kept for {stay_ms} ms"
         return ""
 
 

@@ -75,13 +75,15 @@ class CutRules:
         """Check a cut: it keeps the common part settled by both clusters; without one, nothing (D56)."""
         log, rows = now.partition.log, self._uncut.pop(now.key, [])
         if 0 < log.log_start_offset == now.end:
-            self._note(now, "empty-above-0", f"PREPARING left nothing of a log that now begins at {now.end}, not at 0")
+            self._note(now, "empty-above-0", f"PREPARING removed a whole log, which now begins at {now.end}, not at 0")
         source = self._source(now)
         if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
             return
         end = _common_end(rows, source.log, self._settled(now, source))
         if end > now.end:
-            text = f"PREPARING cut at {now.end}, and up to {end} both logs had the same, settled by a stop"
+            text = (
+                f"PREPARING cut at {now.end}, but both logs had the same records up to {end}, which a stop had settled"
+            )
             self._note(now, "cut-too-deep", text)
 
     def _settled(self, now: Seen, source: Partition) -> int:
@@ -124,12 +126,14 @@ class CutRules:
         one, other = source.log, now.partition.log
         start, until = max(one.log_start_offset, other.log_start_offset), now.end
         if one.high_watermark < until:
-            self._note(now, "beyond-source", f"mirrored up to {until}, the source has committed {one.high_watermark}")
+            self._note(
+                now, "beyond-source", f"mirrored up to {until}, but the source has committed {one.high_watermark}"
+            )
             return
         # Without a common range nothing was fetched yet; the source's first batch may begin below its log start.
         parted = None if start >= until else compare(one.batches(start, until), other.batches(start, until)).parted
         if parted is not None:
-            self._note(now, "unlike-source", f"what is mirrored differs from the source at {parting(parted).offset}")
+            self._note(now, "unlike-source", f"the mirrored log differs from the source at {parting(parted).offset}")
 
     def _source(self, now: Seen) -> Partition | None:
         """Return the source's leader if its log can be compared with ours."""

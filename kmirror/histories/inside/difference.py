@@ -13,7 +13,7 @@ def difference(leader: Partition, replica: Partition) -> str:
     """
     end = leader.log.log_end_offset
     if not leader.log.high_watermark <= replica.log.log_end_offset <= end:
-        return f"log end {replica.log.log_end_offset}, the leader's is {end}"
+        return f"log end {replica.log.log_end_offset}, but the leader's is {end}"
     return parts(leader, replica, leader.log.high_watermark)
 
 

@@ -86,7 +86,7 @@ class FetchLook(FrameLook):
         ]
         both = [row for row in gone if row in rows]
         if both:
-            self._broken(pending, both[0], "session-both", "is asked for and forgotten in one request")
+            self._broken(pending, both[0], "session-both", "is requested and forgotten in one request")
         if pending.version < SESSIONS_FROM or request.session_epoch <= 0:
             self._opening[pending] = _Session(0, rows)
         else:
@@ -99,7 +99,7 @@ class FetchLook(FrameLook):
         session = self._sessions.get(key)
         where = f"epoch {request.session_epoch} of session {request.session_id}"
         if session is None:
-            self._broken(pending, None, "session-unknown", f"{where}, which no answer has begun")
+            self._broken(pending, None, "session-unknown", f"{where}, which no response has created")
             session = self._sessions[key] = _Session(0)
         elif session.left:
             self._broken(pending, None, "session-left", f"{where} comes after {session.left}")
@@ -109,7 +109,7 @@ class FetchLook(FrameLook):
             session.offsets.pop(row, None)
         session.offsets.update(rows)
         session.epoch = request.session_epoch
-        session.left = f"epoch {request.session_epoch}, which was not answered"
+        session.left = f"epoch {request.session_epoch}, which got no response"
 
     def _look_at_positions(self, pending: PendingRequest, rows: dict[Row, int]) -> None:
         """Check that a consumer fetches from the end of its last response."""
@@ -121,7 +121,9 @@ class FetchLook(FrameLook):
         for row, offset in rows.items():
             end = known.pop(row, None)
             if end is not None and end != offset:
-                self._broken(pending, row, "fetch-offset", f"is read from {offset} on, the last answer ended at {end}")
+                self._broken(
+                    pending, row, "fetch-offset", f"is read from {offset} on, but the last response ended at {end}"
+                )
 
     # -- responses ----------------------------------------------------------------------------
 
@@ -136,15 +138,15 @@ class FetchLook(FrameLook):
         for row, data in _rows(answer):
             offset = session.offsets.get(row)
             if offset is None:
-                self._broken(pending, row, "answer-unasked", "is in an answer, and was not asked for")
+                self._broken(pending, row, "answer-unasked", "is in a response, but was not requested")
                 continue
             bound = data.last_stable_offset if stable else data.high_watermark
             for batch in _batches(data):
                 if batch.last_offset < offset:
-                    text = f"the answer has a batch up to {batch.last_offset}, the fetch offset is {offset}"
+                    text = f"the response has a batch up to {batch.last_offset}, but the fetch offset is {offset}"
                     self._broken(pending, row, "answer-below", text)
                 if batch.last_offset >= bound >= 0:
-                    text = f"the answer has a batch up to {batch.last_offset}, readers are given up to {bound}"
+                    text = f"the response has a batch up to {batch.last_offset}, but readers may read up to {bound}"
                     self._broken(pending, row, "answer-above", text)
 
     def on_response_received(self, pending: PendingRequest) -> None:

@@ -178,7 +178,10 @@ class GroupLook(FrameLook, Look):
                 if known is not None and row.committed_leader_epoch > known.leader_epoch:
                     tp = TopicPartition(name, row.partition_index)
                     epoch, offset = row.committed_leader_epoch, row.committed_offset
-                    text = f"offset {offset} of {tp} is synced with leader epoch {epoch}, it is in {known.leader_epoch}"
+                    text = (
+                        f"offset {offset} of {tp} is synced with leader epoch {epoch}, but it is in "
+                        f"{known.leader_epoch}"
+                    )
                     self._broken(pending.cluster, pending.node_id, request.group_id, "synced-epoch", text)
 
     # -- coordinators -------------------------------------------------------------------------
@@ -226,7 +229,7 @@ class GroupLook(FrameLook, Look):
             if lacking:
                 yield "group-protocol", f"protocol {group.protocol} was chosen, which {lacking} do not support"
             if group.leader not in group.members:
-                yield "group-leader", f"{group.leader} leads, and is no member"
+                yield "group-leader", f"{group.leader} leads, but is not a member"
         if now.state is _S.STABLE and before.state is not _S.STABLE and not self._is_assigned(place[0], group):
             yield "assignment", f"generation {group.generation} has an assignment that its leader has not sent"
         if now.state is _S.EMPTY and group.members:
@@ -264,7 +267,8 @@ class GroupLook(FrameLook, Look):
             return ""
         kind = "dynamic" if seen.instance is None else f"static ({seen.instance})"
         return (
-            f"{kind} member {member_id} is out after {silent // MILLISECOND} ms of silence, its session timeout is "
+            f"{kind} member {member_id} was removed after {silent // MILLISECOND} ms of silence, its session "
+            "timeout is "
             f"{seen.session // MILLISECOND} ms, and {waited // MILLISECOND} ms of {before.state.value}"
         )
 
@@ -333,9 +337,9 @@ def _why_no_commit(group: ClassicGroup, request: OffsetCommitRequest | TxnOffset
     if generation < 0 and not group.members:
         return ""
     if generation < 0 and not request.member_id and request.group_instance_id is None:
-        return "an offset was committed that names no member, and the group has members" if is_plain else ""
+        return "an offset was committed without a member id, but the group has members" if is_plain else ""
     if request.member_id not in group.members:
-        return f"an offset was committed by {request.member_id!r}, which is no member"
+        return f"an offset was committed by {request.member_id!r}, which is not a member"
     if generation != group.generation:
-        return f"an offset was committed in generation {generation}, the group is in {group.generation}"
+        return f"an offset was committed in generation {generation}, but the group is in {group.generation}"
     return ""

@@ -29,7 +29,7 @@ class KeptStates:
             if is_kept or context.coordinator.unwritable([context.coordinator.shard_of(mp.key)]):
                 continue
             if mp.state is not None and not mp.busy and self._leads(cluster, context, mp):
-                text = f"the leader knows {mp.state.name}, and {known.state.name} is persisted"
+                text = f"the leader has {mp.state.name}, but {known.state.name} is persisted"
                 self._rules.broken(cluster, broker_id, mp.tp, "state-not-kept", text)
 
     def _leads(self, cluster: str, context: MirrorContext, mp: MirrorPartition) -> bool:

@@ -89,11 +89,11 @@ class LineageRules:
         """
         mp, partition = now.mp, now.partition
         if partition.leader_epoch < now.lineage.since:
-            text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, the lineage holds"
+            text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, but the lineage holds"
             self._note(now.cluster, partition, "below-lineage", f"{text} from epoch {now.lineage.since} on")
         source = self._sources.leader_of(now)
         if source is not None and mp.source_offset > source.log.high_watermark:
-            text = f"the source's high watermark counts as {mp.source_offset}, and is {source.log.high_watermark}"
+            text = f"the source's high watermark is taken as {mp.source_offset}, but is {source.log.high_watermark}"
             self._note(now.cluster, partition, "source-offset", text)
         self._look_at_copy(now)
 
@@ -126,9 +126,7 @@ class LineageRules:
         source = self._sources.cluster_of(context, mp.assignment.mirror)
         epoch, start = self._starts.get((source, fact.tp), (-1, 0))
         if epoch == mp.source_epoch and mp.source_log_start < start:
-            text = (
-                f"the source's log counts as one from {mp.source_log_start} on, and began at {start} in epoch {epoch}"
-            )
+            text = f"the source's log start is taken as {mp.source_log_start}, but was {start} in epoch {epoch}"
             self._note(cluster, leader, "source-start", text)
 
     def _note(self, cluster: str, leader: Partition, rule: str, text: str) -> None:

@@ -64,7 +64,10 @@ class LogJudge:
         model.forget_decided(log.high_watermark)
         if log.producers.ongoing != model.opened:
             ongoing = dict(log.producers.ongoing)
-            yield "transactions", f"open transactions are {ongoing} by first offset, the batches say {model.opened}"
+            yield (
+                "transactions",
+                f"open transactions are {ongoing} by first offset, but the batches give {model.opened}",
+            )
         yield from _stable(model, [*model.opened, *model.undecided])
         self._producers = count
         model.new, model.touched = [], {}
@@ -99,7 +102,7 @@ def _taken_over(model: LogModel, now_ms: int) -> Broke:
         if known is None:
             is_gone = not entry.batches or entry.last_data_offset < model.first_offset or is_cleaned
             if not is_gone and not 0 <= entry.txn_first_offset < start:
-                yield "producers", f"producer {producer_id} is {_told(entry)}, no batch is of it"
+                yield "producers", f"producer {producer_id} is {_told(entry)}, but it has no batch"
             model.producers[producer_id] = _believed(entry)
         elif is_cleaned or known.last_offset < start:
             model.producers[producer_id] = _believed(entry)
@@ -130,7 +133,7 @@ def _begun(model: LogModel, producer_id: int, entry: ProducerEntry, known: Produ
     if known.first_offset != NOTHING_OPEN and (began_before or known.first_offset < log.log_start_offset):
         known.first_offset = entry.txn_first_offset
     if not is_end or entry.producer_epoch != known.epoch:
-        yield "producers", f"producer {producer_id} is {_told(entry)}, the batches say {known}"
+        yield "producers", f"producer {producer_id} is {_told(entry)}, but the batches give {known}"
     known.coordinator_epoch, known.last_timestamp = entry.coordinator_epoch, entry.last_timestamp
 
 
@@ -154,17 +157,17 @@ def _producers(model: LogModel, now_ms: int, *, is_all: bool) -> Broke:
             continue  # A producer reset came after its batches.
         if entry is None:
             if known.first_offset != NOTHING_OPEN or not _is_expired(model.log, known.last_timestamp, now_ms):
-                yield "producers", f"producer {producer_id} is not known, the batches say {known}"
+                yield "producers", f"producer {producer_id} is unknown, but the batches give {known}"
             del model.producers[producer_id]
             model.find_open()
         elif not _is_as(entry, known):
-            yield "producers", f"producer {producer_id} is {_told(entry)}, the batches say {known}"
+            yield "producers", f"producer {producer_id} is {_told(entry)}, but the batches give {known}"
             model.producers[producer_id] = _believed(entry)
             model.find_open()
     if is_all:
         for producer_id in table:
             if producer_id not in model.producers:
-                yield "producers", f"producer {producer_id} is {_told(table[producer_id])}, no batch is of it"
+                yield "producers", f"producer {producer_id} is {_told(table[producer_id])}, but it has no batch"
 
 
 def _is_as(entry: ProducerEntry, known: Producer) -> bool:
@@ -212,7 +215,7 @@ def _wrong_end(log: PartitionLog, epoch: int, end: int, *, floor: int | None = N
     """Judge the end offset that the log returns for an epoch; `floor` is the epoch returned, if it differs."""
     found, right = log.end_offset_for_epoch(epoch), (epoch if floor is None else floor, end)
     if found != right:
-        yield "epoch-end", f"the end of epoch {epoch} is returned as {tuple(found)}, it is {right}"
+        yield "epoch-end", f"the end of epoch {epoch} is returned as {tuple(found)}, expected {right}"
 
 
 def _misplaced(log: PartitionLog, run: Run) -> Broke:
@@ -221,7 +224,7 @@ def _misplaced(log: PartitionLog, run: Run) -> Broke:
     for offset in (max(run.first, log.log_start_offset), run.last):
         epoch = log.epochs.epoch_for_offset(offset)
         if epoch != run.epoch:
-            yield "epochs", f"epoch {epoch} at offset {offset}, its batch has {run.epoch}"
+            yield "epochs", f"epoch {epoch} at offset {offset}, but its batch has {run.epoch}"
             return
 
 
@@ -236,4 +239,4 @@ def _without_batches(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
             continue
         begins = first.get(entry.epoch, log.log_end_offset if number + 1 == len(entries) else -1)
         if entry.start_offset not in (begins, log.log_start_offset):
-            yield "epoch-entry", f"epoch {entry.epoch} begins at {entry.start_offset}, its batches at {begins}"
+            yield "epoch-entry", f"epoch {entry.epoch} begins at {entry.start_offset}, but its batches at {begins}"

@@ -79,6 +79,6 @@ class MatchingLook:
         if not may_be_compacted(scene.plan, scene.account, cluster, tp.topic, scene.now):
             where = parts(leader, follower, before)
             if where:
-                text = f"appends in leader epoch {image.leader_epoch} and differs: {where}"
+                text = f"appends in leader epoch {image.leader_epoch} but differs from the leader: {where}"
                 self._rules.broken(cluster, follower.broker_id, tp, "log-matching", text)
         return True

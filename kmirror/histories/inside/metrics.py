@@ -73,7 +73,7 @@ def _compared(samples: list[Sample], wanted: dict[tuple[str, ...], float]) -> Br
     values = _values(samples)
     for key, value in wanted.items():
         if values.get(key) != value:
-            yield NO_PARTITION, "metric-count", f"{'/'.join(key)} is {values.get(key)}, counted were {value}"
+            yield NO_PARTITION, "metric-count", f"{'/'.join(key)} is {values.get(key)}, expected {value}"
 
 
 def _wrong_of_broker(broker: Broker, samples: list[Sample]) -> Broken:
@@ -107,7 +107,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
     image, held = broker.context.image, broker.parts.replicas.partitions
     named = {mirror.mirror_name: mirror for mirror in mirrors}
     if sorted(named) != sorted(image.configs.names(ResourceType.MIRROR)):
-        yield NO_PARTITION, "described-mirrors", f"described are mirrors {', '.join(sorted(named))}"
+        yield NO_PARTITION, "described-mirrors", f"described mirrors are {', '.join(sorted(named))}"
     wanted: dict[str, dict[str, None]] = {}
     led: dict[str, dict[TopicPartition, None]] = {}
     for topic in image.configs.names(ResourceType.TOPIC):
@@ -128,7 +128,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
         if lacking:
             yield NO_PARTITION, "described-topics", f"mirror {name} is described without topics {', '.join(lacking)}"
         if rows.keys() != led.get(name, {}).keys():
-            text = f"described are {_text(rows)} of mirror {name}, led are {_text(led.get(name, {}))}"
+            text = f"described for mirror {name} are {_text(rows)}, but led are {_text(led.get(name, {}))}"
             yield NO_PARTITION, "described-partitions", text
         for tp, row in rows.items():
             end = held[tp].log.high_watermark if tp in held else row.destination_offset
@@ -136,7 +136,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
                 yield (
                     tp,
                     "described-offset",
-                    f"{row.destination_offset} is described, the high watermark is {end}",
+                    f"{row.destination_offset} is described, but the high watermark is {end}",
                 )
             if row.lag >= 0 and row.lag != max(0, row.source_offset - end):
                 yield tp, "described-lag", f"lag {row.lag} is described between {row.source_offset} and {end}"
@@ -160,20 +160,20 @@ def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> B
     highest = -1 if -1 in lags.values() else max(lags.values(), default=0)
     max_lag = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)
     if max_lag != highest:
-        yield NO_PARTITION, "metric-max-lag", f"MaxLag is {max_lag}, the greatest described lag is {highest}"
+        yield NO_PARTITION, "metric-max-lag", f"MaxLag is {max_lag}, but the greatest described lag is {highest}"
     for (name, *tags), value in values.items():
         tp = TopicPartition(tags[-2], int(tags[-1])) if name == "ConsumerLag" else None
         if tp in lags and value != lags[tp]:
-            yield tp, "metric-consumer-lag", f"ConsumerLag is {value}, described is lag {lags[tp]}"
+            yield tp, "metric-consumer-lag", f"ConsumerLag is {value}, but the described lag is {lags[tp]}"
     failed = sum(row.state is MirrorState.FAILED or _is_lost(row.state, row.reason) for _, row in rows)
     counted = next((value for key, value in values.items() if key[0] == "FailedPartitionsCount"), 0)
     if counted < failed:
-        yield NO_PARTITION, "metric-failed", f"FailedPartitionsCount is {counted}, described are {failed}"
+        yield NO_PARTITION, "metric-failed", f"FailedPartitionsCount is {counted}, but {failed} are described"
 
 
 def _is_lost(state: MirrorState, reason: str) -> bool:
     is_fetched = state in (MirrorState.MIRRORING, MirrorState.PREPARING)
-    return is_fetched and reason.startswith(NO_ANSWER) and "does not answer" in reason
+    return is_fetched and reason.startswith(NO_ANSWER) and "does not respond" in reason
 
 
 def _text(partitions: object) -> str:

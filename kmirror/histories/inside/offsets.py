@@ -150,10 +150,10 @@ class OffsetLook(FrameLook, Look):
             said, held = -1 if row is None else row.record_offset, -1 if found is None else found.record_offset
             if said != held:
                 where = f"the log has it at {said}" if said >= 0 else "the log has none"
-                yield "offset-committed", f"{name.group} for {name.tp}: the record at {held} holds, {where}"
+                yield "offset-committed", f"{name.group} for {name.tp}: the record at {held} is in force, but {where}"
             waiting, known = sorted(model.pending.get(name, ())), sorted(offsets.producers(name))
             if waiting != known:
-                text = f"of producers {known} something is pending, the log has {waiting}"
+                text = f"of producers {known} offsets are pending, but the log has {waiting}"
                 yield "offset-pending", f"{name.group} for {name.tp}: {text}"
         for name, (row, removed_ms) in model.removed.items():
             if not self._may_go(cluster, broker, name, row, removed_ms):

@@ -136,20 +136,20 @@ def _broken_by(pending: PendingRequest, stream: _Stream, batch: Batch, data: byt
     known = stream.records.get(first)
     if known is None:
         if data in stream.sequences:
-            yield "producer-renumbered", f"the batch of sequence {stream.sequences[data]} comes again with {first}"
+            yield "producer-renumbered", f"the batch of sequence {stream.sequences[data]} is sent again with {first}"
         for other, length in stream.counts.items():
             if other < first + count and first < other + length:
                 yield "producer-overlap", f"sequences {first} to {first + count - 1}, and {length} from {other} on"
                 break
     elif known != data:
-        yield "producer-reused", f"sequence {first} is given to another batch"
+        yield "producer-reused", f"sequence {first} is used for another batch"
     if first in stream.taken:
-        yield "producer-acked", f"sequence {first} comes again after it was acknowledged"
+        yield "producer-acked", f"sequence {first} is sent again after it was acknowledged"
     if len(stream.in_flight) >= IN_FLIGHT_MAX:
-        yield "producer-in-flight", f"{len(stream.in_flight) + 1} batches are under way"
+        yield "producer-in-flight", f"{len(stream.in_flight) + 1} batches are in flight"
     elsewhere = [other for request, other in stream.in_flight if request.node_id != pending.node_id]
     if elsewhere:
-        yield "producer-leaders", f"sequence {first} goes to another broker while {elsewhere[0]} is not answered"
+        yield "producer-leaders", f"sequence {first} goes to another broker while {elsewhere[0]} is in flight"
 
 
 def _batches(pending: PendingRequest) -> Iterator[tuple[str, int, Batch, bytes]]:

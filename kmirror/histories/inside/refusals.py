@@ -55,7 +55,7 @@ class RefusalLook(FrameLook):
         entry = None if leader is None else leader.log.producers.entries.get(batch.producer_id)
         if entry is not None and _has(entry, batch):
             whose = f"producer {batch.producer_id}, epoch {batch.producer_epoch}"
-            text = f"batch {batch.base_sequence} of {whose}, is refused as out of order, and is in the log"
+            text = f"batch {batch.base_sequence} of {whose}, is rejected as out of order, but is in the log"
             self._rules.broken(cluster, broker_id, tp, "refused-written", text)
 
 

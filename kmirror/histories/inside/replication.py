@@ -88,20 +88,20 @@ class ReplicationLook(Look):
         start, high_watermark, end = log.log_start_offset, log.high_watermark, log.log_end_offset
         reign = cluster, leader.topic_id, leader.tp.partition, leader.leader_epoch
         if self._leads.setdefault(reign, leader.broker_id) != leader.broker_id:
-            yield "two-leaders", f"broker {self._leads[reign]} has led in leader epoch {leader.leader_epoch} too"
+            yield "two-leaders", f"broker {self._leads[reign]} also led in leader epoch {leader.leader_epoch}"
         if not start <= high_watermark <= end:
             yield "range", f"log start {start}, high watermark {high_watermark}, log end {end}"
         if leader.epoch_start_offset > end:
             yield "epoch-start", f"epoch {image.leader_epoch} begins at {leader.epoch_start_offset}, log end {end}"
         for replica, follower in leader.followers.items():
             if follower.log_end > end:
-                yield "follower-end", f"log end {end}, and that of broker {replica} is known as {follower.log_end}"
+                yield "follower-end", f"log end {end}, but that of broker {replica} is taken as {follower.log_end}"
             is_proposed = replica in now.maximal_isr and replica not in image.isr
             was_proposed = before is not None and replica in before.maximal_isr
             # A leader that has cut its log since does not know the log end of any follower.
             if is_proposed and not was_proposed and 0 <= follower.log_end < leader.epoch_start_offset:
-                text = f"broker {replica} with the log end {follower.log_end} is to join the ISR"
-                yield "isr-join", f"{text}, the leader's epoch begins at {leader.epoch_start_offset}"
+                text = f"broker {replica} with the log end {follower.log_end} should join the ISR"
+                yield "isr-join", f"{text}, but the leader's epoch begins at {leader.epoch_start_offset}"
         if before is None or before.topic_id != now.topic_id or before.image.leader_epoch != image.leader_epoch:
             return
         if before.broker_epoch == now.broker_epoch and before.image.partition_epoch > image.partition_epoch:
@@ -142,7 +142,7 @@ class ReplicationLook(Look):
         """Check that a leader counts each member of the ISR that the controller has decided in its epoch."""
         uncounted = [member for member in decided.isr if member not in leader.maximal_isr()]
         if uncounted and decided.leader_epoch == leader.leader_epoch:
-            text = f"the ISR is {list(decided.isr)}, the leader counts {list(leader.maximal_isr())}"
+            text = f"the ISR is {list(decided.isr)}, but the leader has {list(leader.maximal_isr())}"
             self._rules.broken(cluster, leader.broker_id, leader.tp, "isr-uncounted", text)
 
     def _wrongly_admitted(
@@ -156,12 +156,12 @@ class ReplicationLook(Look):
             yield (
                 "isr-overtaken",
                 f"ISR {list(after.isr)} was decided in partition epoch {leader.image.partition_epoch}, "
-                f"when {before.partition_epoch} was the present one",
+                f"but {before.partition_epoch} was the current one",
             )
         for member in joiners:
             broker, follower = image.brokers.get(member), leader.followers.get(member)
             if broker is None or not image.brokers.is_active(member):
-                yield "isr-inactive", f"broker {member} joins the ISR, and is not active"
+                yield "isr-inactive", f"broker {member} joins the ISR, but is not active"
             elif follower is not None and follower.broker_epoch not in (-1, broker.epoch):
                 text = f"broker {member} joins the ISR in epoch {broker.epoch}"
-                yield "isr-epoch", f"{text}, it fetched in epoch {follower.broker_epoch} last"
+                yield "isr-epoch", f"{text}, but its last fetch was in epoch {follower.broker_epoch}"

@@ -71,14 +71,14 @@ def _due(broker: Broker, context: MirrorContext | None, partition: Partition, no
         base = log.segments[0].base_offset
         checks_ms = CHECKS * configs.integer("log.retention.check.interval.ms")
         patience = (configs.integer("log.initial.task.delay.ms") + checks_ms) * MILLISECOND + SLACK
-        text = f"segment {base} is older than {config.retention_ms} ms, and stays"
+        text = f"segment {base} is older than {config.retention_ms} ms, but is kept"
         yield "retention-overdue", Due(base, patience, text)
     if configs.flag("log.cleaner.enable") and config.compact and not _is_left_alone(broker, context, partition):
         what = log.cleanable(now_ms, is_mirrored=components.foreign_epochs(partition))
         if what.is_dirty_enough(config.min_cleanable_dirty_ratio):
             patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
             share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
-            text = f"the log is not cleaned from offset {what.first_dirty_offset} on, though {share}"
+            text = f"the log is not cleaned from offset {what.first_dirty_offset} on, although {share}"
             yield "compaction-overdue", Due(what.first_dirty_offset, patience, text)
 
 

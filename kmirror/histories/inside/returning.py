@@ -45,7 +45,7 @@ def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign
             batches = [batch for batch in batches if batch.partition_leader_epoch <= owed[broker_id]]
         where = _differs(leader.log, converged(leader.log, batches, foreign=foreign))
         if where:
-            return f"broker {broker_id} would come back with {where}"
+            return f"broker {broker_id} would return with {where}"
     return ""
 
 
@@ -66,7 +66,7 @@ def batches_of(cluster: Cluster, broker_id: int, leader: Partition) -> Sequence[
 def lacking(leader: PartitionLog, batches: Sequence[Batch]) -> str:
     """Return a follower's batch that its leader lacks; empty if there is none."""
     if batches and batches[-1].last_offset >= leader.log_end_offset:
-        return f"offset {batches[-1].last_offset}, the leader's log ends at {leader.log_end_offset}"
+        return f"offset {batches[-1].last_offset}, but the leader's log ends at {leader.log_end_offset}"
     return _differs(leader, batches)
 
 
@@ -94,5 +94,8 @@ def _differs(leader: PartitionLog, batches: Sequence[Batch]) -> str:
     ours = {batch.base_offset: (batch.partition_leader_epoch, batch.crc) for batch in leader.batches(start)}
     for batch in batches:
         if batch.base_offset >= start and ours.get(batch.base_offset) != (batch.partition_leader_epoch, batch.crc):
-            return f"epoch {batch.partition_leader_epoch} at offset {batch.base_offset}, which the leader has otherwise"
+            return (
+                f"epoch {batch.partition_leader_epoch} at offset {batch.base_offset}, but the leader has "
+                "another batch there"
+            )
     return ""

@@ -32,12 +32,12 @@ class SessionLook:
         if fact.state is MirrorState.MIRRORING:
             self._mirrored_in[key] = leader.leader_epoch, leader.log.log_end_offset
             if fact.last_mirrored_epoch >= 0:  # D23
-                text = f"MIRRORING with the last mirrored epoch {fact.last_mirrored_epoch} of the session before"
+                text = f"MIRRORING with the last mirrored epoch {fact.last_mirrored_epoch} of the previous session"
                 self._note(cluster, leader, "last-mirrored-epoch", text)
         elif fact.state is MirrorState.STOPPED:
             epoch, end = self._mirrored_in.pop(key, (-1, 0))
             if leader.leader_epoch <= epoch and leader.log.log_end_offset != end:  # D36
-                text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
+                text = f"STOPPED in leader epoch {leader.leader_epoch}, in which records were mirrored"
                 self._note(cluster, leader, "stop-epoch", text)
 
     def look_at_replicas(self, cluster: str, leader: Partition, *, prepared: bool) -> None:
@@ -58,7 +58,7 @@ class SessionLook:
             else:
                 where = difference(leader, replica)
             if where:
-                text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
+                text = f"MIRRORING, but broker {broker_id} of the ISR differs from the leader: {where}"
                 self._note(cluster, leader, "isr-uncut", text)
 
     def _has_retention(self, topic: str) -> bool:

@@ -135,7 +135,7 @@ class SourceNewsLook(FrameLook, Look):
         had = {row.topic_id for row in rows}
         has = {row.topic_id for some in self._by_cluster(rows) for row in self._late(some) if row.exists}
         if topic_id in had - has:
-            text = f"topic {topic} is created with id {topic_id}, and elsewhere has {', '.join(sorted(has)) or 'none'}"
+            text = f"topic {topic} is created with id {topic_id}, but the source had {', '.join(sorted(has)) or 'none'}"
             self._broken(cluster, TopicPartition(topic, 0), "created-outdated", text)
 
     def _look_at_config(self, cluster: str, topic: str, name: str, value: str | None) -> None:
@@ -145,7 +145,7 @@ class SourceNewsLook(FrameLook, Look):
             return
         values = [row.configs.get(name) for some in self._by_cluster(rows) for row in self._late(some)]
         if value not in values:
-            text = f"{name} becomes {value}, and elsewhere is {' or '.join(dict.fromkeys(map(str, values)))}"
+            text = f"{name} becomes {value}, but at the source it was {' or '.join(dict.fromkeys(map(str, values)))}"
             self._broken(cluster, TopicPartition(topic, 0), "config-outdated", text)
 
     def _look_at_stop(self, cluster: str, broker_id: int, mirror: str, topics: Iterable[str]) -> None:
@@ -157,7 +157,7 @@ class SourceNewsLook(FrameLook, Look):
         for topic in topics:
             rows = [row for row in self._scene.account.topics if (row.cluster, row.topic) == (source, topic)]
             if rows and rows[-1].exists and rows[-1].at <= self._scene.now - OLD:
-                text = f"topic {topic} of mirror {mirror} is stopped, which {source} has"
+                text = f"topic {topic} of mirror {mirror} is stopped, although {source} has it"
                 self._broken(cluster, TopicPartition(topic, 0), "stopped-outdated", text)
 
     def _by_cluster(self, rows: Sequence[T]) -> Iterator[list[T]]:
@@ -236,7 +236,7 @@ class SourceNewsLook(FrameLook, Look):
         if assignment is None or assignment.wish is not Wish.MIRROR or heard is None:
             return
         if heard.is_outdated and heard.at > self._scene.now - OLD:
-            text = f"{key.group} for {key.tp}: {row.token} is committed, which the source's coordinator has replaced"
+            text = f"{key.group} for {key.tp}: {row.token} is committed, but the source's coordinator has replaced it"
             self._broken(cluster, TopicPartition(GROUP_TOPIC, index), "offset-outdated", text)
 
     def _broken(self, cluster: str, tp: TopicPartition, rule: str, text: str) -> None:

@@ -94,23 +94,28 @@ class StopRules:
             end = "nothing" if last is None else f"a batch of epoch {last.epoch} at offset {last.offset}"
             yield (
                 "stop-reset",
-                f"STOPPED for epoch {plan.epoch}, and the log ends with {end}, not with its producer reset",
+                f"STOPPED for epoch {plan.epoch}, but the log ends with {end}, not with its producer reset",
             )
         if leader.leader_epoch < plan.epoch:
-            yield "stop-epoch", f"STOPPED in leader epoch {leader.leader_epoch}, it is to write in {plan.epoch}"
+            yield "stop-epoch", f"STOPPED in leader epoch {leader.leader_epoch}, but must write in {plan.epoch}"
         new = {row.producer_id for row in later}
         open_ones = [producer_id for producer_id in log.producers.ongoing.values() if producer_id not in new]
         known = [producer_id for producer_id in log.producers.entries if producer_id not in new]
         if open_ones or known:
-            yield "stop-producers", f"STOPPED with open transactions of producers {open_ones}, and {known} known"
+            yield (
+                "stop-producers",
+                f"STOPPED with open transactions of producers {open_ones}, and {known} producers known",
+            )
         mirrored = [row for row in rows if row.epoch < plan.epoch]
         mixed = [row for row in rows if row.epoch >= plan.epoch and row.control is None]
         if mixed or [row for row in mirrored if row.last_offset >= plan.offset]:
-            yield "stop-tail", f"STOPPED, and records are left above offset {plan.offset}, where the stop cuts"
+            yield "stop-tail", f"STOPPED, but records are left above offset {plan.offset}, the cut of the stop"
         if now.key in self._mirrored and mirrored and mirrored[-1].last_offset + 1 >= plan.offset:
             settled = now.mp.last_mirrored_epoch
             if settled not in (mirrored[-1].epoch, NEVER_MIRRORED):
-                text = f"STOPPED with the last mirrored epoch {settled}, the last batch is of {mirrored[-1].epoch}"
+                text = (
+                    f"STOPPED with the last mirrored epoch {settled}, but the last batch has epoch {mirrored[-1].epoch}"
+                )
                 yield "stop-settled", text
         ending = [row for row in rows if row.epoch >= plan.epoch]
         yield from _wrongly_ended(ending, mirrored, self._before.get(now.key, []))

@@ -80,7 +80,7 @@ class SyncLook(Look):
             if source is not None and not source.refreshing and (plan.wants_all or plan.wanted):
                 now = self._scene.local_time(cluster, broker_id)
                 if plan.timer_at is None or plan.timer_at > max(plan.not_before, now):
-                    text = f"mirror {mirror} wants to know more of its source, and does not ask when it may"
+                    text = f"mirror {mirror} needs data from its source, but does not send the request when it may"
                     self._broken(cluster, broker_id, "refresh-late", text)
             cycle = place.cycles.get(mirror)
             if cycle != plan.regular_at:
@@ -103,7 +103,9 @@ class SyncLook(Look):
         for topic in topics:
             times = missing.get(topic, 0)
             if times < MISSED_MIN:
-                text = f"topic {topic} of mirror {mirror} is stopped, which its source lacked {times} times in a row"
+                text = (
+                    f"topic {topic} of mirror {mirror} is stopped, but its source lacked it only {times} times in a row"
+                )
                 self._broken(cluster, broker_id, "stopped-early", text)
 
     def problem_reported(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
@@ -117,7 +119,7 @@ class SyncLook(Look):
         elif lines >= LINES_MAX:
             return
         elif not self._problems.get(key):
-            text = f"mirror {fact.mirror}: {fact.subject} is synced again, and no problem was reported"
+            text = f"mirror {fact.mirror}: {fact.subject} is synced again, but no problem was reported"
             self._broken(cluster, broker_id, "synced-again", text)
         else:
             self._problems[key] -= 1
@@ -155,7 +157,7 @@ class SyncLook(Look):
                 continue
             count = self._removals[key] = self._removals.get(key, 0) + 1
             if count > REMOVALS + self._times_ordered(cluster, topic, name):
-                text = f"config {name} of topic {topic} is removed again, which {source} has had all the time"
+                text = f"config {name} of topic {topic} is removed again, although {source} had it all the time"
                 self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "config-flaps", text)
 
     def _look_at_unmirrored(
@@ -168,7 +170,7 @@ class SyncLook(Look):
         wanted = {"cluster": cluster, "topic": topic, "name": name}
         actions = "alter_topic", "reset_topic"
         if not any(step.action in actions and wanted.items() <= step.args.items() for step in self._scene.plan.steps):
-            text = f"topic {topic} got config {name}={value}, and was not mirrored at the time"
+            text = f"topic {topic} got config {name}={value}, but was not mirrored at the time"
             self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "synced-unmirrored", text)
 
     def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:

@@ -120,7 +120,7 @@ class TransactionLook(FrameLook, Look):
                 continue
             is_same = state.producer_id == body.producer_id and state.epoch == body.producer_epoch + rises
             if is_same and state.status is status:
-                text = f"{body.transactional_id}: it is {status.shown}, and a repeated EndTxn is answered"
+                text = f"{body.transactional_id}: it is {status.shown}, but the response to a repeated EndTxn is"
                 error = ErrorCode(answer.error_code).name
                 self._rules.broken(pending.cluster, pending.node_id, tp, "transaction-again", f"{text} {error}")
 
@@ -166,7 +166,7 @@ class TransactionLook(FrameLook, Look):
             self._open[cluster, name] = self._opened(cluster, after)
             keeps = before is not None and before.epoch == after.epoch and before.producer_id == after.producer_id
             if keeps and after.epoch < EPOCH_MAX and not self._is_asked(f"{cluster}-{leader.broker_id}", name):
-                yield "transaction-fence", f"no client asked for its end, and epoch {after.epoch} of its producer stays"
+                yield "transaction-fence", f"no client requested its end, but its producer keeps epoch {after.epoch}"
         elif after.status in COMPLETED and before is not None:
             account = self._scene.account
             for one in self._open.pop((cluster, name), []):
@@ -178,7 +178,7 @@ class TransactionLook(FrameLook, Look):
                 if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
                     yield (
                         "transaction-markers",
-                        f"it is {after.status.shown}, and open at the leader of {one.leader.tp} from offset "
+                        f"it is {after.status.shown}, but open at the leader of {one.leader.tp} from offset "
                         f"{one.first_offset} on",
                     )
 
@@ -283,7 +283,7 @@ def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]
         yield "transaction-life", f"{after.status.shown} comes after {before.status.shown}"
     if before.status is Status.ONGOING or before.status in PREPARING:
         if after.started_ms != before.started_ms:
-            yield "transaction-start", f"it began at {before.started_ms}, and now at {after.started_ms}"
+            yield "transaction-start", f"it began at {before.started_ms}, but now at {after.started_ms}"
         gone = before.partitions - after.partitions if after.status not in COMPLETED else frozenset()
         if gone:
             yield "transaction-partitions", f"{', '.join(map(str, sorted(gone)))} are no longer in it"
@@ -291,5 +291,5 @@ def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]
         if after.epoch < before.epoch:
             yield "transaction-epoch", f"producer epoch {after.epoch} comes after {before.epoch}"
     elif after.epoch or after.status not in (Status.EMPTY, *COMPLETED):
-        text = f"producer {after.producer_id} in epoch {after.epoch} takes the place of {before.producer_id}"
+        text = f"producer {after.producer_id} in epoch {after.epoch} replaces {before.producer_id}"
         yield "transaction-producer", f"{text} when it becomes {after.status.shown}"

@@ -75,7 +75,7 @@ class UncutRules:
         self._listed[now.key] = now.partition.leader_epoch, written
         for replica, row in now.uncut.items():
             if replica != SESSION and row > listed.get(replica, row) and not _had_confirmed(now, before, replica):
-                text = f"broker {replica} owed a cut to epoch {listed[replica]}, and is listed for epoch {row}"
+                text = f"broker {replica} had missed a cut to epoch {listed[replica]}, but is listed for epoch {row}"
                 self._note(now, "list-rises", text)
 
     def _look_at_demands(self, now: Seen, known: Uncut) -> None:
@@ -86,15 +86,24 @@ class UncutRules:
                 continue
             demand = partition.must_cut.get(replica)
             if demand is None and known.get(replica) != row:
-                self._note(now, "not-demanded", f"broker {replica} owes a cut to epoch {row}, and no cut is demanded")
+                self._note(
+                    now, "not-demanded", f"broker {replica} is listed for a cut to epoch {row}, but no cut is required"
+                )
             elif demand is not None and demand > row:
-                text = f"broker {replica} owes a cut to epoch {row}, and its leader demands one to epoch {demand}"
+                text = (
+                    f"broker {replica} is listed for a cut to epoch {row}, but its leader requires one to "
+                    f"epoch {demand}"
+                )
                 self._note(now, "demanded-less", text)
             if replica not in partition.not_admitted:
-                self._note(now, "admitted", f"broker {replica} owes a cut to epoch {row}, and may join the ISR")
+                self._note(
+                    now, "admitted", f"broker {replica} is listed for a cut to epoch {row}, but may join the ISR"
+                )
         lost = [replica for replica in partition.must_cut if replica not in now.uncut]
         if lost:
-            self._note(now, "struck-off", f"brokers {lost} are struck off the list, and have not confirmed their cuts")
+            self._note(
+                now, "struck-off", f"brokers {lost} are removed from the list, but have not confirmed their cuts"
+            )
 
     def _look_at_away(self, now: Seen) -> None:
         """Check that a follower that returns and makes the demanded cut keeps nothing that the leader lacks."""
@@ -117,7 +126,7 @@ class UncutRules:
             readable = (batch for batch in batches if batch.last_offset >= start)
             later = next((batch for batch in readable if batch.partition_leader_epoch > row), None)
             if later is not None:
-                text = f"broker {replica} counts as cut to epoch {row}, and has epoch {later.partition_leader_epoch}"
+                text = f"broker {replica} counts as cut to epoch {row}, but has epoch {later.partition_leader_epoch}"
                 self._note(now, "confirmed-early", f"{text} at offset {later.base_offset}")
 
     def _look_at_cut(self, now: Seen, before: Seen) -> None:
@@ -127,11 +136,13 @@ class UncutRules:
         partition, epoch = now.partition, now.mp.cut_epoch
         early = [replica for replica in partition.followers if partition.has_confirmed(replica)]
         if early:
-            self._note(now, "believed", f"brokers {early} count as cut in the very event of the leader's cut")
+            self._note(now, "believed", f"brokers {early} count as cut in the event of the leader's own cut")
         if now.end < before.end and epoch is not None:
             free = [r for r in (SESSION, *partition.image.replicas) if now.uncut.get(r, epoch + 1) > epoch]
             if free:
-                self._note(now, "cut-unlisted", f"the leader cuts to epoch {epoch}, and rows {free} do not owe that")
+                self._note(
+                    now, "cut-unlisted", f"the leader cuts to epoch {epoch}, but rows {free} are not listed for that"
+                )
 
     def _look_at_late(self, now: Seen) -> None:
         """Check that an unlisted replica has confirmed when MIRRORING begins, and has only records of the leader."""
@@ -140,10 +151,14 @@ class UncutRules:
         if missing is None:  # It was requested and written in this event.
             missing = _missing(now)
         if missing:  # A replica that left the ISR while the state was being written does not count.
-            self._note(now, "all-replicas", f"MIRRORING without brokers {missing} in the ISR, {ALL_REPLICAS} is true")
+            self._note(
+                now, "all-replicas", f"MIRRORING without brokers {missing} in the ISR, although {ALL_REPLICAS} is true"
+            )
         late = [r for r in now.partition.followers if r not in now.uncut and not now.partition.has_confirmed(r)]
         if late:
-            self._note(now, "late-not-listed", f"MIRRORING begins, and brokers {late}, not listed, have not confirmed")
+            self._note(
+                now, "late-not-listed", f"MIRRORING begins, but brokers {late} have not confirmed and are not listed"
+            )
         if may_be_compacted(scene.plan, scene.account, now.cluster, tp.topic, scene.now):
             return
         for replica in now.partition.followers:
@@ -151,7 +166,7 @@ class UncutRules:
             where = "" if batches is None else lacking(now.partition.log, batches)
             if where:
                 self._note(
-                    now, "not-listed", f"MIRRORING begins, and broker {replica}, which owes nothing, has {where}"
+                    now, "not-listed", f"MIRRORING begins, but broker {replica}, which is not listed, has {where}"
                 )
 
     def _note(self, now: Seen, rule: str, text: str) -> None:

@@ -30,7 +30,7 @@ class WorkLook:
 
     def _on_late_timer(self, process: Process, key: TimerKey, late: Duration) -> None:
         if process.name in self._nodes and process.clock is None:
-            text = f"timer {key} is wanted {late / MILLISECOND:.0f} ms ago"
+            text = f"timer {key} is set {late / MILLISECOND:.0f} ms in the past"
             self._rules.broken(*self._nodes[process.name], NO_PARTITION, "late-timer", text)
 
     def _on_disk_work(self, process: Process, work: DiskWork, is_done: bool) -> None:

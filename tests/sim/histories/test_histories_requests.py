@@ -135,7 +135,7 @@ def test_a_broker_that_does_not_end_in_time_is_killed_and_started() -> None:
     outcome = quiet(ClientPlan("p", "idempotent", "a", ("t",), 100), steps=steps)
     told = [text for _, text in outcome.story]
     assert outcome.exit is Exit.CLEAN
-    assert "broker a-1 has not ended, and is killed" in told and "broker a-1 is started" in told
+    assert "broker a-1 did not stop in time and is killed" in told and "broker a-1 is started" in told
 
 
 def test_a_broker_that_is_about_to_end_runs_when_faults_have_ended() -> None:
@@ -146,7 +146,7 @@ def test_a_broker_that_is_about_to_end_runs_when_faults_have_ended() -> None:
     )
     outcome = quiet(ClientPlan("p", "idempotent", "a", ("t",), 100), steps=steps)
     assert outcome.exit is Exit.CLEAN
-    assert any("a-1 is down, or about to end" in text for _, text in outcome.story)
+    assert any("a-1 is down, or stopping" in text for _, text in outcome.story)
 
 
 def test_the_profile_draws_clients_that_ask_and_writers_that_are_refused() -> None:

@@ -69,13 +69,13 @@ def test_a_broker_describes_by_its_own_clock() -> None:
 CHANGES: dict[str, dict[str, Any]] = {
     "FAILED without a reason": {"state": "FAILED"},
     "PREPARING without a reason": {"state": "PREPARING", "persisted": "PREPARING", "broker": 9},
-    "where the leader has entered MIRRORING": {"state": "PAUSED"},
+    "but the leader has entered MIRRORING": {"state": "PAUSED"},
     "where MIRRORING is persisted": {"state": "UNKNOWN"},
     "MIRRORING with reason 'why'": {"reason": "why"},
     "destination offset": {"destination_offset": 1},
     "lag 7 between": {"lag": 7},
-    "lag -1, though all is mirrored": {"lag": -1, "source_offset": -1},
-    "where the log ends at": {"source_offset": 999_999},
+    "lag -1, although everything": {"lag": -1, "source_offset": -1},
+    "but the source's log ends at": {"source_offset": 999_999},
 }
 
 

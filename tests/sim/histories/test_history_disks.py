@@ -45,7 +45,7 @@ def test_a_log_directory_fails_and_is_back_after_a_restart() -> None:
 
 def test_the_directory_of_the_metadata_does_not_fail() -> None:
     outcome = play(plan((1_000, "fail_log_dir", {"cluster": "a", "broker": 1, "number": 0}), log_dirs=2))
-    assert any(text.endswith("has no log directory 0, or it holds the metadata") for _, text in outcome.story)
+    assert any(text.endswith("has no log directory 0, or it contains the metadata log") for _, text in outcome.story)
     with pytest.raises(UsageError, match="at least one log directory"):
         play(plan(log_dirs=0))
 

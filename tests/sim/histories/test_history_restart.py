@@ -43,7 +43,7 @@ def test_every_node_is_killed_and_all_is_as_before(killed: Outcome) -> None:
 def test_every_node_ends_in_order_and_all_is_as_before() -> None:
     outcome = run_history(killed_in_the_end("stop"))
     assert outcome.account.crash == "" and outcome.anomalies == []
-    assert not any("does not end in order" in text for _, text in outcome.story)
+    assert not any("does not stop in time" in text for _, text in outcome.story)
 
 
 def test_effects_of_the_last_writes_are_judged_separately(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_a_response_names_the_requested_resources() -> None:
     rows = [OffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in (0, 1)]
     request = OffsetCommitRequest(topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
     assert wrong(request, committed(1, 0)) == {}
-    assert wrong(request, committed(0)) == {"answer-rows": "it is about t-0, and was asked about t-0, t-1"}
+    assert wrong(request, committed(0)) == {"answer-rows": "it has t-0, but the request has t-0, t-1"}
     assert [*wrong(request, committed(0, 1, 2))] == ["answer-rows"]
 
 
@@ -90,10 +90,10 @@ def test_a_controllers_response_matches_its_image() -> None:
     added = AddTopicsToMirrorResponse(mirror_name="m", topics=[AddResult(name="t")])
     assert wrong(request, added, [("t", ErrorCode.NONE)]) == {}
     assert wrong(request, added, [("t", ALREADY)]) == {
-        "answer-code": "the answer is t NONE, where t TOPIC_ALREADY_IN_MIRROR is right"
+        "answer-code": "the response is t NONE, expected t TOPIC_ALREADY_IN_MIRROR"
     }
     assert wrong(request, added, [("t", ErrorCode.NONE)], ("t-0 is STOPPING",)) == {
-        "answer-active": "t is added, though t-0 is STOPPING"
+        "answer-active": "t is added, although t-0 is STOPPING"
     }
 
 

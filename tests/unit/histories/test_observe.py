@@ -31,8 +31,8 @@ def replica(*batches: bytes, high_watermark: int = 3) -> Partition:
 def test_records_above_the_high_watermark_may_be_missing_but_not_added() -> None:
     assert difference(replica(*LOG), replica(*LOG)) == ""
     assert difference(replica(*LOG, high_watermark=2), replica(*LOG[:2])) == ""
-    assert difference(replica(*LOG), replica(*LOG[:2])) == "log end 2, the leader's is 3"
-    assert difference(replica(*LOG[:2]), replica(*LOG)) == "log end 3, the leader's is 2"
+    assert difference(replica(*LOG), replica(*LOG[:2])) == "log end 2, but the leader's is 3"
+    assert difference(replica(*LOG[:2]), replica(*LOG)) == "log end 3, but the leader's is 2"
 
 
 def test_another_batch_is_reported_by_epoch_and_checksum() -> None:

@@ -39,8 +39,8 @@ def test_a_drawn_plan_is_right_and_survives_json() -> None:
         ("clusters/1/name", "a", "two clusters have the same name"),
         ("clusters/1/configs", {"x": 2}, "clusters[1]: configs must be an object of strings, not {'x': 2}"),
         ("clients/0/topics", [1], "clients[0]: topics must be a list of strings, not (1,)"),
-        ("clients/0/kind", "plane", "client p1: kind 'plane' in cluster 'a' is not known"),
-        ("steps/0/action", "kill_broke", "step 0: there is no action 'kill_broke'"),
+        ("clients/0/kind", "plane", "client p1: unknown kind 'plane' or cluster 'a'"),
+        ("steps/0/action", "kill_broke", "step 0: unknown action 'kill_broke'"),
         ("steps/1/at_ms", 1.5, "steps[1]: at_ms must be an integer, not 1.5"),
         ("steps/0/args", {"broker": None}, "steps[0]: args must be an object of strings, integers and booleans, not"),
         ("network", {"loss": 1}, "the network has no field 'loss': did you mean 'loss_ppm'?"),
@@ -78,4 +78,4 @@ def test_a_plan_without_a_cluster_is_refused() -> None:
 def test_a_plan_in_which_nothing_is_done_is_not_called_clean() -> None:
     raw = json.loads(draw(0, "full").to_json()) | {"clients": [], "steps": []}
     found = problem(Plan.from_json(json.dumps(raw)))
-    assert found == "the plan has no client and no step: there would be nothing to judge"
+    assert found == "the plan has neither clients nor steps, so there is nothing to check"

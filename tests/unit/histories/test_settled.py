@@ -107,7 +107,7 @@ def test_of_two_concurrent_orders_either_may_be_the_last() -> None:
 
 def test_invalid_servers_are_an_excuse_until_they_are_corrected() -> None:
     told = Told().order("create_mirror", "a", "b", servers=NOBODY).order("add", "a", "b")
-    assert told.owed()["b"].excuse == "the mirror points to nobody"
+    assert told.owed()["b"].excuse == "the mirror has no valid bootstrap.servers"
     assert told.order("point_mirror", "a", "b", servers="a").owed()["b"].excuse == ""
 
 
@@ -117,7 +117,7 @@ def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> No
     told.account.topic_ids.append(("c", "t", "id"))
     assert told.owed()["b"].excuse == ""
     told.order("point_mirror", "a", "b", servers="a")
-    assert told.owed()["b"].excuse == "the mirror has pointed to another cluster before"
+    assert told.owed()["b"].excuse == "the mirror had another source cluster before"
     assert told.order("remove", "a", "b").owed()["b"].excuse == "", "a stop needs no source"
 
 
@@ -204,7 +204,7 @@ def test_a_failure_at_another_time_is_not_excused_by_another_topic() -> None:
 def test_a_recreated_topic_without_an_id_is_an_excuse() -> None:
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
     old = replace(CLUSTERS[0], release="2.1")
-    assert told.owed(old, *CLUSTERS[1:])["b"].excuse.endswith("created anew, and tells no id")
+    assert told.owed(old, *CLUSTERS[1:])["b"].excuse.endswith("created again, and has no id")
     before = Told().order("create_mirror", "a", "b").deleted("a", at=-1).order("add", "a", "b")
     assert before.owed(old, *CLUSTERS[1:])["b"].excuse == "", "what was there before the mirror is no matter"
 
@@ -245,7 +245,7 @@ def test_each_cluster_of_a_ring_may_wait_until_one_leaves_it() -> None:
 @pytest.mark.decision("D58")
 def test_a_source_that_cannot_reach_its_own_source_is_an_excuse() -> None:
     told = chain_of_three(servers=NOBODY)
-    assert told.owed()["a"].excuse.endswith("cannot tell whether that is this cluster")
+    assert told.owed()["a"].excuse.endswith("cannot check whether that is this cluster")
     assert told.order("point_mirror", "a", "b", servers="c").owed()["a"].excuse == ""
 
 

@@ -34,7 +34,7 @@ def test_a_story_omits_other_partitions_and_shows_the_fate_of_the_record() -> No
     assert "b orders-0 STOPPED" in texts and "b payments-1 STOPPED" not in texts
     assert any("orders,payments" in text for text in texts), "an order that names the topic among others stays"
     assert "a-1 acknowledges p1:17 at offset 17 of orders-0" in texts
-    assert "c1 is given p1:17 at offset 17 of orders-0 by a" in texts
+    assert "c1 reads p1:17 at offset 17 of orders-0 from a" in texts
     assert texts[-1] == f"{FOUND} acked-lost: orders-0 of b, offset 17"
     times = [at for at, _ in story(outcome, outcome.anomalies[1])]
     assert times == sorted(times)
@@ -90,7 +90,7 @@ def test_a_long_story_loses_its_middle() -> None:
     shown = numbered(letters(300))
     assert len(shown) == LINES_MAX + 1
     assert shown[0] == "   1.    0.000 s  step y 0"
-    assert shown[LINES_MAX // 2].strip() == f"... {300 - LINES_MAX} lines left out, --html shows all"
+    assert shown[LINES_MAX // 2].strip() == f"... {300 - LINES_MAX} lines left out; --html shows all"
     assert shown[-1] == " 300.  299.000 s  step x 299"
 
 
@@ -99,7 +99,7 @@ def test_a_story_ends_with_the_finding() -> None:
     lines[5] = (5 * SECOND, f"{FOUND} acked-lost: orders-0 of b")
     shown = numbered(lines)
     assert shown[-2:] == [
-        "  ***    5.000 s  acked-lost: orders-0 of b", "      ... and 294 lines after it, --html shows all",
+        "  ***    5.000 s  acked-lost: orders-0 of b", "      ... and 294 lines after it; --html shows all",
     ]  # fmt: skip
     assert len(shown) == 7
 
@@ -110,7 +110,7 @@ def test_lines_that_differ_only_in_numbers_are_folded() -> None:
     assert shown == [
         "   1.    0.000 s  before",
         "   2.    1.000 s  b-1 cuts orders-0 at 13 (was 15): LSO",
-        "      ... 2 more like it",
+        "      ... 2 similar lines",
         "   5.    1.000 s  b-1 cuts orders-0 at 7 (was 9): LSO",
         "   6.    2.000 s  after",
     ]
@@ -138,7 +138,7 @@ def test_logs_are_shown_side_by_side_with_earlier_contents() -> None:
     hidden = next(line for line in lines if line.split()[:1] == ["16"])
     assert hidden.count("~") == 3
     assert "  b-1 leads in epoch 4: start 0, LSO 18, HW 18, end 19" in lines
-    assert any(line.startswith("  b-3 is in the ISR and differs from its leader: offset 17") for line in lines)
+    assert any(line.startswith("  b-3 is in the ISR but differs from its leader: offset 17") for line in lines)
 
 
 def test_a_log_that_only_grew_is_shown_once() -> None:
@@ -186,6 +186,6 @@ def test_a_producer_reset_is_named_in_short() -> None:
 
 
 def test_an_unobserved_partition_is_named() -> None:
-    assert side_by_side(account(), TP._replace(partition=9), 3) == ["orders-9: no log of it was seen at the end"]
+    assert side_by_side(account(), TP._replace(partition=9), 3) == ["orders-9: no log was observed at the end"]
     outcome = replace(run_history(), anomalies=[Anomaly("stuck-state", "b", OTHER._replace(partition=9), -1, "x")])
-    assert "no log of it was seen" in tell(outcome, AGAIN)
+    assert "no log was observed" in tell(outcome, AGAIN)
