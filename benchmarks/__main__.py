@@ -57,7 +57,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--quick", action="store_true", help="shorter slices: a rough answer in a minute")
     add("--only", default="", help="only cases whose name holds this text")
     add("--from", dest="given", nargs="+", type=Path, metavar="FILE", help="take these rows instead of measuring")
-    add("--compare", nargs="+", type=Path, metavar="FILE", help="tell what has become of the rows recorded there")
+    add("--compare", nargs="+", type=Path, metavar="FILE", help="compare with the rows recorded there")
     add("--record", action="store_true", help="keep the rows in benchmarks/recorded, and their table in the docs")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.groups if name not in GROUPS]

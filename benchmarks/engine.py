@@ -166,11 +166,11 @@ def fetch_limit(logs: Sequence[PartitionLog]) -> Callable[[bytes], object]:
         answers = []
         for topic in request.topics:
             rows = []
-            for asked in topic.partitions:
-                log = logs[asked.partition]
+            for requested in topic.partitions:
+                log = logs[requested.partition]
                 high = log.high_watermark
-                found = log.read(asked.fetch_offset, max_bytes=asked.partition_max_bytes, end_offset=high)
-                row = PartitionData(asked.partition, 0, high, high, log.log_start_offset, records=found.records)
+                found = log.read(requested.fetch_offset, max_bytes=requested.partition_max_bytes, end_offset=high)
+                row = PartitionData(requested.partition, 0, high, high, log.log_start_offset, records=found.records)
                 row.aborted_transactions = None
                 rows.append(row)
             answers.append(FetchableTopicResponse(topic_id=topic.topic_id, partitions=rows))
@@ -187,8 +187,8 @@ def fetch(partitions: int) -> Callable[[], tuple[Run, Run]]:
         logs = [new_log(index) for index in range(partitions)]
         for log in (*logs, *(broker.partition(TOPIC, index).log for index in range(partitions))):
             fill(log, broker.now_ms)
-        asked = [FetchPartition(index, -1, 1, partition_max_bytes=16 * KIB) for index in range(partitions)]
-        topic = FetchTopic(topic_id=broker.topic_ids[TOPIC], partitions=asked)
+        requested = [FetchPartition(index, -1, 1, partition_max_bytes=16 * KIB) for index in range(partitions)]
+        topic = FetchTopic(topic_id=broker.topic_ids[TOPIC], partitions=requested)
         request = FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=50 << 20, session_epoch=-1, topics=[topic])
         frame = frame_of(request)
         limit = fetch_limit(logs)

@@ -104,8 +104,8 @@ def consume(server: Server, topic: str) -> None:
     consumer.assign([TopicPartition(topic, 0, 0)])
     left, deadline = PRODUCED_BYTES // RECORD_BYTES, time.monotonic() + WITHIN_S
     while left > 0:
-        asked = min(left, CONSUMED_AT_ONCE)  # For more records it would wait the whole second.
-        left -= sum(message.error() is None for message in consumer.consume(asked, 1.0))
+        requested = min(left, CONSUMED_AT_ONCE)  # For more records it would wait the whole second.
+        left -= sum(message.error() is None for message in consumer.consume(requested, 1.0))
         assert time.monotonic() < deadline, f"{left} records did not come from {server.name}"
     consumer.close()
 
@@ -238,11 +238,11 @@ def latency(per_cent: int, brokers: int = 1, of: Callable[[Server], list[float]]
 def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
     """Return seconds until all ports are open, and resident bytes then: kmirror's and Kafka's, for each pair."""
 
-    def one(begin: Callable[[int], Any]) -> tuple[float, int]:
+    def start_up(begin: Callable[[int], Any]) -> tuple[float, int]:
         with begin(brokers) as server:
             return server.started_in_s, server.resident_bytes()
 
-    return [(one(net_servers.kmirror), one(net_servers.kafka)) for _ in range(pairs)]
+    return [(start_up(net_servers.kmirror), start_up(net_servers.kafka)) for _ in range(pairs)]
 
 
 def start_up_or_memory(index: int, brokers: int = 1) -> Measure:

@@ -93,8 +93,8 @@ def markdown(rows: Sequence[Row]) -> str:
     for row in rows:
         gates = ["" if gate is None else f"{gate:.3g}" for gate in (row.floor, row.reach)]
         numbers = [_three_digits(number) for number in (row.ratio, row.low, row.high)]
-        said = verdict(row).lower()
-        lines.append(f"| {' | '.join([row.id, row.case, row.peer, *numbers, *gates, said])} |")
+        verdict_text = verdict(row).lower()
+        lines.append(f"| {' | '.join([row.id, row.case, row.peer, *numbers, *gates, verdict_text])} |")
     return "\n".join(lines) + "\n"
 
 

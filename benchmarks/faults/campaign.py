@@ -110,7 +110,7 @@ class Campaign:
                 copy_project(copy)
             free = list(copies)
 
-            def one(fault: Fault) -> None:
+            def run_fault(fault: Fault) -> None:
                 with self._lock:
                     copy = free.pop()
                 try:
@@ -120,7 +120,7 @@ class Campaign:
                         free.append(copy)
 
             with ThreadPoolExecutor(jobs) as pool:
-                for _ in pool.map(one, faults):
+                for _ in pool.map(run_fault, faults):
                     pass
         known = (self._known.get((fault.name, name)) for fault in faults for name in finders)
         return [row for row in known if row is not None and row.found]

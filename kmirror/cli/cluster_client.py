@@ -47,12 +47,12 @@ def properties_in(path: str, option: str) -> dict[str, str]:
         raise UsageError(f"--{option}: cannot read {path}: {error.strerror}") from None
 
 
-def option_properties(given: ParsedOptions, option: str) -> dict[str, str]:
+def option_properties(parsed: ParsedOptions, option: str) -> dict[str, str]:
     """Return the pairs of the properties file given by an option, or {} without the option.
 
     Raise UsageError if the file cannot be read.
     """
-    return properties_in(given.text(option, ""), option) if given.has(option) else {}
+    return properties_in(parsed.text(option, ""), option) if parsed.has(option) else {}
 
 
 def open_admin(servers: str, client: Client) -> AsyncAdmin:

@@ -97,13 +97,13 @@ _KEY: Final = re.compile(r"[$a-zA-Z0-9._-]*")
 
 
 @click.command("configs", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION)
-def command(given: ParsedOptions) -> int:
+def command(parsed: ParsedOptions) -> int:
     """Show and change configs of mirrors, topics and brokers, and quotas, like kafka-configs.sh.
 
     A cluster rejects entity types that it does not support. Clusters of kmirror support configs of mirrors, topics and
     brokers.
     """
-    task = read_task(given)
+    task = read_task(parsed)
     try:
         return asyncio.run(run_task(task))
     except KafkaError as error:
@@ -111,43 +111,43 @@ def command(given: ParsedOptions) -> int:
         return 1
 
 
-def read_task(given: ParsedOptions) -> ConfigTask:
+def read_task(parsed: ParsedOptions) -> ConfigTask:
     """Return the task; raise UsageError, with Kafka's text, for options that do not fit together."""
-    actions = [action for action in ACTIONS if given.has(action)]
+    actions = [action for action in ACTIONS if parsed.has(action)]
     if len(actions) != 1:
         raise UsageError("Command must include exactly one action: --describe, --alter")
     if actions == ["describe"]:
         for option in ("add-config", "add-config-file", "delete-config"):
-            if given.has(option):
+            if parsed.has(option):
                 raise UsageError(f'Option "[describe]" can\'t be used with option "[{option}]"')
-    kinds = [*given.values("entity-type"), *(kind for name, kind in {**NAMED, **DEFAULTS}.items() if given.has(name))]
+    kinds = [*parsed.values("entity-type"), *(kind for name, kind in {**NAMED, **DEFAULTS}.items() if parsed.has(name))]
     names = [
-        *given.values("entity-name", "entity-default"),
-        *(given.text(name, "") for name in NAMED if given.has(name)),
-        *("" for name in DEFAULTS if given.has(name)),
+        *parsed.values("entity-name", "entity-default"),
+        *(parsed.text(name, "") for name in NAMED if parsed.has(name)),
+        *("" for name in DEFAULTS if parsed.has(name)),
     ]
-    if not given.has("bootstrap-server"):
+    if not parsed.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
-    _check_kinds(given, kinds)
+    _check_kinds(parsed, kinds)
     _check_names(kinds, names)
     if actions == ["describe"]:
-        _check_describe(given, kinds, names)
+        _check_describe(parsed, kinds, names)
     else:
-        _check_alter(given, kinds, names)
+        _check_alter(parsed, kinds, names)
     return ConfigTask(
         action=actions[0],
-        servers=checked_servers(given.text("bootstrap-server", "")),
-        client=client_of(option_properties(given, "command-config")),
+        servers=checked_servers(parsed.text("bootstrap-server", "")),
+        client=client_of(option_properties(parsed, "command-config")),
         kinds=tuple(kinds),
         names=tuple(names),
-        added=added_configs(given),
-        deleted=deleted_configs(given),
-        shows_all=given.has("all"),
-        as_json=given.one_of("output", "text", "json") == "json",
+        added=added_configs(parsed),
+        deleted=deleted_configs(parsed),
+        shows_all=parsed.has("all"),
+        as_json=parsed.one_of("output", "text", "json") == "json",
     )
 
 
-def _check_kinds(given: ParsedOptions, kinds: list[str]) -> None:
+def _check_kinds(parsed: ParsedOptions, kinds: list[str]) -> None:
     twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
     if twice:
         raise UsageError(f"Duplicate entity type(s) specified: {','.join(twice)}")
@@ -159,7 +159,7 @@ def _check_kinds(given: ParsedOptions, kinds: list[str]) -> None:
         raise UsageError("At least one entity type must be specified")
     if len(kinds) > 1 and set(kinds) != {USERS, CLIENTS}:
         raise UsageError(f"Only '{USERS}' and '{CLIENTS}' entity types may be specified together")
-    if given.has("entity-type", "entity-name", "entity-default") and given.has(*NAMED, *DEFAULTS):
+    if parsed.has("entity-type", "entity-name", "entity-default") and parsed.has(*NAMED, *DEFAULTS):
         raise UsageError("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
 
 
@@ -181,8 +181,8 @@ def _is_host(name: str) -> bool:
     return True
 
 
-def _check_describe(given: ParsedOptions, kinds: list[str], names: list[str]) -> None:
-    if given.has("entity-default") and not set(kinds) & set(WITH_DEFAULTS):
+def _check_describe(parsed: ParsedOptions, kinds: list[str], names: list[str]) -> None:
+    if parsed.has("entity-default") and not set(kinds) & set(WITH_DEFAULTS):
         raise UsageError(f"--entity-default must not be specified with --describe of {','.join(kinds)}")
     problem = problem_with_name(names[0]) if kinds == [TOPICS] and names else None
     if problem is not None:
@@ -191,7 +191,7 @@ def _check_describe(given: ParsedOptions, kinds: list[str], names: list[str]) ->
         raise UsageError(f"An entity name must be specified with --describe of {','.join(kinds)}")
 
 
-def _check_alter(given: ParsedOptions, kinds: list[str], names: list[str]) -> None:
+def _check_alter(parsed: ParsedOptions, kinds: list[str], names: list[str]) -> None:
     if set(kinds) & set(WITH_DEFAULTS):
         if not names:
             raise UsageError(
@@ -199,9 +199,9 @@ def _check_alter(given: ParsedOptions, kinds: list[str], names: list[str]) -> No
             )
     elif not any(names):
         raise UsageError(f"An entity name must be specified with --alter of {','.join(kinds)}")
-    if given.has("add-config") and given.has("add-config-file"):
+    if parsed.has("add-config") and parsed.has("add-config-file"):
         raise UsageError("Only one of --add-config or --add-config-file must be specified")
-    if not given.has("add-config", "add-config-file", "delete-config"):
+    if not parsed.has("add-config", "add-config-file", "delete-config"):
         raise UsageError(
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
         )
@@ -209,11 +209,11 @@ def _check_alter(given: ParsedOptions, kinds: list[str], names: list[str]) -> No
         raise UsageError("An entity name must be specified for every entity type")
 
 
-def added_configs(given: ParsedOptions) -> dict[str, str]:
+def added_configs(parsed: ParsedOptions) -> dict[str, str]:
     """Return the configs to set, by key; raise UsageError for an invalid entry, without its value in the message."""
-    found = option_properties(given, "add-config-file")
-    if given.has("add-config"):
-        for entry in _entries(given.text("add-config", "")):
+    found = option_properties(parsed, "add-config-file")
+    if parsed.has("add-config"):
+        for entry in _entries(parsed.text("add-config", "")):
             parts = _EQUALS.split(entry)
             if len(parts) != 2:
                 raise UsageError(
@@ -239,10 +239,10 @@ def _key_of(entry: str) -> str:
     return entry.partition("=")[0].strip(BLANKS)
 
 
-def deleted_configs(given: ParsedOptions) -> tuple[str, ...]:
+def deleted_configs(parsed: ParsedOptions) -> tuple[str, ...]:
     """Return the keys to reset to their defaults; the option may be repeated."""
     return tuple(
         key.strip(BLANKS)
-        for value in given.values("delete-config")
+        for value in parsed.values("delete-config")
         for key in ([part for part in value.split(",") if part] or [value])
     )

@@ -65,31 +65,31 @@ OPTIONS = (
 
 
 @click.command("dump-log", cls=KafkaCommand, rows=OPTIONS, required="files", version=KAFKA_VERSION)
-def command(given: ParsedOptions) -> int:
+def command(parsed: ParsedOptions) -> int:
     """Print the content of log segments, indexes and snapshots, like kafka-dump-log."""
-    files = _split(given.text("files", ""))
+    files = _split(parsed.text("files", ""))
     with Output() as out:
-        own = next((make for name, make in DECODERS.items() if given.has(name)), None)
-        prints_data = given.has("print-data-log", "value-decoder-class", "key-decoder-class", *DECODERS)
+        own = next((make for name, make in DECODERS.items() if parsed.has(name)), None)
+        prints_data = parsed.has("print-data-log", "value-decoder-class", "key-decoder-class", *DECODERS)
         options = DumpOptions(
-            decoder=own or partial(_plain, given),
+            decoder=own or partial(_plain, parsed),
             prints_data=prints_data,
-            is_deep=given.has("deep-iteration") or prints_data,
-            verifies_only=given.has("verify-index-only"),
-            checks_sanity=given.has("index-sanity-check"),
-            max_message_size=partial(given.number, "max-message-size", MAX_MESSAGE_SIZE),
-            max_bytes=partial(given.number, "max-bytes", MAX_BYTES),
+            is_deep=parsed.has("deep-iteration") or prints_data,
+            verifies_only=parsed.has("verify-index-only"),
+            checks_sanity=parsed.has("index-sanity-check"),
+            max_message_size=partial(parsed.number, "max-message-size", MAX_MESSAGE_SIZE),
+            max_bytes=partial(parsed.number, "max-bytes", MAX_BYTES),
         )
-        printer: Printer = TextPrinter(out.write, skip_record_metadata=given.has("skip-record-metadata"))
-        if given.one_of("output", "text", "json") == "json":
-            printer = JsonPrinter(out.write, text=given.has("text"), is_decoded=own is not None)
+        printer: Printer = TextPrinter(out.write, skip_record_metadata=parsed.has("skip-record-metadata"))
+        if parsed.one_of("output", "text", "json") == "json":
+            printer = JsonPrinter(out.write, text=parsed.has("text"), is_decoded=own is not None)
         Dump(options, printer, out.write_stderr).run(files)
     return 0
 
 
-def _plain(given: ParsedOptions) -> Decoder:
-    value_class = given.text("value-decoder-class", DEFAULT_DECODER)
-    return plain_decoder(given.text("key-decoder-class", DEFAULT_DECODER), value_class)
+def _plain(parsed: ParsedOptions) -> Decoder:
+    value_class = parsed.text("value-decoder-class", DEFAULT_DECODER)
+    return plain_decoder(parsed.text("key-decoder-class", DEFAULT_DECODER), value_class)
 
 
 def _split(files: str) -> list[str]:

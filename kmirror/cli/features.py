@@ -59,7 +59,7 @@ OPTIONS = (
 
 
 @click.command("features", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION, options_metavar="COMMAND [OPTIONS]")
-def command(given: ParsedOptions) -> int:
+def command(parsed: ParsedOptions) -> int:
     """Show and change the feature levels of a cluster, as kafka-features.sh does.
 
     \b
@@ -70,17 +70,17 @@ def command(given: ParsedOptions) -> int:
     version-mapping       Show the default levels of a release.
     feature-dependencies  Show the other levels that a level needs.
     """
-    action = _action(given)
-    as_json = given.one_of("output", "text", "json") == "json"
+    action = _action(parsed)
+    as_json = parsed.one_of("output", "text", "json") == "json"
     if action == "version-mapping":
-        lines = version_mapping(given.text("release-version", "") if given.has("release-version") else None)
+        lines = version_mapping(parsed.text("release-version", "") if parsed.has("release-version") else None)
     elif action == "feature-dependencies":
-        if not given.has("feature"):
+        if not parsed.has("feature"):
             raise UsageError("argument --feature is required")
-        lines = dependencies(parse_level(text) for text in given.values("feature"))
+        lines = dependencies(parse_level(text) for text in parsed.values("feature"))
     else:
         try:
-            return asyncio.run(_at_cluster(given, action, as_json=as_json))
+            return asyncio.run(_at_cluster(parsed, action, as_json=as_json))
         except KafkaError as error:
             write_stderr(f"{error}\n")
             return 1
@@ -88,58 +88,58 @@ def command(given: ParsedOptions) -> int:
     return 0
 
 
-def _action(given: ParsedOptions) -> str:
+def _action(parsed: ParsedOptions) -> str:
     known = ", ".join(COMMANDS)
-    if not given.words:
+    if not parsed.words:
         raise UsageError(f"too few arguments: give a command, one of {known}")
-    action, *more = given.words
+    action, *more = parsed.words
     if action not in COMMANDS:
         raise UsageError(f"invalid choice: '{action}' (choose from {known})")
     if more:
         raise UsageError(f"unrecognized arguments: '{' '.join(more)}'")
     for row in OPTIONS:
-        if given.has(row.names[0]) and row.names[0] not in (*COMMON_OPTIONS, *COMMANDS[action]):
+        if parsed.has(row.names[0]) and row.names[0] not in (*COMMON_OPTIONS, *COMMANDS[action]):
             raise UsageError(f"--{row.names[0]} is not for {action}")
     return action
 
 
-async def _at_cluster(given: ParsedOptions, action: str, *, as_json: bool) -> int:
-    if not given.has("bootstrap-server"):
+async def _at_cluster(parsed: ParsedOptions, action: str, *, as_json: bool) -> int:
+    if not parsed.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
-    servers = checked_servers(given.text("bootstrap-server", ""))
-    client = client_of(option_properties(given, "command-config"))
+    servers = checked_servers(parsed.text("bootstrap-server", ""))
+    client = client_of(option_properties(parsed, "command-config"))
     if action == "describe":
-        node_id = given.number("node-id", 0) if given.has("node-id") else None
+        node_id = parsed.number("node-id", 0) if parsed.has("node-id") else None
         if node_id is not None and node_id < 0:
             raise UsageError(f"Invalid node id {node_id}: must be non-negative.")
         async with open_admin(servers, client) as admin:
             return await describe(admin, node_id, as_json=as_json)
-    upgrade_type = _upgrade_type(given, action)
-    levels = _levels(given, action, upgrade_type, as_json=as_json)
+    upgrade_type = _upgrade_type(parsed, action)
+    levels = _levels(parsed, action, upgrade_type, as_json=as_json)
     async with open_admin(servers, client) as admin:
-        return await update(admin, action, levels, upgrade_type, is_dry=given.has("dry-run"), as_json=as_json)
+        return await update(admin, action, levels, upgrade_type, is_dry=parsed.has("dry-run"), as_json=as_json)
 
 
-def _upgrade_type(given: ParsedOptions, action: str) -> UpgradeType:
+def _upgrade_type(parsed: ParsedOptions, action: str) -> UpgradeType:
     if action == "upgrade":
         return UpgradeType.UPGRADE
-    return UpgradeType.UNSAFE_DOWNGRADE if given.has("unsafe") else UpgradeType.SAFE_DOWNGRADE
+    return UpgradeType.UNSAFE_DOWNGRADE if parsed.has("unsafe") else UpgradeType.SAFE_DOWNGRADE
 
 
-def _levels(given: ParsedOptions, action: str, upgrade_type: UpgradeType, *, as_json: bool) -> Levels:
-    features = given.values("feature")
+def _levels(parsed: ParsedOptions, action: str, upgrade_type: UpgradeType, *, as_json: bool) -> Levels:
+    features = parsed.values("feature")
     if action == "disable":
         levels = merge_levels(((name, 0) for name in features), upgrade_type)
-    elif given.has("release-version"):
-        if given.has("metadata", "feature"):
+    elif parsed.has("release-version"):
+        if parsed.has("metadata", "feature"):
             raise UsageError("Can not specify `release-version` with other feature flags.")
-        levels = levels_of_release(given.text("release-version", ""), upgrade_type)
+        levels = levels_of_release(parsed.text("release-version", ""), upgrade_type)
     else:
         named = list(map(parse_level, features))
-        if given.has("metadata"):
+        if parsed.has("metadata"):
             warned = " `metadata` flag is deprecated and may be removed in a future release."
             write_stderr(f"{warned}\n") if as_json else print(warned)
-            named = [(METADATA_VERSION, metadata_version_of(given.text("metadata", ""))), *named]
+            named = [(METADATA_VERSION, metadata_version_of(parsed.text("metadata", ""))), *named]
         levels = merge_levels(named, upgrade_type)
     if not levels:
         raise UsageError(f"You must specify at least one feature to {action}")

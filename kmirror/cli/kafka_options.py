@@ -52,22 +52,22 @@ VERSION: Final = OptionRow(("version",), "Print the version of Kafka that this c
 class ParsedOptions:
     """Parsed options of a command line in order, each with its value, or None without one."""
 
-    def __init__(self, given: Sequence[tuple[str, str | None]], words: Sequence[str] = ()) -> None:
-        self._given = given
+    def __init__(self, parsed: Sequence[tuple[str, str | None]], words: Sequence[str] = ()) -> None:
+        self._pairs = parsed
         self.words = words
         """Words that belong to no option."""
 
     def has(self, *names: str) -> bool:
         """Return whether any of the options is present, with or without a value."""
-        return any(name in names for name, _ in self._given)
+        return any(name in names for name, _ in self._pairs)
 
     def values(self, *names: str) -> list[str]:
         """Return the values of all these options in the order of the command line; "" for an option without one."""
-        return [value or "" for name, value in self._given if name in names]
+        return [value or "" for name, value in self._pairs if name in names]
 
     def text(self, name: str, default: str) -> str:
         """Return the option's value; raise UsageError for more than one."""
-        values = [value for own, value in self._given if own == name and value is not None]
+        values = [value for own, value in self._pairs if own == name and value is not None]
         if len(values) > 1:
             raise UsageError(f"--{name} was given {len(values)} times, but takes one value")
         return values[0] if values else default
@@ -129,7 +129,7 @@ def _name_and_value(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str
 
 
 class KafkaCommand(click.Command):
-    """A command that parses its words like Kafka's tools, and gets them as `given`."""
+    """A command that parses its words like Kafka's tools, and gets them as `parsed`."""
 
     def __init__(self, *, rows: Sequence[OptionRow], required: str = "", version: str, **settings: Any) -> None:
         self.rows = (*rows, HELP, VERSION)
@@ -141,14 +141,14 @@ class KafkaCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)  # A shell requests completions.
-        given = read(args, self.rows)
-        if not args or given.has("help"):
+        parsed = read(args, self.rows)
+        if not args or parsed.has("help"):
             click.echo(ctx.get_help(), err=not args)
             ctx.exit(EXIT_NO_WORDS if not args else 0)
-        if given.has("version"):
+        if parsed.has("version"):
             click.echo(self._version)
             ctx.exit()
-        if self._required and not given.has(self._required):
+        if self._required and not parsed.has(self._required):
             raise UsageError(f"--{self._required} is missing; --help shows all options")
-        ctx.params["given"] = given
+        ctx.params["parsed"] = parsed
         return []

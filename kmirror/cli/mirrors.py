@@ -52,9 +52,9 @@ OPTIONS = (
 
 
 @click.command("mirrors", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION)
-def command(given: ParsedOptions) -> int:
+def command(parsed: ParsedOptions) -> int:
     """Create, watch and end mirrors of a cluster, like kafka-mirrors.sh of KIP-1279."""
-    task = read_task(given)
+    task = read_task(parsed)
     try:
         return asyncio.run(run_task(task))
     except KafkaError as error:
@@ -62,45 +62,45 @@ def command(given: ParsedOptions) -> int:
         return 1
 
 
-def read_task(given: ParsedOptions) -> Task:
+def read_task(parsed: ParsedOptions) -> Task:
     """Return the task; raise UsageError for options that do not fit together."""
-    if given.words:
+    if parsed.words:
         # A shell expands --topic ord* to several words where files match; only the first would be failed over.
-        raise UsageError(f"{given.words[0]!r} does not belong to an option; quote patterns, such as --topic 'test-.*'")
-    if not given.has("bootstrap-server"):
+        raise UsageError(f"{parsed.words[0]!r} does not belong to an option; quote patterns, such as --topic 'test-.*'")
+    if not parsed.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
-    actions = [action for action in ACTIONS if given.has(action)]
+    actions = [action for action in ACTIONS if parsed.has(action)]
     if len(actions) != 1:
         raise UsageError(f"Command must include exactly one action: {', '.join(f'--{action}' for action in ACTIONS)}")
     action = actions[0]
-    _check_options(given, action)
-    mirror = given.text("mirror", "")
-    topic = EVERY_TOPIC if given.has("all-topics") else given.text("topic", "")
-    configs = option_properties(given, "mirror-config")
+    _check_options(parsed, action)
+    mirror = parsed.text("mirror", "")
+    topic = EVERY_TOPIC if parsed.has("all-topics") else parsed.text("topic", "")
+    configs = option_properties(parsed, "mirror-config")
     return Task(
         action=action,
-        servers=checked_servers(given.text("bootstrap-server", "")),
-        client=client_of(option_properties(given, "command-config")),
+        servers=checked_servers(parsed.text("bootstrap-server", "")),
+        client=client_of(option_properties(parsed, "command-config")),
         source_client=client_of(configs),
         mirror=mirror,
         topic=topic,
         configs=configs,
-        replication_factor=_replication_factor(given),
-        watch_interval_s=_seconds(given) if given.has("watch") else None,
-        is_dry=given.has("dry-run"),
-        as_json=given.one_of("output", "text", "json") == "json",
+        replication_factor=_replication_factor(parsed),
+        watch_interval_s=_seconds(parsed) if parsed.has("watch") else None,
+        is_dry=parsed.has("dry-run"),
+        as_json=parsed.one_of("output", "text", "json") == "json",
     )
 
 
-def _check_options(given: ParsedOptions, action: str) -> None:
-    if action not in ("list", "describe") and not given.text("mirror", ""):
+def _check_options(parsed: ParsedOptions, action: str) -> None:
+    if action not in ("list", "describe") and not parsed.text("mirror", ""):
         raise UsageError("--mirror must be specified")
-    if action in NEEDS_CONFIG and not given.text("mirror-config", ""):
+    if action in NEEDS_CONFIG and not parsed.text("mirror-config", ""):
         doing = "creating" if action == "create" else "altering"
         raise UsageError(f"--mirror-config must be specified when {doing} a mirror")
-    if given.has("all-topics") and given.has("topic"):
+    if parsed.has("all-topics") and parsed.has("topic"):
         raise UsageError("--all-topics and --topic cannot be used together")
-    if action in NEEDS_TOPIC and not given.text("topic", "") and not given.has("all-topics"):
+    if action in NEEDS_TOPIC and not parsed.text("topic", "") and not parsed.has("all-topics"):
         raise UsageError(f"--topic must be specified when {NEEDS_TOPIC[action]}")
     for option, actions in (
         ("mirror-config", (*NEEDS_CONFIG, "add", "explain-filters")),
@@ -109,21 +109,21 @@ def _check_options(given: ParsedOptions, action: str) -> None:
         ("replication-factor", ("add",)),
         ("watch", ("describe",)),
     ):
-        if given.has(option) and action not in actions:
+        if parsed.has(option) and action not in actions:
             raise UsageError(f"--{option} is for {' and '.join(f'--{each}' for each in actions)}, not for --{action}")
 
 
-def _replication_factor(given: ParsedOptions) -> int | None:
-    if not given.has("replication-factor"):
+def _replication_factor(parsed: ParsedOptions) -> int | None:
+    if not parsed.has("replication-factor"):
         return None
-    number = given.number("replication-factor", 0)
+    number = parsed.number("replication-factor", 0)
     if not 0 < number <= SHORT_MAX:
         raise UsageError(f"--replication-factor must be a number from 1 to {SHORT_MAX}, not {number}")
     return number
 
 
-def _seconds(given: ParsedOptions) -> float:
-    text = given.text("watch", str(WATCH_INTERVAL_S))
+def _seconds(parsed: ParsedOptions) -> float:
+    text = parsed.text("watch", str(WATCH_INTERVAL_S))
     try:
         seconds = float(text)
     except ValueError:

@@ -150,8 +150,10 @@ def _report_broken(broken: MutatedFrame) -> None:
 def _print_summary(summary: Summary | None, rules: list[Rule], output: str) -> None:
     lines = [] if summary is None else sorted(summary.lines.items())
     if output == "json":
-        taken = [{"rule": rule.number, "taken": None if rule.hook is None else rule.hook.count} for rule in rules]
-        click.echo(json.dumps({"requests": [_as_json(*row) for row in lines], "rules": taken}))
+        applied_counts = [
+            {"rule": rule.number, "taken": None if rule.hook is None else rule.hook.count} for rule in rules
+        ]
+        click.echo(json.dumps({"requests": [_as_json(*row) for row in lines], "rules": applied_counts}))
         return
     for rule in rules:
         click.echo(str(rule))

@@ -58,9 +58,9 @@ def fitting_tables(
     """
     widths = [max(map(len, column)) for column in zip((*keys, *figures), *rows, strict=True)]
     start = len(keys)
-    taken = sum(widths[:start]) + GAP * max(start - 1, 0)
+    key_width = sum(widths[:start]) + GAP * max(start - 1, 0)
     while start < len(widths):
-        end, total = start, taken
+        end, total = start, key_width
         while end < len(widths) and (end == start or total + GAP + widths[end] <= width):
             total += GAP + widths[end]
             end += 1

@@ -258,7 +258,7 @@ def read_rows(location: str) -> list[Row]:
     """Return the rows of a sweep's results, sorted by id; raises `UsageError` if there are none."""
     results = Results(location)
     if results.holds("verdict"):
-        raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
+        raise UsageError(f"{location}: contains histories: use `kmirror sim --spark` to show them")
     table = results.read()
     if not len(table):
         raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")

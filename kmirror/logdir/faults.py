@@ -104,7 +104,7 @@ def read_error(error: OSError | ValueError, path: Path) -> Unreadable:
 
 
 class Tally:
-    """Counts of the checked items; `tell` receives each fault when it is found."""
+    """Counts of the checked items; `on_fault` receives each fault when it is found."""
 
     def __init__(self, on_fault: Callable[[FileFault], None], progress: Progress = lambda count: None) -> None:
         self.on_fault = on_fault

@@ -39,7 +39,7 @@ import scala.runtime.AbstractFunction1;
  */
 public final class KafkaLogScans extends Rule {
   private static final String FORMAT = "kafka-log";
-  /** What a row is counted by: told by the header of a batch. */
+  /** What a row is counted by: a field of the batch's header. */
   private static final String[] CHEAP = {"partition", "topic", "leaderEpoch", "baseOffset"};
   /** The optimizer applies a rule until nothing changes. */
   private static final Set PLANNED = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap()));
@@ -58,7 +58,7 @@ public final class KafkaLogScans extends Rule {
       try {
         better = replan(scan, plan instanceof Project ? plan.references() : null, filter);
       } catch (Exception error) {
-        return plan; // Spark plans the whole scan, and tells what is wrong with it.
+        return plan; // Spark plans the whole scan, and reports its errors.
       }
       if (better == null) {
         return plan;

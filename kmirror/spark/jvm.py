@@ -45,8 +45,8 @@ def last_jvm_error() -> str | None:
         found = [match[1] for line in lines if (match := pattern.match(line))]
         if found:
             return found[-1] if pattern is _LOGGED else found[0]
-    said = [line for line in lines if line.startswith(("Error", "Unrecognized", "Invalid"))]
-    return said[0] if said else None
+    error_lines = [line for line in lines if line.startswith(("Error", "Unrecognized", "Invalid"))]
+    return error_lines[0] if error_lines else None
 
 
 def _tail() -> str:

@@ -71,10 +71,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._first_folder = (self._first_folder + 1) % len(folders)
             folders = folders[self._first_folder :] + folders[: self._first_folder]
         for folder, segments in folders:
-            position, taken = self._advance(folder, segments, start.get(folder), left)
+            position, read_bytes = self._advance(folder, segments, start.get(folder), left)
             if position is not None:
                 latest[folder] = position
-            left = None if left is None else max(left - taken, 0)
+            left = None if left is None else max(left - read_bytes, 0)
             if left == 0:
                 break
         return latest
@@ -137,18 +137,18 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> tuple[Position | None, int]:
         """Return the position up to which a partition can be read now, and the number of bytes."""
         self._check_gap(folder, segments, start)
-        position, taken = start, 0
+        position, read_bytes = start, 0
         for segment in segments:
             if start is not None and segment.base_offset < start["base"]:
                 continue
             begin = start["byte"] if start is not None and start["base"] == segment.base_offset else 0
-            end, offset = self._whole(segment, begin, None if limit is None else limit - taken)
+            end, offset = self._whole(segment, begin, None if limit is None else limit - read_bytes)
             if position is None or end > begin or segment.base_offset > position["base"]:
                 position = {"base": segment.base_offset, "byte": end, "offset": offset}
-            taken += end - begin
-            if end < segment.size or (limit is not None and taken >= limit):
+            read_bytes += end - begin
+            if end < segment.size or (limit is not None and read_bytes >= limit):
                 break
-        return position, taken
+        return position, read_bytes
 
     def _whole(self, segment: FolderSegment, begin: int, limit: int | None) -> tuple[int, int]:
         """Return the end of the last whole batch from `begin` on, and the offset after it."""

@@ -67,7 +67,7 @@ def test_the_largest_seed_has_a_row(spark: Any, tmp_path: Path) -> None:
 
 def test_the_report_of_sweeps_says_that_these_are_histories(spark: Any, tmp_path: Path) -> None:
     run_histories(spark, [0], "clean", str(tmp_path), runner=FAKE)
-    with pytest.raises(UsageError, match="holds histories"):
+    with pytest.raises(UsageError, match="contains histories"):
         load(tmp_path)
 
 

@@ -176,7 +176,7 @@ class ProducerCheck:
         return None
 
     def _may_begin(self, file_first_offset: int, first: int) -> bool:
-        """Return whether a file may have `told` as start of a transaction that begins at `first` in the log (-1: none).
+        """Return whether a file may have this start of a transaction that begins at `first` in the log (-1: none).
 
         The start of transactions that began below the first segment is known only from a snapshot. Also, Kafka 2.1
         forgets a producer without data above the log start, so in the file its transaction begins with its next batch,
