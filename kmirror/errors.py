@@ -67,7 +67,7 @@ class ProtocolError(KmirrorError):
             where.append(f"byte {position}")
         super().__init__(f"{message} (at {', '.join(where)})" if where else message)
 
-    def within(self, place: str) -> Self:
+    def with_context(self, place: str) -> Self:
         """Prefix the text with the file or partition, and return the error so that it can be raised again."""
         self.reason = f"{place}: {self.reason}"
         self.args = (f"{place}: {self}",)

@@ -55,7 +55,7 @@ def command(file: Path, kind_name: str | None, depth: int | None, limit: int, ou
                 if depth is None or row.depth <= depth:
                     out.write((json.dumps(_as_json(row, path)) if output == "json" else as_text(row)) + "\n")
     except CorruptBatch as error:
-        raise error.within(str(file)) from None
+        raise error.with_context(str(file)) from None
     return int(has_fault)
 
 

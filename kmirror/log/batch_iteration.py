@@ -23,7 +23,7 @@ def batches(segments: SegmentList, start: int, end: int | None) -> Iterator[Batc
                     return
                 yield batch
         except CorruptBatch as error:
-            raise placed(error, segment).within(str(segments.tp)) from None
+            raise placed(error, segment).with_context(str(segments.tp)) from None
 
 
 def any_batches(segments: SegmentList, start: int) -> Iterator[AnyBatch]:
@@ -72,4 +72,4 @@ def batches_in(segments: SegmentList, segment: Segment, position: int) -> Iterat
     try:
         yield from iter_any_batches(segment.view(), position=position)
     except CorruptBatch as error:
-        raise placed(error, segment).within(str(segments.tp)) from None
+        raise placed(error, segment).with_context(str(segments.tp)) from None

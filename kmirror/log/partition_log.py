@@ -83,7 +83,7 @@ class PartitionLog(LogState):
         try:
             loaded = recovery.load(store, config, now_ms=now_ms, repair=repair, recovery_point=recovery_point)
         except CorruptBatch as error:
-            raise error.within(str(tp)) from None
+            raise error.with_context(str(tp)) from None
         log = cls(tp, store, config, loaded, now_ms=now_ms, recovery_point=recovery_point)
         log._write_epochs()
         return log

@@ -376,7 +376,7 @@ def delete_segment_files(store: PartitionStore, base_offset: int) -> None:
 
 def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
     """Return `fault` with the name of the segment's file."""
-    return fault.within(file_name(segment.base_offset, LOG_SUFFIX))
+    return fault.with_context(file_name(segment.base_offset, LOG_SUFFIX))
 
 
 def next_offset(view: memoryview, base_offset: int) -> int:

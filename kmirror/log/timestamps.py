@@ -83,7 +83,7 @@ def _records(segments: SegmentList, segment: Segment, batch: AnyBatch) -> Iterat
     try:
         yield from batch.records()
     except CorruptBatch as error:
-        raise placed(error, segment).within(str(segments.tp)) from None
+        raise placed(error, segment).with_context(str(segments.tp)) from None
 
 
 def _answer(batch: AnyBatch, timestamp: int, offset: int) -> OffsetAndTimestamp:

@@ -20,7 +20,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 ERRORS: list[KmirrorError] = [
     ProtocolError("a length is negative", position=7, field="topics.name"),
-    CorruptBatch("garbage", position=3, offset=9).within("orders-0"),
+    CorruptBatch("garbage", position=3, offset=9).with_context("orders-0"),
     TornBatch("half a batch", position=3, offset=9, needed=70),
     UsageError("no such folder"),
     KafkaError(ErrorCode.READ_ONLY_TOPIC, "orders is read-only"),

@@ -49,6 +49,6 @@ def replay(batches: Iterable[ReplayedBatch], image: MetadataImage) -> bool:
                 try:
                     image.apply(counting.message, delta)
                 except CorruptBatch as error:
-                    raise error.within(f"the batch up to offset {batch.last_offset}") from None
+                    raise error.with_context(f"the batch up to offset {batch.last_offset}") from None
         image.offset = batch.last_offset
     return transactions.is_open
