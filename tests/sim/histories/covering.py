@@ -1,68 +1,77 @@
-"""`python -m tests.sim.histories.covering`: choose histories for rows of coverage that those of CI do not reach.
+"""`python -m tests.sim.histories.covering`: order the kept histories, and search for those that reach missing rows.
 
-    python -m tests.sim.histories.covering full 20000 500 rings 30000 50     search among these seeds
-    python -m tests.sim.histories.covering                                   print the missing rows
+    python -m tests.sim.histories.covering                                   order the file by coverage and CPU time
+    python -m tests.sim.histories.covering full 20000 500 rings 30000 50     and search among these seeds first
 
-Clean histories that reach a missing row are added to tests/data/histories/covering.jsonl as plans, the cheapest for its
-rows first. Seeds are not stored, as a seed draws another plan when profiles change.
+Clean histories that reach a missing row are added as plans. Those that are not needed for coverage any more leave the
+file, unless they once failed.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kmirror.histories.coverage.table import ROWS
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import Plan
 from kmirror.histories.run import run_history
-from tests.sim.histories.test_history_seeds import COVERING, COVERING_FILE, ONCE_FAILED, seeded
+from kmirror.histories.verdict import Exit
+from tests.sim.histories import kept
+from tests.sim.histories.kept import KeptHistory
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    plan: Plan
+    history: KeptHistory
     reached: frozenset[str]
-    cpu_seconds: float
 
 
-def run_plan(plan: Plan) -> Candidate:
+def run(plan: Plan, *, has_failed: bool = False) -> Candidate:
     """Run a plan; a history that is not clean reaches nothing."""
     began = time.process_time()
     outcome = run_history(plan, coverage=True)
-    is_clean = not outcome.anomalies and not outcome.account.crash and not outcome.account.unsettled
-    return Candidate(plan, frozenset(outcome.coverage) if is_clean else frozenset(), time.process_time() - began)
+    seconds = round(time.process_time() - began, 2)
+    reached = frozenset(outcome.coverage) if outcome.exit is Exit.CLEAN else frozenset()
+    return Candidate(KeptHistory(plan, seconds, has_failed), reached)
 
 
-def chosen(candidates: list[Candidate], missing: set[str]) -> Iterator[Candidate]:
-    """Yield candidates until they reach the rows of all: those with the most rows per second first."""
-    missing = missing & {name for one in candidates for name in one.reached}
+def cover(candidates: Iterable[Candidate], rows: set[str]) -> list[Candidate]:
+    """Return candidates that together reach these rows: those with the most rows per second first, none needlessly."""
+    left, missing, chosen = list(candidates), set(rows), list[Candidate]()
     while missing:
-        best = max(candidates, key=lambda one: len(one.reached & missing) / one.cpu_seconds)
+        best = max(left, key=lambda one: len(one.reached & missing) / (one.history.seconds + 0.1))
+        if not best.reached & missing:
+            break
         missing -= best.reached
-        yield best
+        chosen.append(best)
+    for one in sorted(chosen, key=lambda one: one.history.seconds, reverse=True):
+        others = set[str]().union(*(other.reached for other in chosen if other is not one))
+        if one.reached & rows <= others:
+            chosen.remove(one)
+    return chosen
 
 
 def main(arguments: list[str]) -> int:
-    wanted = {row.name for row in ROWS.values() if not row.unreachable}
-    fixed = [*(draw(seed, profile) for profile, seed in seeded()), *ONCE_FAILED.values(), *COVERING.values()]
-    missing = wanted.difference(*(run_plan(plan).reached for plan in fixed))
-    print(f"{len(fixed)} histories reach {len(wanted) - len(missing)} of {len(wanted)} rows", flush=True)
-    candidates = []
+    rows = {row.name for row in ROWS.values() if not row.unreachable}
+    candidates = [run(history.plan, has_failed=history.has_failed) for history in kept.read().values()]
+    missing = rows.difference(*(one.reached for one in candidates))
+    print(f"{len(candidates)} histories reach {len(rows) - len(missing)} of {len(rows)} rows", flush=True)
     for profile, first, count in zip(*[iter(arguments)] * 3, strict=True):
         for seed in range(int(first), int(first) + int(count)):
-            one = run_plan(draw(seed, profile))
+            one = run(draw(seed, profile))
             if one.reached & missing:
                 candidates.append(one)
-    added = list(chosen(candidates, missing))
-    with COVERING_FILE.open("a", encoding="utf-8") as file:
-        for one in added:
-            file.write(json.dumps(json.loads(one.plan.to_json()), separators=(",", ":")) + "\n")
-            missing -= one.reached
-    print(f"{len(added)} histories added; missing: {', '.join(sorted(missing)) or 'no row'}")
+    chosen = cover(candidates, rows)
+    others = [one for one in candidates if one not in chosen and one.history.has_failed]
+    others.sort(key=lambda one: one.history.seconds)
+    kept.FILE.write_text("".join(one.history.to_line() for one in (*chosen, *others)), encoding="utf-8")
+    needed = sum(one.history.seconds for one in chosen)
+    missing = rows.difference(*(one.reached for one in chosen))
+    print(f"{len(chosen)} histories of {needed:.0f} CPU seconds cover the rows; {len(others)} others once failed")
+    print(f"missing: {', '.join(sorted(missing)) or 'no row'}")
     return 0
 
 

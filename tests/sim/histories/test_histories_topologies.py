@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
@@ -12,8 +11,8 @@ from kmirror.histories.run import run_history
 from kmirror.histories.shapes import OF_EVERY_KIND, SHAPES
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import SECOND
+from tests.sim.histories import kept
 
-ONCE_FAILED = Path(__file__).parents[2] / "data" / "histories" / "once-failed.jsonl"
 CONFIGS = {"min.insync.replicas": "1", "broker.session.timeout.ms": "1500", "replica.lag.time.max.ms": "1500"}
 
 
@@ -43,8 +42,7 @@ def test_every_shape_is_drawn_and_has_lines_between_all_its_clusters() -> None:
 def test_operators_close_rings_only_if_the_profile_allows_it() -> None:
     assert not draw(0, "full").closes_rings
     assert draw(0, "rings").closes_rings
-    plans = map(Plan.from_json, ONCE_FAILED.read_text().splitlines())
-    ring = next(plan for plan in plans if plan.profile == "ring-of-three")
+    ring = next(history.plan for history in kept.read().values() if history.plan.profile == "ring-of-three")
     outcome = run_history(replace(ring, closes_rings=False))
     assert outcome.exit is Exit.CLEAN, outcome.anomalies
     refused = [text for _, text in outcome.story if "is not given" in text]

@@ -1,4 +1,7 @@
-"""Fixed seeds of whole histories, and plans that once failed. KMIRROR_HISTORIES=n adds n new full ones."""
+"""Whole histories: fixed seeds, and kept plans. KMIRROR_HISTORIES=n adds n new full ones.
+
+The kept plans run as far as KMIRROR_HISTORY_SECONDS of CPU time go (tests/sim/histories/kept.py).
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,22 @@ import pytest
 from kmirror.histories.coverage.table import ROWS, unlisted
 from kmirror.histories.plan import Plan
 from kmirror.testing.histories import assert_history_clean
+from tests.sim.histories import kept
 
 PLANS = Path(__file__).parents[2] / "data" / "histories"
-COVERING_FILE = PLANS / "covering.jsonl"
-
-
-def read_plans(path: Path) -> dict[str, Plan]:
-    """Return the plans in a file, by profile and seed. A seed draws another plan when profiles change."""
-    plans = map(Plan.from_json, path.read_text().splitlines())
-    return {f"{plan.profile}-{plan.seed}": plan for plan in plans}
-
-
-ONCE_FAILED = read_plans(PLANS / "once-failed.jsonl")
-"""Histories in which the engine, or the judge, was wrong."""
-COVERING = read_plans(COVERING_FILE)
-"""Histories that together reach most rows of coverage (tests/sim/histories/covering.py)."""
-KINDS = (
-    "transactions",
-    "control",
-    "replicas",
-    "operators",
-    "topologies",
-    "power",
-    "site_power",
-    "site_power_unflushed",
+KEPT = kept.within(kept.SECONDS)
+SEEDS = (
+    *(("smoke", seed) for seed in range(20)),
+    *(("full", seed) for seed in range(500, 505)),
+    ("transactions", 0),
+    ("control", 0),
+    ("replicas", 0),
+    ("operators", 0),
+    ("topologies", 0),
+    ("power", 0),
+    ("site_power", 0),
+    ("site_power_unflushed", 0),
 )
-SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(20), range(500, 510), range(2)
 REACHED: list[dict[str, int]] = []
 """Coverage of each history with a fixed seed or plan."""
 FAILED: list[str] = []
@@ -51,56 +44,29 @@ def run_fixed(*, seed: int = 0, profile: str = "full", plan: Plan | None = None)
     FAILED.remove(name)
 
 
-@pytest.mark.parametrize("first", SMALL[::20])
-def test_small_histories(first: int) -> None:
-    for seed in range(first, first + 20):
-        run_fixed(seed=seed, profile="smoke")
-
-
-def seeded() -> list[tuple[str, int]]:
-    """Return profile and seed of the histories that are given by a seed."""
-    return [
-        *(("smoke", seed) for seed in SMALL),
-        *(("full", seed) for seed in OF_EVERY_KIND),
-        *((profile, seed) for profile in KINDS for seed in OF_EACH_KIND),
-    ]
-
-
-def new_seeds() -> list[int]:
-    """Return the first seeds of the tens of new seeds that KMIRROR_HISTORIES requests."""
+def new_seeds() -> list[tuple[str, int]]:
+    """Return as many new seeds as KMIRROR_HISTORIES requests, with their profile."""
     first = time.time_ns()
-    return [first + ten for ten in range(0, int(os.environ.get("KMIRROR_HISTORIES", "0")), 10)]
+    return [("full", first + number) for number in range(int(os.environ.get("KMIRROR_HISTORIES", "0")))]
 
 
-@pytest.mark.parametrize("first", [*OF_EVERY_KIND[::10], *new_seeds()])
-def test_histories_of_every_kind(first: int) -> None:
-    for seed in range(first, first + 10):
-        if first in OF_EVERY_KIND:
-            run_fixed(seed=seed, profile="full")
-        else:  # A new seed differs each time: its coverage does not count.
-            assert_history_clean(seed=seed, profile="full")
-
-
-@pytest.mark.parametrize("profile", KINDS)
-def test_histories_of_one_kind(profile: str) -> None:
-    for seed in OF_EACH_KIND:
+@pytest.mark.parametrize(("profile", "seed"), [*SEEDS, *new_seeds()])
+def test_histories_of_seeds(profile: str, seed: int) -> None:
+    if (profile, seed) in SEEDS:
         run_fixed(seed=seed, profile=profile)
+    else:  # It differs each time: its coverage does not count.
+        assert_history_clean(seed=seed, profile=profile)
 
 
-@pytest.mark.parametrize("name", ONCE_FAILED)
-def test_histories_that_once_failed(name: str) -> None:
-    run_fixed(plan=ONCE_FAILED[name])
-
-
-@pytest.mark.parametrize("name", COVERING)
-def test_histories_that_reach_rows_of_coverage(name: str) -> None:
-    run_fixed(plan=COVERING[name])
+@pytest.mark.parametrize("name", KEPT)
+def test_kept_histories(name: str) -> None:
+    run_fixed(plan=KEPT[name])
 
 
 def test_these_histories_reach_every_row_of_coverage() -> None:
     """Every row of coverage is reached, except for marked ones; this needs the tests before."""
     assert FAILED == [], "what is reached is not known: these histories failed"
-    fixed = len(seeded()) + len(ONCE_FAILED) + len(COVERING)
+    fixed = len(SEEDS) + len(KEPT)
     if len(REACHED) < fixed:
         pytest.skip(f"{len(REACHED)} of {fixed} fixed histories were run; all are needed to say what they reach")
     reached = {name for counts in REACHED for name in counts}
