@@ -19,7 +19,7 @@ from benchmarks.harness import Case, Run, no_runs
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.stream import BLOCK_FRAMES, Stream
 from kmirror.fuzz.target import TAKEN
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.registry import by_name, names
 
 EXAMPLES = 64
@@ -69,7 +69,7 @@ def make_frames_pair() -> tuple[Run, Run]:
 @cache
 def frame_rates(target: str) -> list[float]:
     """Return the frames run in a second of this process, a few times."""
-    opened, source = open_target(target, Wanted(seed=1))
+    opened, source = open_target(target, TargetOptions(seed=1))
     campaign = Campaign(opened, source)
     run_for(campaign, WARM_UP_S)
     found = []
@@ -104,10 +104,10 @@ def minutes() -> list[tuple[Tally, Tally]]:
 
     found = []
     for seed in (1, 2):
-        opened, source = open_target("request", Wanted(seed=seed))
+        opened, source = open_target("request", TargetOptions(seed=seed))
         campaign = Campaign(opened, source)
         run_for(campaign, REACHED_S)
-        tallies = run("request", Wanted(seed=seed), frames=None, seconds=REACHED_S, with_grammar=False)
+        tallies = run("request", TargetOptions(seed=seed), frames=None, seconds=REACHED_S, with_grammar=False)
         *_, last = tallies
         found.append((campaign.tally, last))
     return found

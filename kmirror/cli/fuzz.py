@@ -21,10 +21,10 @@ from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.clients.campaign import NAME
 from kmirror.fuzz.findings import load, to_json
-from kmirror.fuzz.pieces import Piece, joined, pieces, run_piece
+from kmirror.fuzz.parallel_jobs import FuzzJob, merge_tallies, run_job, split_jobs
 from kmirror.fuzz.profiles import DEFAULT, PROFILES, Profile
-from kmirror.fuzz.replaying import try_again
-from kmirror.fuzz.targets.rows import TARGETS, TargetRow, Wanted, open_target
+from kmirror.fuzz.replay import replay
+from kmirror.fuzz.targets.rows import TARGETS, TargetOptions, TargetRow, open_target
 
 
 @click.command("fuzz", context_settings=CONTEXT)
@@ -94,7 +94,7 @@ def command(
     if jobs > 1 or on_spark:
         if frames is None or feedback or coverage:
             raise click.UsageError("--jobs and --spark need --frames, and cannot be used with --feedback or --coverage")
-        parts = pieces(target, wanted, frames, shrinks=not no_shrink)
+        parts = split_jobs(target, wanted, frames, shrinks=not no_shrink)
         _in_pieces(display, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
         from kmirror.fuzz.coverage import run
@@ -111,7 +111,9 @@ def command(
     return display.exit_code
 
 
-def _in_pieces(display: CampaignDisplay, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:
+def _in_pieces(
+    display: CampaignDisplay, parts: list[FuzzJob], jobs: int, *, on_spark: bool, master: str | None
+) -> None:
     """Distribute the campaign over processes, or over Spark's executors."""
     if on_spark:
         from kmirror.cli.spark_session import spark_session
@@ -123,11 +125,11 @@ def _in_pieces(display: CampaignDisplay, parts: list[Piece], jobs: int, *, on_sp
         with spark_session("kmirror fuzz", master=master, remote=None, configs={}) as spark:
             display.show(fuzz(spark, parts))
         return
-    with in_processes(run_piece, parts, jobs) as rows:
-        display.show(joined(rows))
+    with in_processes(run_job, parts, jobs) as rows:
+        display.show(merge_tallies(rows))
 
 
-def _print_summary(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
+def _print_summary(target: str, wanted: TargetOptions, tally: Tally, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(_as_json(target, wanted, tally)))
         return
@@ -157,7 +159,7 @@ def _range(versions: set[int]) -> str:
     return f"{first}" if first == last else f"{first}-{last}"
 
 
-def _as_json(target: str, wanted: Wanted, tally: Tally) -> dict[str, Any]:
+def _as_json(target: str, wanted: TargetOptions, tally: Tally) -> dict[str, Any]:
     return {
         "target": target,
         "seed": wanted.seed,
@@ -196,10 +198,10 @@ def _row(row: TargetRow | Profile) -> dict[str, str]:
     return {"name": row.name, "about": row.about}
 
 
-def _replay(path: Path, wanted: Wanted, client: ClientOptions, output: str) -> int:
+def _replay(path: Path, wanted: TargetOptions, client: ClientOptions, output: str) -> int:
     finding = load(path)
     wanted = replace(wanted, seed=finding.seed)
-    fault = replay_client(finding, client) if finding.target == NAME else try_again(finding, wanted)
+    fault = replay_client(finding, client) if finding.target == NAME else replay(finding, wanted)
     if output == "json":
         click.echo(json.dumps({"again": fault is not None, "told": None if fault is None else fault.told}))
     elif fault is None:

@@ -33,10 +33,10 @@ from kmirror.fuzz.clients.campaign import (
     ClientTally,
     entries_of,
 )
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Names
-from kmirror.fuzz.clients.served import Front, OwnCluster
+from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.server_front import Front, OwnCluster
 from kmirror.fuzz.clients.session import LATE_S, Drawn, Next, Row, Session
+from kmirror.fuzz.clients.stored_responses import Names
 from kmirror.fuzz.findings import Fault, Finding, to_json
 from kmirror.proxy.proxy import HOST, PORT_MAX, Proxy
 

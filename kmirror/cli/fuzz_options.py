@@ -11,7 +11,7 @@ import click
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.profiles import DEFAULT
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 
 C = TypeVar("C", bound=Callable[..., Any])
 _OPTIONS = (
@@ -53,9 +53,9 @@ def target_options(command: C) -> C:
 
 def target_settings(
     seed: int, *, command: str | None, readers: str | None, recorded: Path | None, **others: Any
-) -> Wanted:
+) -> TargetOptions:
     """Return the settings given by the options; raise UsageError for a record without requests."""
-    return Wanted(
+    return TargetOptions(
         seed=seed, command=tuple(shlex.split(command or "")), readers=tuple(filter(None, (readers or "").split(","))),
         recorded=_requests_in(recorded), **others,
     )  # fmt: skip

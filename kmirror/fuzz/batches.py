@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from kmirror.fuzz.mutations import Step, mutate, signed_varint
-from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.spots import RawSpot, SpotKind
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
 from kmirror.fuzz.vocabulary import large_size
 from kmirror.protocol.structs import Field
@@ -37,7 +37,7 @@ _CONTENTS = (b"", b"a", b"kmirror", b"\0" * 16, b"x" * 63, b"y" * 64, b"z" * 130
 _HEADS = (b"", b"h", b"trace-id", "ä".encode())
 
 
-class Parts(NamedTuple):
+class BatchParts(NamedTuple):
     """A valid batch before assembly: its header, its uncompressed records, and the spots of both."""
 
     magic: int
@@ -69,7 +69,9 @@ def _head_spots() -> list[RawSpot]:
     found: list[RawSpot] = []
     for name, letter in layout.HEADER_FIELDS.items():
         start, size = layout.field_range(name)
-        kind = Kind.LENGTH if name == "batch_length" else Kind.COUNT if name == "record_count" else Kind.NUMBER
+        kind = (
+            SpotKind.LENGTH if name == "batch_length" else SpotKind.COUNT if name == "record_count" else SpotKind.NUMBER
+        )
         found.append((kind, start, start + size, _field(name, _TYPES[letter])))
     return found
 
@@ -89,13 +91,13 @@ class _Writer:
     def any_of(self, values: Sequence[bytes]) -> bytes:
         return any_of(self.random, values)
 
-    def signed(self, name: str, value: int, kind: Kind = Kind.SIGNED) -> None:
+    def signed(self, name: str, value: int, kind: SpotKind = SpotKind.SIGNED) -> None:
         start = len(self.out)
         self.out += signed_varint(value)
         self.spots.append((kind, start, len(self.out), _RECORD[name]))
 
-    def content(self, name: str, value: bytes | None, kind: Kind = Kind.BYTES) -> None:
-        self.signed(f"{name}_length", -1 if value is None else len(value), Kind.SIGNED_LENGTH)
+    def content(self, name: str, value: bytes | None, kind: SpotKind = SpotKind.BYTES) -> None:
+        self.signed(f"{name}_length", -1 if value is None else len(value), SpotKind.SIGNED_LENGTH)
         if value:
             start = len(self.out)
             self.out += value
@@ -106,7 +108,7 @@ class _Writer:
         outer, outer_spots = self.out, self.spots
         self.out, self.spots = bytearray(), []
         self.out.append(0)
-        self.spots.append((Kind.NUMBER, 0, 1, _RECORD["attributes"]))
+        self.spots.append((SpotKind.NUMBER, 0, 1, _RECORD["attributes"]))
         self.signed("timestamp_delta", int(self.random() * 3) * number)
         self.signed("offset_delta", number)
         self.content("key", None if self.random() < 0.3 else self.any_of(_CONTENTS))
@@ -115,17 +117,17 @@ class _Writer:
         self.signed("header_count", headers)
         for _ in range(headers):
             start = len(self.out)
-            self.content("header_key", self.any_of(_HEADS), Kind.TEXT)
+            self.content("header_key", self.any_of(_HEADS), SpotKind.TEXT)
             self.content("header_value", None if self.random() < 0.2 else self.any_of(_CONTENTS))
-            self.spots.append((Kind.ELEMENT, start, len(self.out), _RECORD["header"]))
+            self.spots.append((SpotKind.ELEMENT, start, len(self.out), _RECORD["header"]))
         body, inner = self.out, self.spots
         self.out, self.spots = outer, outer_spots
         first = len(outer)
-        self.signed("record_length", len(body), Kind.SIGNED_LENGTH)
+        self.signed("record_length", len(body), SpotKind.SIGNED_LENGTH)
         start = len(outer)
         outer += body
         self.spots += [(kind, start + at, start + end, of) for kind, at, end, of in inner]
-        self.spots.append((Kind.ELEMENT, first, len(outer), _RECORD["record"]))
+        self.spots.append((SpotKind.ELEMENT, first, len(outer), _RECORD["record"]))
 
 
 def any_of(random: Draw, values: Sequence[bytes]) -> bytes:
@@ -135,7 +137,7 @@ def any_of(random: Draw, values: Sequence[bytes]) -> bytes:
     return values[int(x * len(values))] if size is None else b"z" * size
 
 
-def draw_parts(random: Draw) -> Parts:
+def draw_batch(random: Draw) -> BatchParts:
     """Return a valid batch of format 2, not yet assembled."""
     count = (1, 1, 2, 3, 5)[int(random() * 5)]
     writer = _Writer(random)
@@ -156,10 +158,10 @@ def draw_parts(random: Draw) -> Parts:
             4_000 if is_of_producer else -1, 0 if is_of_producer else -1, 0 if is_of_producer else -1, count,
         )
     )  # fmt: skip
-    return Parts(2, codec, head, _HEAD_SPOTS, writer.out, writer.spots)
+    return BatchParts(2, codec, head, _HEAD_SPOTS, writer.out, writer.spots)
 
 
-def draw_legacy(random: Draw) -> Parts:
+def draw_legacy(random: Draw) -> BatchParts:
     """Return a valid message set of format 0 or 1; `head` is empty. With a codec, all messages go into one wrapper."""
     magic = int(random() * 2)
     out, spots = bytearray(), list[RawSpot]()
@@ -168,7 +170,7 @@ def draw_legacy(random: Draw) -> Parts:
         key = None if random() < 0.4 else any_of(random, _CONTENTS)
         value = None if random() < 0.1 else any_of(random, _CONTENTS)
         put_message(out, spots, magic, 0, first + number, key, value)
-    return Parts(magic, _LEGACY_CODECS[int(random() * 6)], bytearray(), [], out, spots)
+    return BatchParts(magic, _LEGACY_CODECS[int(random() * 6)], bytearray(), [], out, spots)
 
 
 def put_message(
@@ -183,27 +185,27 @@ def put_message(
     """Append a message of format 0 or 1, with its checksum, to `out`, and its spots to `spots`."""
     start = len(out)
     body, inner = bytearray((magic, attributes)), list[RawSpot]()
-    inner += [(Kind.NUMBER, 0, 1, _RECORD["magic"]), (Kind.NUMBER, 1, 2, _RECORD["attributes"])]
+    inner += [(SpotKind.NUMBER, 0, 1, _RECORD["magic"]), (SpotKind.NUMBER, 1, 2, _RECORD["attributes"])]
     if magic == 1:
         body += (1_800_000_000_000).to_bytes(8, "big")
-        inner.append((Kind.NUMBER, 2, 10, _RECORD["timestamp"]))
+        inner.append((SpotKind.NUMBER, 2, 10, _RECORD["timestamp"]))
     for name, content in (("key", key), ("value", value)):
         at = len(body)
         body += (-1 if content is None else len(content)).to_bytes(4, "big", signed=True)
-        inner.append((Kind.LENGTH, at, at + 4, _RECORD[f"{name}_length"]))
+        inner.append((SpotKind.LENGTH, at, at + 4, _RECORD[f"{name}_length"]))
         if content:
             body += content
-            inner.append((Kind.BYTES, at + 4, len(body), _RECORD[name]))
+            inner.append((SpotKind.BYTES, at + 4, len(body), _RECORD[name]))
     out += offset.to_bytes(8, "big") + (4 + len(body)).to_bytes(4, "big") + zlib.crc32(body).to_bytes(4, "big") + body
-    spots.append((Kind.NUMBER, start, start + 8, _RECORD["offset"]))
-    spots.append((Kind.LENGTH, start + 8, start + 12, _RECORD["message_size"]))
-    spots.append((Kind.NUMBER, start + 12, start + 16, _RECORD["crc"]))
+    spots.append((SpotKind.NUMBER, start, start + 8, _RECORD["offset"]))
+    spots.append((SpotKind.LENGTH, start + 8, start + 12, _RECORD["message_size"]))
+    spots.append((SpotKind.NUMBER, start + 12, start + 16, _RECORD["crc"]))
     spots += [(kind, start + 16 + at, start + 16 + end, of) for kind, at, end, of in inner]
-    spots.append((Kind.ELEMENT, start, len(out), _RECORD["message"]))
+    spots.append((SpotKind.ELEMENT, start, len(out), _RECORD["message"]))
 
 
-def assembled(parts: Parts, *, is_mended: bool = True, payload: bytes | None = None) -> bytearray:
-    """Return the batch as bytes; `is_mended` recomputes its length and checksum.
+def assemble(parts: BatchParts, *, fixes_checksum: bool = True, payload: bytes | None = None) -> bytearray:
+    """Return the batch as bytes; `fixes_checksum` recomputes its length and checksum.
 
     `payload` are the compressed records, if they must not be built from `parts.records`.
     """
@@ -212,14 +214,14 @@ def assembled(parts: Parts, *, is_mended: bool = True, payload: bytes | None = N
     if parts.magic < 2:
         return _assembled_legacy(parts, payload)
     found = parts.head + payload
-    if is_mended and len(found) >= layout.RECORDS_AT:
+    if fixes_checksum and len(found) >= layout.RECORDS_AT:
         length_at, crc_at = layout.BATCH_LENGTH_AT, layout.CRC_AT
         found[length_at : length_at + 4] = (len(found) - layout.LEADER_EPOCH_AT).to_bytes(4, "big")
         found[crc_at : crc_at + 4] = crc32c(found[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
     return found
 
 
-def _assembled_legacy(parts: Parts, payload: bytes) -> bytearray:
+def _assembled_legacy(parts: BatchParts, payload: bytes) -> bytearray:
     if parts.codec is Compression.NONE:
         return bytearray(payload)
     out = bytearray()
@@ -240,48 +242,48 @@ class BatchStream:
         parts = self._parts(random)
         first = number * BLOCK_FRAMES
         name = NAME if parts.magic == 2 else LEGACY_NAME
-        found = [Frame(first, name, parts.magic, bytes(assembled(parts)), (), False)]
+        found = [Frame(first, name, parts.magic, bytes(assemble(parts)), (), False)]
         for place in range(first + 1, first + BLOCK_FRAMES):
             data, steps = broken(random, parts)
             found.append(Frame(place, name, parts.magic, data, steps, False))
         return found
 
-    def further(self, parent: Frame, random: Draw) -> Frame:
+    def mutate_again(self, parent: Frame, random: Draw) -> Frame:
         """Return the batch with more bytes broken, and for most batches of format 2 the checksum recomputed."""
-        spots: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
+        spots: list[RawSpot] = [(SpotKind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
         data, steps = mutate(random, bytearray(parent.data), spots)
         if parent.version == 2 and len(data) > layout.RECORDS_AT and random() < _MENDED_SHARE:
             data[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(data[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
 
-    def _parts(self, random: Draw) -> Parts:
-        return draw_legacy(random) if random() < self.legacy_share else draw_parts(random)
+    def _parts(self, random: Draw) -> BatchParts:
+        return draw_legacy(random) if random() < self.legacy_share else draw_batch(random)
 
 
-def broken(random: Draw, parts: Parts) -> tuple[bytes, list[Step | str]]:
+def broken(random: Draw, parts: BatchParts) -> tuple[bytes, list[Step | str]]:
     """Return the batch with one of its layers broken, and the steps."""
-    is_mended = random() < _MENDED_SHARE
+    fixes_checksum = random() < _MENDED_SHARE
     x = random()
     steps: Sequence[Step]
     payload: bytes | None = None
     if x < 0.3 and parts.head:
         head, steps = mutate(random, parts.head, parts.head_spots)
         # Do not undo a mutation of length, checksum or magic.
-        is_mended = is_mended and not any(_is_of_frame(step.spot) for step in steps)
+        fixes_checksum = fixes_checksum and not any(_is_of_frame(step.spot) for step in steps)
         parts = parts._replace(head=head)
     elif x < 0.45 and parts.codec is not Compression.NONE:
         packed = bytearray(compress(parts.codec, parts.records))
-        data, steps = mutate(random, packed, [(Kind.BYTES, at, at + 1, None) for at in range(len(packed))])
+        data, steps = mutate(random, packed, [(SpotKind.BYTES, at, at + 1, None) for at in range(len(packed))])
         payload = bytes(data)
     elif x < 0.55:
-        whole = assembled(parts)
-        data, steps = mutate(random, whole, [(Kind.BYTES, at, at + 1, None) for at in range(len(whole))])
+        whole = assemble(parts)
+        data, steps = mutate(random, whole, [(SpotKind.BYTES, at, at + 1, None) for at in range(len(whole))])
         return bytes(data), list(steps)
     else:
         records, steps = mutate(random, parts.records, parts.record_spots)
         parts = parts._replace(records=records)
-    told: list[Step | str] = [*steps, "length and checksum mended" if is_mended else "length and checksum left"]
-    return bytes(assembled(parts, is_mended=is_mended, payload=payload)), told
+    told: list[Step | str] = [*steps, "length and checksum mended" if fixes_checksum else "length and checksum left"]
+    return bytes(assemble(parts, fixes_checksum=fixes_checksum, payload=payload)), told
 
 
 def _is_of_frame(spot: RawSpot) -> bool:

@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from kmirror.fuzz.findings import Fault, Finding, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, Finding, fault_of_exception
 from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, fewer, shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
 from kmirror.fuzz.target import TAKEN, Target
 
-KEPT_MAX = 4_096
+CORPUS_MAX = 4_096
 """Maximum size of the seed corpus: frames with a new outcome that feedback breaks further."""
 # Findings of these kinds need a valid frame, and a smaller frame may not be valid.
-_WHOLE = (Kind.REFUSED, Kind.CHANGED)
+_NEEDS_VALID_FRAME = (FaultKind.REFUSED, FaultKind.CHANGED)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Campaign:
     shrinks: bool = True
     on_finding: Callable[[Finding], None] | None = None
     tally: Tally = field(default_factory=Tally)
-    _kept: list[Frame] = field(default_factory=list)
+    _corpus: list[Frame] = field(default_factory=list)
     _until: float = math.inf
     """Deadline of the current run, by the monotonic clock."""
 
@@ -77,7 +77,7 @@ class Campaign:
                     break
                 self.put(frame)
             else:
-                if self.feedback and self._kept:
+                if self.feedback and self._corpus:
                     self._further(block, frames)
             block += 1
             tally.seconds = time.monotonic() - began
@@ -90,7 +90,7 @@ class Campaign:
         for _ in range(BLOCK_FRAMES):
             if self.tally.frames == frames or time.monotonic() >= self._until:
                 return
-            self.put(self.source.further(self._kept[int(random() * len(self._kept))], random))
+            self.put(self.source.mutate_again(self._corpus[int(random() * len(self._corpus))], random))
 
     def put(self, frame: Frame) -> None:
         """Put one frame to the target, and count the outcome."""
@@ -99,7 +99,7 @@ class Campaign:
         try:
             outcome = self.target.judge(frame)
         except Exception as error:
-            fault = error if isinstance(error, Fault) else raised(error)
+            fault = error if isinstance(error, Fault) else fault_of_exception(error)
             for each in (fault, *fault.others):
                 self._found(frame, each)
             outcome = fault.cause
@@ -108,8 +108,8 @@ class Campaign:
         key = (frame.name, frame.version, outcome)
         if key not in tally.outcomes:
             tally.outcomes.add(key)
-            if self.feedback and len(self._kept) < KEPT_MAX:
-                self._kept.append(frame)
+            if self.feedback and len(self._corpus) < CORPUS_MAX:
+                self._corpus.append(frame)
 
     def _found(self, frame: Frame, fault: Fault) -> None:
         tally = self.tally
@@ -145,20 +145,20 @@ class Campaign:
 
         before = fewer(finding.before, lambda some: shows(frame.data, some), until=self._until)
         data = frame.data
-        if fault.kind not in _WHOLE:
+        if fault.kind not in _NEEDS_VALID_FRAME:
             tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
             data = shrink(data, lambda candidate: shows(candidate, before), tries, until=self._until)
         if finding.before:
-            self.target.fresh()
+            self.target.reset()
         return finding.shrunk(data, before, smallest)
 
 
 def put(target: Target, frame: Frame, before: Sequence[bytes], *, until: float = math.inf) -> Fault | None:
-    """Put a frame to a target after `fresh` and the frames in `before`; return its fault, or None.
+    """Put a frame to a target after `reset` and the frames in `before`; return its fault, or None.
 
     Also None if the frames in `before` take longer than `until`.
     """
-    target.fresh()
+    target.reset()
     for data in before:
         if time.monotonic() >= until:
             return None
@@ -167,5 +167,5 @@ def put(target: Target, frame: Frame, before: Sequence[bytes], *, until: float =
     try:
         target.judge(frame)
     except Exception as error:
-        return error if isinstance(error, Fault) else raised(error)
+        return error if isinstance(error, Fault) else fault_of_exception(error)
     return None

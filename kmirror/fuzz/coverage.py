@@ -18,15 +18,15 @@ from random import Random as Seeded
 from typing import Any, Protocol
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.answers import api_of
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import Finding, from_json, to_json
 from kmirror.fuzz.grammar import Random, Template, grammar
 from kmirror.fuzz.mutations import Table, mutate
+from kmirror.fuzz.responses import key_and_version
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.target import Target
 from kmirror.fuzz.targets.request import RequestTarget
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 
@@ -52,7 +52,7 @@ def is_installed() -> bool:
 
 
 def run(
-    target: str, wanted: Wanted, *, frames: int | None, seconds: float | None, with_grammar: bool = True
+    target: str, wanted: TargetOptions, *, frames: int | None, seconds: float | None, with_grammar: bool = True
 ) -> Iterator[Tally]:
     """Fuzz a reader of messages; yield the tally as it grows.
 
@@ -146,7 +146,7 @@ class Requests:
     def frame(self, data: bytes) -> Frame:
         """Return the frame of an input, named by its header."""
         self._number += 1
-        key, version = api_of(data)
+        key, version = key_and_version(data)
         api = find_key(key)
         if api is None or not api.min_version <= version <= api.max_version:
             return Frame(self._number, "Request", -1, data, _STEPS, False)
@@ -166,7 +166,7 @@ def _broken(template: Template, random: Random, mutations: Table) -> bytes:
 
 def inputs_of(target: Target, source: Source) -> Inputs:
     """Return the inputs for a target; raises `UsageError` if it does not read messages in this process."""
-    if isinstance(source, Stream) and not source.has_heads:
+    if isinstance(source, Stream) and not source.has_headers:
         return Bodies(source)
     if isinstance(source, Stream) and isinstance(target, RequestTarget):
         return Requests(source)
@@ -180,13 +180,13 @@ def main() -> None:
     os.dup2(1, _SAID_TO)
     os.dup2(2, 1)
     asked, with_grammar = json.loads(sys.argv[1]), sys.argv[2] == "True"
-    wanted = Wanted(
+    wanted = TargetOptions(
         seed=asked["seed"], messages=tuple(asked["messages"]), profile=asked["profile"], function=asked["function"]
     )
     with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
         target, stream = open_target(asked["target"], wanted)
     inputs = inputs_of(target, stream)
-    campaign = Campaign(target, stream, on_finding=lambda finding: _say(to_json(finding)))
+    campaign = Campaign(target, stream, on_finding=lambda finding: _report(to_json(finding)))
     tally, began = campaign.tally, time.monotonic()
     told: set[tuple[str, int, str]] = set()
 
@@ -194,7 +194,7 @@ def main() -> None:
         nonlocal told
         new, told = tally.outcomes - told, set(tally.outcomes)
         seconds = time.monotonic() - began
-        _say({"frames": tally.frames, "taken": tally.taken, "seconds": seconds, "outcomes": sorted(new)})
+        _report({"frames": tally.frames, "taken": tally.taken, "seconds": seconds, "outcomes": sorted(new)})
 
     def try_one(data: bytes) -> None:
         frame = inputs.frame(data)
@@ -218,6 +218,6 @@ def main() -> None:
     atheris.Fuzz()
 
 
-def _say(row: dict[str, Any]) -> None:
+def _report(row: dict[str, Any]) -> None:
     """Write a line to the parent process."""
     os.write(_SAID_TO, (json.dumps(row) + "\n").encode())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kmirror.errors import ProtocolError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
@@ -46,14 +46,14 @@ _TOPIC_RESOURCE = 2
 
 def check_effect(request: bytes, answer: bytes, ask: Ask, waits: Callable[[], bool]) -> None:
     """Raise `Fault` if a part answered with NONE still has no effect when `waits` returns False."""
-    while problem := without_effect(request, answer, ask):
+    while problem := missing_effect(request, answer, ask):
         if not waits():
             name = by_key(peek_request(request).api_key).name
             told = f"{name} is answered with NONE, and {problem}"
-            raise Fault(Kind.STATE, told, f"no effect of {name}", "what was answered")
+            raise Fault(FaultKind.STATE, told, f"no effect of {name}", "what was answered")
 
 
-def without_effect(request: bytes, answer: bytes, ask: Ask) -> str:
+def missing_effect(request: bytes, answer: bytes, ask: Ask) -> str:
     """Return a description of a part that was answered with NONE and has no effect; "" if there is none."""
     head = peek_request(request)
     api = find_key(head.api_key)

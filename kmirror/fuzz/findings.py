@@ -16,7 +16,7 @@ from kmirror.errors import UsageError
 FORMAT = 1
 
 
-class Kind(Enum):
+class FaultKind(Enum):
     """Kind of a fault; the value is its name in files and tables."""
 
     RAISED = "raised"  # An exception that is no typed error of the target.
@@ -37,7 +37,7 @@ class Fault(Exception):
     Not a `KmirrorError`: a target raises those where it is right. `others` are further faults of the same frame.
     """
 
-    def __init__(self, kind: Kind, told: str, cause: str, expected: str = "", story: Sequence[str] = ()) -> None:
+    def __init__(self, kind: FaultKind, told: str, cause: str, expected: str = "", story: Sequence[str] = ()) -> None:
         self.kind = kind
         self.told = told
         self.cause = cause
@@ -48,12 +48,12 @@ class Fault(Exception):
         super().__init__(f"{kind.value}: {told}")
 
 
-def raised(error: BaseException) -> Fault:
+def fault_of_exception(error: BaseException) -> Fault:
     """Return the fault of an exception that is no typed error; its cause is the function that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{last.filename.rpartition('/')[2]}:{last.name}"
     return Fault(
-        Kind.RAISED,
+        FaultKind.RAISED,
         f"{type(error).__name__}: {error} in {where}",
         f"{type(error).__name__} in {where}",
         "a typed error",
@@ -65,7 +65,7 @@ class Finding:
     """A frame, the reaction of the target, and all that is needed to reproduce it."""
 
     target: str
-    kind: Kind
+    kind: FaultKind
     cause: str
     told: str
     expected: str
@@ -123,7 +123,7 @@ def from_json(raw: Any) -> Finding:
         if raw["kmirror_fuzz"] != FORMAT:
             raise UsageError(f"a finding of format {raw['kmirror_fuzz']}: only {FORMAT} is known here")
         return Finding(
-            str(raw["target"]), Kind(raw["kind"]), str(raw["cause"]), str(raw["told"]), str(raw["expected"]),
+            str(raw["target"]), FaultKind(raw["kind"]), str(raw["cause"]), str(raw["told"]), str(raw["expected"]),
             str(raw["message"]), int(raw["version"]), int(raw["seed"]), int(raw["number"]),
             tuple(map(str, raw["story"])), bytes.fromhex(raw["frame"]),
             tuple(map(bytes.fromhex, raw["before"])),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.spots import RawSpot, SpotKind
 from kmirror.fuzz.vocabulary import LARGE_SHARE, WIDTHS, Vocabulary, edges, large_size
 from kmirror.protocol.careful import within
 from kmirror.protocol.message import Message
@@ -111,7 +111,7 @@ class _Compiler:
             is_unknown = random() < _UNKNOWN_TAG_SHARE
             start = len(out)
             out += _UVARINTS[len(chosen) + is_unknown]
-            spots.append((Kind.TAG_COUNT, start, len(out), None))
+            spots.append((SpotKind.TAG_COUNT, start, len(out), None))
             for field, value in chosen:
                 body, inner = bytearray(), list[RawSpot]()
                 value(random, body, inner)
@@ -136,7 +136,7 @@ class _Compiler:
         inner = self.struct(field.struct)
         if not is_nullable:
             return inner
-        kind, null, present = (Kind.TAG_MARKER, b"\0", b"\1") if in_tag else (Kind.MARKER, b"\xff", b"\1")
+        kind, null, present = (SpotKind.TAG_MARKER, b"\0", b"\1") if in_tag else (SpotKind.MARKER, b"\xff", b"\1")
 
         def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
             start = len(out)
@@ -152,7 +152,7 @@ class _Compiler:
         element = self.struct(field.struct) if field.type == "struct" else self.scalar(field, is_flexible, False)
         counts = _UVARINTS[1:] if is_flexible else [size.to_bytes(4, "big") for size in range(4)]
         null = b"\0" if is_flexible else b"\xff\xff\xff\xff"
-        kind = Kind.COMPACT_COUNT if is_flexible else Kind.COUNT
+        kind = SpotKind.COMPACT_COUNT if is_flexible else SpotKind.COUNT
         null_share = _NULL_SHARE if is_nullable else 0.0
 
         def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
@@ -169,29 +169,31 @@ class _Compiler:
             for _ in range(size):
                 start = len(out)
                 element(random, out, spots)
-                spots.append((Kind.ELEMENT, start, len(out), field))
+                spots.append((SpotKind.ELEMENT, start, len(out), field))
 
         return write
 
     def scalar(self, field: Field, is_flexible: bool, is_nullable: bool) -> Write:
         type_ = field.type
         if type_ in WIDTHS:
-            return _fixed(field, Kind.NUMBER, self.vocabulary.usual(field, type_), edges(type_), self.vocabulary.share)
+            return _fixed(
+                field, SpotKind.NUMBER, self.vocabulary.usual(field, type_), edges(type_), self.vocabulary.share
+            )
         if type_ == "bool":
-            return _fixed(field, Kind.BOOL, (b"\0", b"\1"), (b"\0", b"\1"), 1.0)
+            return _fixed(field, SpotKind.BOOL, (b"\0", b"\1"), (b"\0", b"\1"), 1.0)
         if type_ == "uuid":
             ids = tuple(bytes(each) for each in self.vocabulary.uuids)
-            return _fixed(field, Kind.UUID, ids, (b"\xff" * 16, bytes(range(16))), self.vocabulary.share)
+            return _fixed(field, SpotKind.UUID, ids, (b"\xff" * 16, bytes(range(16))), self.vocabulary.share)
         if type_ == "string":
-            contents, kind = self.vocabulary.texts(field), Kind.TEXT
+            contents, kind = self.vocabulary.texts(field), SpotKind.TEXT
         elif type_ == "records" and self.records:
-            contents, kind = self.records, Kind.RECORDS
+            contents, kind = self.records, SpotKind.RECORDS
         else:
-            contents, kind = self.vocabulary.blobs(field), Kind.BYTES
+            contents, kind = self.vocabulary.blobs(field), SpotKind.BYTES
         return _variable(field, kind, contents, is_flexible, is_nullable)
 
 
-def _fixed(field: Field, kind: Kind, usual: Sequence[bytes], rare: Sequence[bytes], share: float) -> Write:
+def _fixed(field: Field, kind: SpotKind, usual: Sequence[bytes], rare: Sequence[bytes], share: float) -> Write:
     """Return a writer that draws one of the usual values, with probability `share`, or else one of the rare ones."""
     # A table that repeats each value by its frequency costs one draw.
     parts = 64
@@ -207,15 +209,15 @@ def _fixed(field: Field, kind: Kind, usual: Sequence[bytes], rare: Sequence[byte
     return write
 
 
-def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool) -> Write:
+def _variable(field: Field, kind: SpotKind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool) -> Write:
     """Return a writer of a length and one of the contents, or null, or sometimes a large content."""
-    is_text = kind is Kind.TEXT
+    is_text = kind is SpotKind.TEXT
     if is_flexible:
-        length_kind, null = Kind.COMPACT_LENGTH, b"\0"
+        length_kind, null = SpotKind.COMPACT_LENGTH, b"\0"
     elif is_text:
-        length_kind, null = Kind.SHORT_LENGTH, b"\xff\xff"
+        length_kind, null = SpotKind.SHORT_LENGTH, b"\xff\xff"
     else:
-        length_kind, null = Kind.LENGTH, b"\xff\xff\xff\xff"
+        length_kind, null = SpotKind.LENGTH, b"\xff\xff\xff\xff"
 
     def head_of(size: int) -> bytes:
         return uvarint(size + 1) if is_flexible else size.to_bytes(len(null), "big")
@@ -233,7 +235,7 @@ def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: 
         x = random()
         head, content = rows[int(x * n)]
         size = large_size(x, is_text=is_text) if x >= _LARGE_FROM and start < LARGE_BYTES else None
-        if size is not None and kind is not Kind.RECORDS:
+        if size is not None and kind is not SpotKind.RECORDS:
             head, content = head_of(size), b"z" * size
         out += head
         middle = len(out)
@@ -252,6 +254,6 @@ def _tag(out: bytearray, spots: list[RawSpot], field: Field | None, tag: int, bo
     out += uvarint(len(body))
     after_size = len(out)
     out += body
-    spots.append((Kind.TAG, start, after_tag, field))
-    spots.append((Kind.TAG_SIZE, after_tag, after_size, field))
-    spots.append((Kind.TAGGED, start, len(out), field))
+    spots.append((SpotKind.TAG, start, after_tag, field))
+    spots.append((SpotKind.TAG_SIZE, after_tag, after_size, field))
+    spots.append((SpotKind.TAGGED, start, len(out), field))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kmirror.fuzz.grammar import grammar
 from kmirror.fuzz.mutations import mutate
-from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.spots import RawSpot, SpotKind
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
 from kmirror.fuzz.vocabulary import Vocabulary
 from kmirror.kernel.listeners import DEFAULT_NAME
@@ -80,10 +80,10 @@ _FITTING = (
     "DelegationTokenRecord", "UserScramCredentialRecord", "ClientQuotaRecord", "AccessControlEntryRecord",
     "UnregisterBrokerRecord", "ZkMigrationStateRecord",
 )  # fmt: skip
-NEED_NOT_FIT = "records of any type, which need not fit each other"
+INCONSISTENT = "records of any type, which need not fit each other"
 
 
-class Part(NamedTuple):
+class EncodedPart(NamedTuple):
     """A key or a value as bytes, with its spots."""
 
     data: bytearray
@@ -91,11 +91,11 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Row:
+class RecordParts:
     """A record: its key and its value; each may be null."""
 
-    key: Part | None
-    value: Part | None
+    key: EncodedPart | None
+    value: EncodedPart | None
 
 
 class InternalTopicStream:
@@ -110,21 +110,21 @@ class InternalTopicStream:
         random = Random(f"{self.seed}/internal/{number}").random
         topic = self._topics[int(random() * len(self._topics))]
         ends_transaction = topic == GROUP_TOPIC and random() < _TRANSACTION_SHARE
-        rows = _drawn(random, topic, fits=True)
+        rows = _draw_records(random, topic, fits=True)
         first = number * BLOCK_FRAMES
         found = [Frame(first, topic, 0, _log(rows, ends_transaction), (), False)]
         if topic == METADATA_TOPIC:
-            rows = rows[:_PRELUDE] + _drawn(random, topic, fits=False)[_PRELUDE:]
+            rows = rows[:_PRELUDE] + _draw_records(random, topic, fits=False)[_PRELUDE:]
         for place in range(first + 1, first + BLOCK_FRAMES):
             broken, steps = _broken(random, rows)
             if topic == METADATA_TOPIC:
-                steps.insert(0, NEED_NOT_FIT)
+                steps.insert(0, INCONSISTENT)
             found.append(Frame(place, topic, 0, _log(broken, ends_transaction), steps, False))
         return found
 
-    def further(self, parent: Frame, random: Draw) -> Frame:
+    def mutate_again(self, parent: Frame, random: Draw) -> Frame:
         """Return the log with more of its bytes broken, at any position."""
-        spots: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
+        spots: list[RawSpot] = [(SpotKind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
         data, steps = mutate(random, bytearray(parent.data), spots)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
 
@@ -149,39 +149,39 @@ _PRELUDE_VALUES = _prelude()
 _PRELUDE = len(_PRELUDE_VALUES)
 
 
-def _drawn(random: Draw, topic: str, *, fits: bool) -> list[Row]:
+def _draw_records(random: Draw, topic: str, *, fits: bool) -> list[RecordParts]:
     """Return some records of a topic; with `fits`, only metadata records that are valid after any others."""
     count = 2 + int(random() * 6)
     if topic == METADATA_TOPIC:
         types = [number for number, name in METADATA_RECORDS.items() if not fits or name in _FITTING]
-        begin = [Row(None, Part(bytearray(value), [])) for value in _PRELUDE_VALUES]
-        return begin + [Row(None, _metadata(random, types[int(random() * len(types))])) for _ in range(count)]
+        begin = [RecordParts(None, EncodedPart(bytearray(value), [])) for value in _PRELUDE_VALUES]
+        return begin + [RecordParts(None, _metadata(random, types[int(random() * len(types))])) for _ in range(count)]
     types = list(COORDINATOR_RECORDS[topic])
     return [_keyed(random, topic, types[int(random() * len(types))]) for _ in range(count)]
 
 
-def _metadata(random: Draw, record_type: int) -> Part:
+def _metadata(random: Draw, record_type: int) -> EncodedPart:
     message = by_name(METADATA_RECORDS[record_type])
     version = _version(random, message)
     head, spots = bytearray(), list[RawSpot]()
     for name, number in (("frame_version", 1), ("record_type", record_type), ("version", version)):
         start = len(head)
         head += uvarint(number)
-        spots.append((Kind.TAG, start, len(head), Field(name, name, "uvarint", (0, 0))))
+        spots.append((SpotKind.TAG, start, len(head), Field(name, name, "uvarint", (0, 0))))
     return _with_body(random, head, spots, message, version)
 
 
-def _keyed(random: Draw, topic: str, record_type: int) -> Row:
+def _keyed(random: Draw, topic: str, record_type: int) -> RecordParts:
     key_name, value_name = COORDINATOR_RECORDS[topic][record_type]
     key = _with_body(random, *_int16("record_type", record_type), by_name(key_name), 0)
     if random() < _TOMBSTONE_SHARE:
-        return Row(key, None)
+        return RecordParts(key, None)
     message = by_name(value_name)
     while True:
         version = _version(random, message)
         value = _with_body(random, *_int16("version", version), message, version)
         if message is not TransactionLogValue or _is_whole(value.data, version):
-            return Row(key, value)
+            return RecordParts(key, value)
 
 
 def _is_whole(data: bytearray, version: int) -> bool:
@@ -195,20 +195,22 @@ def _version(random: Draw, message: type[Message]) -> int:
 
 
 def _int16(name: str, number: int) -> tuple[bytearray, list[RawSpot]]:
-    return bytearray(wire.pack_int16(number)), [(Kind.NUMBER, 0, 2, Field(name, name, "int16", (0, 0)))]
+    return bytearray(wire.pack_int16(number)), [(SpotKind.NUMBER, 0, 2, Field(name, name, "int16", (0, 0)))]
 
 
-def _with_body(random: Draw, head: bytearray, spots: list[RawSpot], message: type[Message], version: int) -> Part:
+def _with_body(
+    random: Draw, head: bytearray, spots: list[RawSpot], message: type[Message], version: int
+) -> EncodedPart:
     body = grammar(message, version, VOCABULARY, ()).draw(random)
     size = len(head)
     moved: list[RawSpot] = [(kind, size + start, size + end, field) for kind, start, end, field in body.spots]
-    return Part(head + body.data, [*spots, *moved])
+    return EncodedPart(head + body.data, [*spots, *moved])
 
 
 # -- broken records -----------------------------------------------------------------------------
 
 
-def _broken(random: Draw, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+def _broken(random: Draw, rows: Sequence[RecordParts]) -> tuple[list[RecordParts], list[str]]:
     """Return the records with one to three of them broken, and the steps."""
     found, told = list(rows), list[str]()
     for _ in range((1, 1, 2, 3)[int(random() * 4)]):
@@ -218,10 +220,10 @@ def _broken(random: Draw, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
             found.insert(int(random() * (len(found) + 1)), row)
             told.append(f"record {at} twice")
         elif x < 0.1:
-            found[at] = Row(None, row.value)
+            found[at] = RecordParts(None, row.value)
             told.append(f"record {at} without a key")
         elif x < 0.15:
-            found[at] = Row(row.key, None)
+            found[at] = RecordParts(row.key, None)
             told.append(f"record {at} without a value")
         else:
             name = "key" if row.value is None or (row.key is not None and random() < 0.4) else "value"
@@ -229,13 +231,13 @@ def _broken(random: Draw, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
             if part is None or not part.spots:
                 continue
             data, steps = mutate(random, part.data, part.spots)
-            changed = Part(data, [])
-            found[at] = Row(changed, row.value) if name == "key" else Row(row.key, changed)
+            changed = EncodedPart(data, [])
+            found[at] = RecordParts(changed, row.value) if name == "key" else RecordParts(row.key, changed)
             told += [f"{name} of record {at}: {step}" for step in steps]
     return found, told or ["nothing, as it came out"]
 
 
-def _log(rows: Sequence[Row], ends_transaction: bool) -> bytes:
+def _log(rows: Sequence[RecordParts], ends_transaction: bool) -> bytes:
     """Return the records in two batches of half each; with `ends_transaction` the second is a committed transaction."""
     half = len(rows) // 2
     data = build_batch([_data(row) for row in rows[:half]]) if half else b""
@@ -255,6 +257,6 @@ def _log(rows: Sequence[Row], ends_transaction: bool) -> bytes:
     return data
 
 
-def _data(row: Row) -> RecordData:
+def _data(row: RecordParts) -> RecordData:
     key = None if row.key is None else bytes(row.key.data)
     return RecordData(key=key, value=None if row.value is None else bytes(row.value.data), timestamp=0)

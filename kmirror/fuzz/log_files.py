@@ -7,14 +7,14 @@ from random import Random
 from typing import NamedTuple
 
 from kmirror.fuzz.mutations import Step, mutate
-from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.spots import RawSpot, SpotKind
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
 from kmirror.records import layout
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import iter_any_batches
 
-MENDED = "checksums mended"
-LARGEST = 1 << 14
+CHECKSUMS_FIXED = "checksums mended"
+FILE_BYTES_MAX = 1 << 14
 """Largest file that is broken, in bytes, so that a frame is fast."""
 _MENDED_SHARE = 0.6
 
@@ -56,9 +56,9 @@ class LogFileStream:
             found.append(Frame(place, name, 0, bytes(broken), steps, False))
         return found
 
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+    def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the file with more of it broken."""
-        spots: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
+        spots: list[RawSpot] = [(SpotKind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
         data, steps = mutate(random, bytearray(parent.data), spots)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
 
@@ -68,25 +68,25 @@ class LogFileStream:
         broken, steps = mutate(random, data, spots)
         if not self._files[name].is_segment or random() >= _MENDED_SHARE:
             return broken, steps
-        _mend(broken)
-        return broken, [*steps, MENDED]
+        _fix_checksums(broken)
+        return broken, [*steps, CHECKSUMS_FIXED]
 
 
 def _spots(file: LogFile) -> list[RawSpot]:
     """Return every eighth byte of a file; of a segment also each batch, and each field of its header four times."""
-    found: list[RawSpot] = [(Kind.BYTES, at, at + 1, None) for at in range(0, len(file.data), 8)]
+    found: list[RawSpot] = [(SpotKind.BYTES, at, at + 1, None) for at in range(0, len(file.data), 8)]
     if not file.is_segment:
         return found
     for batch in iter_any_batches(file.data):
         start = batch.position
-        found.append((Kind.ELEMENT, start, start + batch.size_in_bytes, None))
+        found.append((SpotKind.ELEMENT, start, start + batch.size_in_bytes, None))
         for field in layout.HEADER_FIELDS:
             at, size = layout.field_range(field)
-            found += [(Kind.NUMBER, start + at, start + at + size, None)] * 4
+            found += [(SpotKind.NUMBER, start + at, start + at + size, None)] * 4
     return found
 
 
-def _mend(data: bytearray) -> None:
+def _fix_checksums(data: bytearray) -> None:
     """Recompute the checksum of each batch of format 2, up to the first position that holds none."""
     at = 0
     while at + layout.RECORDS_AT <= len(data) and data[at + layout.MAGIC_AT] == layout.MAGIC_V2:
@@ -104,7 +104,7 @@ def whole_batches(data: bytes) -> set[bytes]:
     return {_covered(view[b.position : b.position + b.size_in_bytes]) for b in iter_any_batches(data)}
 
 
-def has_other_batches(data: bytes, known: set[bytes]) -> bool:
+def has_unknown_batches(data: bytes, known: set[bytes]) -> bool:
     """Return whether a segment holds anything but known batches, which a checksum shows to be broken."""
     at, view = 0, memoryview(data)
     while at < len(data):

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kmirror.fuzz.spots import Kind, RawSpot, Spot
+from kmirror.fuzz.spots import RawSpot, Spot, SpotKind
 from kmirror.protocol.wire import uvarint
 
 Random = Callable[[], float]
 Change = Callable[[Random, bytearray, RawSpot], object]
 
-_LENGTHS = (Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH)
-_COUNTS = (Kind.COUNT, Kind.COMPACT_COUNT)
-_SIGNED = (Kind.SIGNED, Kind.SIGNED_LENGTH)
+_LENGTHS = (SpotKind.SHORT_LENGTH, SpotKind.LENGTH, SpotKind.COMPACT_LENGTH)
+_COUNTS = (SpotKind.COUNT, SpotKind.COMPACT_COUNT)
+_SIGNED = (SpotKind.SIGNED, SpotKind.SIGNED_LENGTH)
 _VARINTS = (
-    Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT, Kind.TAG_COUNT, Kind.TAG, Kind.TAG_SIZE, Kind.TAG_MARKER, *_SIGNED,
+    SpotKind.COMPACT_LENGTH, SpotKind.COMPACT_COUNT, SpotKind.TAG_COUNT, SpotKind.TAG, SpotKind.TAG_SIZE,
+    SpotKind.TAG_MARKER, *_SIGNED,
 )  # fmt: skip
-_WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
-_COMPACT = (Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT)
+_WIDTHS = {SpotKind.SHORT_LENGTH: 2, SpotKind.LENGTH: 4, SpotKind.COUNT: 4}
+_COMPACT = (SpotKind.COMPACT_LENGTH, SpotKind.COMPACT_COUNT)
 _UINT32 = 0xFFFFFFFF
 _BROKEN_UTF8 = (
     b"\xff",
@@ -47,7 +48,7 @@ class Mutation(NamedTuple):
     """One way to break a spot of a frame; `weight` is its relative frequency among the mutations of the same kind."""
 
     name: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[SpotKind, ...]
     weight: int
     change: Change
 
@@ -232,7 +233,7 @@ def _with_more(random: Random, data: bytearray, spot: RawSpot) -> int:
 
 
 _NUMERIC = (*_LENGTHS, *_COUNTS, *_SIGNED)
-_ANY = tuple(Kind)
+_ANY = tuple(SpotKind)
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("one more", _NUMERIC, 3, _by(1)),
@@ -248,24 +249,24 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("varint made longer", _VARINTS, 3, _padded),
     Mutation("varint without end", _VARINTS, 1, _unending),
     Mutation("more than 32 bits", _SIGNED, 1, _to(2**40)),
-    Mutation("one tag more", (Kind.TAG_COUNT,), 4, _by(1)),
-    Mutation("one tag less", (Kind.TAG_COUNT,), 2, _by(-1)),
-    Mutation("very many tags", (Kind.TAG_COUNT,), 1, _to(_UINT32)),
-    Mutation("another tag", (Kind.TAG,), 4, _any_tag),
-    Mutation("tag one byte longer", (Kind.TAG_SIZE,), 3, _by(1)),
-    Mutation("tag one byte shorter", (Kind.TAG_SIZE,), 3, _by(-1)),
-    Mutation("very long tag", (Kind.TAG_SIZE,), 1, _to(2**31 - 1)),
-    Mutation("tag of negative length", (Kind.TAG_SIZE,), 1, _to(_UINT32)),
-    Mutation("tag twice", (Kind.TAGGED,), 4, _twice),
-    Mutation("tag gone", (Kind.TAGGED,), 2, _gone),
-    Mutation("broken UTF-8", (Kind.TEXT,), 6, _broken_text),
-    Mutation("another number", (Kind.NUMBER,), 8, _number),
-    Mutation("off by one", (Kind.NUMBER,), 4, _off_by_one),
-    Mutation("no boolean", (Kind.BOOL,), 4, _octet((2, 127, 128, 255))),
-    Mutation("another id", (Kind.UUID,), 4, _id),
-    Mutation("another marker", (Kind.MARKER, Kind.TAG_MARKER), 6, _octet((0, 1, 2, 127, 128, 254, 255))),
-    Mutation("element twice", (Kind.ELEMENT,), 4, _twice),
-    Mutation("element gone", (Kind.ELEMENT,), 2, _gone),
+    Mutation("one tag more", (SpotKind.TAG_COUNT,), 4, _by(1)),
+    Mutation("one tag less", (SpotKind.TAG_COUNT,), 2, _by(-1)),
+    Mutation("very many tags", (SpotKind.TAG_COUNT,), 1, _to(_UINT32)),
+    Mutation("another tag", (SpotKind.TAG,), 4, _any_tag),
+    Mutation("tag one byte longer", (SpotKind.TAG_SIZE,), 3, _by(1)),
+    Mutation("tag one byte shorter", (SpotKind.TAG_SIZE,), 3, _by(-1)),
+    Mutation("very long tag", (SpotKind.TAG_SIZE,), 1, _to(2**31 - 1)),
+    Mutation("tag of negative length", (SpotKind.TAG_SIZE,), 1, _to(_UINT32)),
+    Mutation("tag twice", (SpotKind.TAGGED,), 4, _twice),
+    Mutation("tag gone", (SpotKind.TAGGED,), 2, _gone),
+    Mutation("broken UTF-8", (SpotKind.TEXT,), 6, _broken_text),
+    Mutation("another number", (SpotKind.NUMBER,), 8, _number),
+    Mutation("off by one", (SpotKind.NUMBER,), 4, _off_by_one),
+    Mutation("no boolean", (SpotKind.BOOL,), 4, _octet((2, 127, 128, 255))),
+    Mutation("another id", (SpotKind.UUID,), 4, _id),
+    Mutation("another marker", (SpotKind.MARKER, SpotKind.TAG_MARKER), 6, _octet((0, 1, 2, 127, 128, 254, 255))),
+    Mutation("element twice", (SpotKind.ELEMENT,), 4, _twice),
+    Mutation("element gone", (SpotKind.ELEMENT,), 2, _gone),
     Mutation("cut before", _ANY, 1, _cut),
     Mutation("cut inside", _ANY, 1, _cut_inside),
     Mutation("a bit", _ANY, 2, _bit),
@@ -285,15 +286,15 @@ def table(factors: Mapping[str, int]) -> Table:
     A kind whose mutations all have factor 0 keeps its default weights.
     """
 
-    def of(kind: Kind, factors: Mapping[str, int]) -> tuple[Mutation, ...]:
+    def of(kind: SpotKind, factors: Mapping[str, int]) -> tuple[Mutation, ...]:
         return tuple(
             row for row in MUTATIONS if kind in row.kinds for _ in range(row.weight * factors.get(row.name, 1))
         )
 
-    return tuple(of(kind, factors) or of(kind, {}) for kind in Kind)
+    return tuple(of(kind, factors) or of(kind, {}) for kind in SpotKind)
 
 
-BY_KIND = table({})
+DEFAULT_TABLE = table({})
 
 
 class Step(NamedTuple):
@@ -309,7 +310,7 @@ class Step(NamedTuple):
 
 
 def mutate(
-    random: Random, template: bytearray, spots: list[RawSpot], by_kind: Table = BY_KIND
+    random: Random, template: bytearray, spots: list[RawSpot], by_kind: Table = DEFAULT_TABLE
 ) -> tuple[bytearray, list[Step]]:
     """Return a copy of the bytes with one to four spots broken, and the applied steps in order."""
     data = bytearray(template)

@@ -28,7 +28,7 @@ def _bytes(pid: int, name: str) -> int:
         return 0
 
 
-def busy_seconds(pid: int) -> float:
+def runnable_seconds(pid: int) -> float:
     """Return the seconds that the current threads of a process ran, or waited for a free processor."""
     spent = 0
     for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):

@@ -59,7 +59,7 @@ _EXTREMES = (
     "varint made longer", "varint without end", "more than 32 bits", "very many tags", "very long tag", "tag twice",
     "tag of negative length", "broken UTF-8", "another number",
 )  # fmt: skip
-_SENSELESS = (
+_UNREALISTIC = (
     "the least", "the greatest", "much more than is left", "varint without end", "more than 32 bits", "very many tags",
     "very long tag", "tag of negative length", "cut before", "cut inside", "a bit", "noise", "bytes put before",
 )  # fmt: skip
@@ -69,7 +69,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile(
         "realistic",
         "half of the frames are valid, values have a meaning, faults are those that programs make",
-        mutations=MappingProxyType(dict.fromkeys(_SENSELESS, 0)),
+        mutations=MappingProxyType(dict.fromkeys(_UNREALISTIC, 0)),
         valid_share=0.5,
         value_share=1.0,
     ),
@@ -88,7 +88,7 @@ PROFILES: tuple[Profile, ...] = (
 )
 
 
-def profiled(source: Source, name: str) -> Source:
+def with_profile(source: Source, name: str) -> Source:
     """Return the stream with a profile; raises `UsageError` for an unknown profile, or a stream without messages."""
     rows = {row.name: row for row in PROFILES}
     profile = rows.get(name)
@@ -105,14 +105,14 @@ def profiled(source: Source, name: str) -> Source:
     factors = {row.name: profile.mutations.get(row.name, 1) for row in MUTATIONS}
     return replace(
         source,
-        messages=_weighed(profile, source.messages),
+        messages=_weighted(profile, source.messages),
         vocabulary=vocabulary,
         mutations=table(factors),
         valid_share=profile.valid_share,
     )
 
 
-def _weighed(profile: Profile, messages: tuple[type[Message], ...]) -> tuple[type[Message], ...]:
+def _weighted(profile: Profile, messages: tuple[type[Message], ...]) -> tuple[type[Message], ...]:
     """Return the messages, each repeated by its weight; raises `UsageError` if none is left."""
     if not profile.apis:
         return messages

@@ -12,8 +12,8 @@ from random import Random
 from typing import NamedTuple
 
 from kmirror.errors import ProtocolError, UsageError
+from kmirror.fuzz.field_offsets import REQUEST_SPOTS, spots_in
 from kmirror.fuzz.mutations import mutate
-from kmirror.fuzz.noted import REQUEST_SPOTS, spots_of
 from kmirror.fuzz.spots import RawSpot
 from kmirror.fuzz.stream import BLOCK_FRAMES, BROKEN_HEADS_SHARE, Frame, Stream
 from kmirror.protocol.headers import RequestHead, peek_request
@@ -64,7 +64,7 @@ class RecordedStream:
             found.append(Frame(place, name, version, bytes(broken), steps, False, request.message))
         return found
 
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+    def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame with more of its spots broken; the spots are those of the recorded request."""
         _, _, spots = self._template(Random(f"{self.seed}/recorded/{parent.number // BLOCK_FRAMES}").random)
         data, steps = mutate(random, bytearray(parent.data), spots, self._stream.mutations)
@@ -74,7 +74,7 @@ class RecordedStream:
         alike = self._kinds[int(random() * len(self._kinds))]
         request = alike[int(random() * len(alike))]
         at, spots = request.head.body_position, self._spots(request)
-        if self._stream.has_heads:
+        if self._stream.has_headers:
             broken = [*REQUEST_SPOTS, *spots] if random() < BROKEN_HEADS_SHARE else spots
             return request, bytearray(request.frame), broken
         return (
@@ -97,4 +97,4 @@ def _request_in(frame: bytes) -> _Request | None:
 
 
 def _body_spots(request: _Request) -> list[RawSpot]:
-    return spots_of(request.message, request.frame, request.head.api_version, request.head.body_position)
+    return spots_in(request.message, request.frame, request.head.api_version, request.head.body_position)

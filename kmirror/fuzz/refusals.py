@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kmirror.fuzz.mutations import Step
-from kmirror.fuzz.spots import Kind
+from kmirror.fuzz.spots import SpotKind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.careful import within
 
-_NULLS = frozenset({Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH, Kind.COUNT, Kind.COMPACT_COUNT})
-_LENGTHS = frozenset({Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH})
+_NULLS = frozenset(
+    {SpotKind.SHORT_LENGTH, SpotKind.LENGTH, SpotKind.COMPACT_LENGTH, SpotKind.COUNT, SpotKind.COMPACT_COUNT}
+)
+_LENGTHS = frozenset({SpotKind.SHORT_LENGTH, SpotKind.LENGTH, SpotKind.COMPACT_LENGTH})
 _LONGEST_VARINT = 5
 _LONGEST_FRAME = 32_000
 """Largest frame for which the number of bytes left still fits an int16."""
@@ -22,7 +24,7 @@ _CUTS = frozenset({"cut before", "cut inside"})
 _CLAIMS = frozenset({"the greatest", "very long tag", "very many tags", "much more than is left"})
 
 
-def is_never_taken(frame: Frame) -> bool:
+def must_be_refused(frame: Frame) -> bool:
     """Return whether the mutation of a valid message leaves nothing that a reader of its schema may accept.
 
     False means unknown: most broken messages mean something else, and some mean the same.
@@ -30,15 +32,15 @@ def is_never_taken(frame: Frame) -> bool:
     if len(frame.steps) != 1:
         return False
     (step,) = frame.steps
-    return isinstance(step, Step) and _leaves_nothing(step, frame)
+    return isinstance(step, Step) and _is_invalid(step, frame)
 
 
-def claims_much(frame: Frame) -> bool:
+def claims_too_much(frame: Frame) -> bool:
     """Return whether some length or count in the frame claims much more than the frame holds."""
     return any(isinstance(step, Step) and step.mutation.name in _CLAIMS for step in frame.steps)
 
 
-def _leaves_nothing(step: Step, frame: Frame) -> bool:
+def _is_invalid(step: Step, frame: Frame) -> bool:
     kind, start, end, field = step.spot
     name = step.mutation.name
     if name in _CUTS:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from types import MappingProxyType
 
-from kmirror.fuzz.batches import assembled, draw_parts
+from kmirror.fuzz.batches import assemble, draw_batch
 from kmirror.fuzz.stream import Stream
 from kmirror.fuzz.vocabulary import Vocabulary
 from kmirror.kernel.uuid import Uuid
@@ -62,14 +62,14 @@ _NUMBERS = MappingProxyType(
 )
 
 
-def served_requests(names: Sequence[str] = ()) -> tuple[type[Message], ...]:
+def broker_requests(names: Sequence[str] = ()) -> tuple[type[Message], ...]:
     """Return the request classes of these API names; all that our broker serves, if `names` is empty."""
     if names:
         return tuple(by_api_name(name.removesuffix("Request")).request for name in names)
     return tuple(by_api_name(row.name).request for row in ROWS if "broker" in row.roles and row.name not in _ENDING)
 
 
-def world(topic_ids: Sequence[Uuid] = ()) -> Vocabulary:
+def cluster_vocabulary(topic_ids: Sequence[Uuid] = ()) -> Vocabulary:
     """Return the vocabulary of a cluster with the topic `TOPIC` and one broker, 1."""
     return Vocabulary(0.9, _WORDS, (*topic_ids, Uuid.ZERO), _NUMBERS)
 
@@ -77,5 +77,5 @@ def world(topic_ids: Sequence[Uuid] = ()) -> Vocabulary:
 def requests(seed: int, names: Sequence[str] = (), topic_ids: Sequence[Uuid] = ()) -> Stream:
     """Return the requests of a seed."""
     random = Random(f"{seed}/records").random
-    batches = tuple(bytes(assembled(draw_parts(random))) for _ in range(_BATCHES))
-    return Stream(seed, served_requests(names), world(topic_ids), batches, has_heads=True)
+    batches = tuple(bytes(assemble(draw_batch(random))) for _ in range(_BATCHES))
+    return Stream(seed, broker_requests(names), cluster_vocabulary(topic_ids), batches, has_headers=True)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kmirror.protocol.structs import Field
 
 
-class Kind(IntEnum):
+class SpotKind(IntEnum):
     """Content of a spot."""
 
     NUMBER = 0  # Fixed width: two's complement, or a float.
@@ -37,14 +37,14 @@ class Kind(IntEnum):
     SIGNED_LENGTH = 19  # Zigzag varint: a length; -1 is null.
 
 
-RawSpot = tuple[Kind, int, int, Field | None]
+RawSpot = tuple[SpotKind, int, int, Field | None]
 """A `Spot` as a plain tuple: thousands are recorded for each one that is read."""
 
 
 class Spot(NamedTuple):
     """A range of a frame, `start` inclusive, `end` exclusive; `field` is the schema's, None for tags without one."""
 
-    kind: Kind
+    kind: SpotKind
     start: int
     end: int
     field: Field | None

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, Protocol
 
+from kmirror.fuzz.field_offsets import spots_in
 from kmirror.fuzz.grammar import Template, grammar
-from kmirror.fuzz.mutations import BY_KIND, Step, Table, mutate
-from kmirror.fuzz.noted import spots_of
+from kmirror.fuzz.mutations import DEFAULT_TABLE, Step, Table, mutate
 from kmirror.fuzz.spots import RawSpot
 from kmirror.fuzz.vocabulary import ARBITRARY, Vocabulary
 from kmirror.protocol.gen.request_header import RequestHeader
@@ -66,7 +66,7 @@ class Source(Protocol):
         """Return the frames of a block, the first of them valid; blocks can be made in any order."""
         ...
 
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+    def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame broken once more, for the feedback mode."""
         ...
 
@@ -80,9 +80,9 @@ class Stream:
     vocabulary: Vocabulary = ARBITRARY
     records: tuple[bytes, ...] = ()
     """Contents for fields of type records; arbitrary bytes if empty."""
-    has_heads: bool = False
+    has_headers: bool = False
     """Whether each frame is a whole request with its header; then the messages are requests."""
-    mutations: Table = BY_KIND
+    mutations: Table = DEFAULT_TABLE
     valid_share: float = 0.0
     """Share of a block's frames after the first that are new valid frames, from 0 to 1."""
 
@@ -104,21 +104,21 @@ class Stream:
         template = self.template(random)
         message, version, data, spots, _ = template
         first = number * BLOCK_FRAMES
-        found = [_whole(first, template)]
+        found = [_valid_frame(first, template)]
         for place in range(first + 1, first + BLOCK_FRAMES):
             if self.valid_share and random() < self.valid_share:
-                found.append(_whole(place, self.template(random)))
+                found.append(_valid_frame(place, self.template(random)))
                 continue
             broken, steps = mutate(random, data, spots, self.mutations)
             found.append(Frame(place, message.NAME, version, bytes(broken), steps, False, message))
         return found
 
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+    def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame with more of its spots broken; the spots are those of the valid message."""
         template = self.template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
         spots = template.spots
         if parent.is_valid and parent.data != template.data:  # Another valid frame of the block.
-            spots = _spots_of(parent, has_head=self.has_heads)
+            spots = _spots_of(parent, has_head=self.has_headers)
         data, steps = mutate(random, bytearray(parent.data), spots, self.mutations)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps], is_canonical=False)
 
@@ -127,7 +127,7 @@ class Stream:
         message = self.messages[int(random() * len(self.messages))]
         version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
         body = grammar(message, version, self.vocabulary, self.records).draw(random)
-        return self._with_head(random, body) if self.has_heads else body
+        return self._with_head(random, body) if self.has_headers else body
 
     def _with_head(self, random: Callable[[], float], body: Template) -> Template:
         """Return the request with a header before it; the header's spots are rarely included."""
@@ -141,7 +141,7 @@ class Stream:
         return Template(message, version, head.data + data, [*kept, *moved], is_canonical)
 
 
-def _whole(number: int, template: Template) -> Frame:
+def _valid_frame(number: int, template: Template) -> Frame:
     message, version, data, _, is_canonical = template
     return Frame(number, message.NAME, version, bytes(data), (), is_canonical, message)
 
@@ -149,4 +149,4 @@ def _whole(number: int, template: Template) -> Frame:
 def _spots_of(frame: Frame, *, has_head: bool) -> list[RawSpot]:
     assert frame.message is not None, "of a stream of messages"
     position = peek_request(frame.data).body_position if has_head else 0
-    return spots_of(frame.message, frame.data, frame.version, position)
+    return spots_in(frame.message, frame.data, frame.version, position)

@@ -29,7 +29,7 @@ class Target(Protocol):
 
     @property
     def before(self) -> Sequence[bytes]:
-        """Return the frames put to it since `fresh`, without the last; a finding may need them."""
+        """Return the frames put to it since `reset`, without the last; a finding may need them."""
         ...
 
     def judge(self, frame: Frame) -> str:
@@ -39,7 +39,7 @@ class Target(Protocol):
         """
         ...
 
-    def fresh(self) -> None:
+    def reset(self) -> None:
         """Forget all frames: return to the initial state."""
         ...
 
@@ -61,7 +61,7 @@ class Stateless:
         """Return no frames: none are kept."""
         return ()
 
-    def fresh(self) -> None:
+    def reset(self) -> None:
         """Do nothing: there is no state."""
 
     def close(self) -> None:

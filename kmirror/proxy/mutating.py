@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from kmirror.fuzz.asked import Asked
+from kmirror.fuzz.field_offsets import CORRELATION_SPOT, REQUEST_SPOTS, response_spots, spots_in
 from kmirror.fuzz.mutations import Step, mutate
-from kmirror.fuzz.noted import CORRELATION_SPOT, REQUEST_SPOTS, answer_spots, spots_of
-from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.pending_requests import PendingRequests
+from kmirror.fuzz.spots import RawSpot, SpotKind
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     Chunk,
@@ -64,15 +64,15 @@ class MutatingNode(Wrapper):
         self._every = every
         self._on_mutated = on_mutated
         self._count = 0
-        self._asked = Asked()
+        self._pending = PendingRequests()
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, with some frames mutated."""
         match event:
             case RequestReceived(name, frame):
-                self._asked.add(name, find_head(frame))
+                self._pending.add(name, find_head(frame))
             case LinkClosed(InboundLink() as name):
-                self._asked.forget(name)
+                self._pending.forget(name)
         return [self._passed(effect) for effect in self.inner.handle(now, event)]
 
     def _passed(self, effect: Effect) -> Effect:
@@ -80,9 +80,9 @@ class MutatingNode(Wrapper):
             case Send(link, chunks):
                 return Send(link, self._mutate("broker", chunks, None))
             case Reply(name, chunks):
-                return Reply(name, self._mutate("client", chunks, self._asked.answered(name, chunks[0])))
+                return Reply(name, self._mutate("client", chunks, self._pending.take_request_of(name, chunks[0])))
             case CloseLink(InboundLink() as name):
-                self._asked.forget(name)
+                self._pending.forget(name)
         return effect
 
     def _mutate(self, to: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
@@ -92,9 +92,12 @@ class MutatingNode(Wrapper):
         frame = b"".join(chunks)
         if to == "broker":
             head = find_head(frame)
-            spots = [(Kind.BYTES, 0, len(frame), None)] if head is None else _request_spots(frame, head)
+            spots = [(SpotKind.BYTES, 0, len(frame), None)] if head is None else _request_spots(frame, head)
         else:
-            spots = [CORRELATION_SPOT, *([(Kind.BYTES, 0, len(frame), None)] if head is None else _spots(frame, head))]
+            spots = [
+                CORRELATION_SPOT,
+                *([(SpotKind.BYTES, 0, len(frame), None)] if head is None else _spots(frame, head)),
+            ]
         data, steps = mutate(self._random, bytearray(frame), [spot for spot in spots if spot[2] <= len(frame)])
         if not steps or bytes(data) == frame:
             return chunks
@@ -110,9 +113,9 @@ def _api_text(head: RequestHead | None) -> str:
 
 def _request_spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
     request = find_request(head.api_key)
-    body = [] if request is None else spots_of(request, frame, head.api_version, head.body_position)
+    body = [] if request is None else spots_in(request, frame, head.api_version, head.body_position)
     return [*REQUEST_SPOTS, *body]
 
 
 def _spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
-    return answer_spots(frame, head.api_key, head.api_version)
+    return response_spots(frame, head.api_key, head.api_version)

@@ -2,7 +2,7 @@
 
 from kmirror import spark as ks
 
-for tally in ks.fuzz(ks.session(), pieces("decoder", Wanted(seed=1), 10**8)):
+for tally in ks.fuzz(ks.session(), split_jobs("decoder", TargetOptions(seed=1), 10**8)):
     ...
 """
 
@@ -16,31 +16,31 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kmirror.fuzz.campaign import Tally
-from kmirror.fuzz.pieces import Piece, joined, run_piece
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.parallel_jobs import FuzzJob, merge_tallies, run_job
+from kmirror.fuzz.targets.rows import TargetOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def fuzz(spark: SparkSession, pieces: Sequence[Piece], *, tasks: int | None = None) -> Iterator[Tally]:
+def fuzz(spark: SparkSession, pieces: Sequence[FuzzJob], *, tasks: int | None = None) -> Iterator[Tally]:
     """Yield the tally as pieces come back, in their order; `tasks` is the number of tasks that share the pieces."""
     rows = [(json.dumps({**piece._asdict(), "wanted": asdict(piece.wanted)}),) for piece in pieces]
     assigned = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
     done = assigned.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
-    yield from joined(json.loads(row["row"]) for row in done)
+    yield from merge_tallies(json.loads(row["row"]) for row in done)
 
 
 def _work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for piece in batch.column("piece"):
-            row = json.dumps(run_piece(_piece(json.loads(piece.as_py()))))
+            row = json.dumps(run_job(_piece(json.loads(piece.as_py()))))
             yield pa.RecordBatch.from_arrays([pa.array([row])], ["row"])
 
 
-def _piece(raw: dict[str, Any]) -> Piece:
+def _piece(raw: dict[str, Any]) -> FuzzJob:
     """Return the piece in a row; JSON has lists in place of tuples."""
     wanted: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in raw["wanted"].items()
     }
-    return Piece(**{**raw, "wanted": Wanted(**wanted)})
+    return FuzzJob(**{**raw, "wanted": TargetOptions(**wanted)})

@@ -11,13 +11,13 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.differential.side import MARK
-from kmirror.fuzz.findings import Kind, keep, load
-from kmirror.fuzz.pieces import pieces
-from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.findings import FaultKind, keep, load
+from kmirror.fuzz.parallel_jobs import split_jobs
+from kmirror.fuzz.replay import replay
 from kmirror.fuzz.requests import TOPIC
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.targets.brokers import BrokersTarget, stream
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.hooks.hooks import Hooks
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import SERVED
@@ -43,7 +43,7 @@ def other_broker(hooks: Hooks | None = None, brokers: int = 1, **more: int) -> I
 
 
 def run(cluster: TcpCluster, *messages: str, seed: int = 1, frames: int = FRAMES, shrinks: bool = False) -> Campaign:
-    wanted = Wanted(seed=seed, messages=messages, bootstrap_server=cluster.bootstrap_servers)
+    wanted = TargetOptions(seed=seed, messages=messages, bootstrap_server=cluster.bootstrap_servers)
     target, source = open_target("brokers", wanted)
     with closing(target):
         assert isinstance(target, BrokersTarget)
@@ -82,7 +82,7 @@ def test_another_error_code_is_found_once_with_its_versions() -> None:
     causes = list(tally.findings)
     assert causes == ["differs Heartbeat errorCode: UNKNOWN_MEMBER_ID by ours, INVALID_GROUP_ID by theirs"]
     (finding,) = tally.findings.values()
-    assert finding.kind is Kind.DIFFERS
+    assert finding.kind is FaultKind.DIFFERS
     assert not finding.before
     assert finding.expected == "as the other broker: INVALID_GROUP_ID"
     assert tally.counts[causes[0]] > 20
@@ -126,7 +126,7 @@ def test_consequences_of_a_difference_are_not_found_again() -> None:
     hooks = Hooks()
     hooks.on(CreatePartitionsRequest).answer(ErrorCode.POLICY_VIOLATION)
     with other_broker(hooks) as cluster:
-        wanted = Wanted(bootstrap_server=cluster.bootstrap_servers)
+        wanted = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
         target, _ = open_target("brokers", wanted)
         with closing(target):
             campaign = Campaign(target, stream(1, (CreatePartitionsRequest,)), shrinks=False)
@@ -146,31 +146,31 @@ def test_a_finding_is_tried_again(tmp_path: Path) -> None:
         tally = run(cluster, "HeartbeatRequest", frames=1).tally
         (finding,) = tally.findings.values()
         kept = load(keep(finding, tmp_path))
-        wanted = Wanted(bootstrap_server=cluster.bootstrap_servers)
-        assert hook.count and try_again(kept, wanted) is not None
+        wanted = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
+        assert hook.count and replay(kept, wanted) is not None
         hooks.clear()
-        assert try_again(kept, wanted) is None
+        assert replay(kept, wanted) is None
 
 
 def test_only_a_single_fresh_broker_is_compared() -> None:
     with other_broker(brokers=2) as cluster, pytest.raises(UsageError, match=r"the brokers \[1, 2\]"):
-        open_target("brokers", Wanted(bootstrap_server=str(cluster.endpoint(1))))
+        open_target("brokers", TargetOptions(bootstrap_server=str(cluster.endpoint(1))))
     with other_broker() as cluster:
         cluster.create_topic("orders")
         with pytest.raises(UsageError, match="the broker has the topic orders"):
-            open_target("brokers", Wanted(bootstrap_server=cluster.bootstrap_servers))
+            open_target("brokers", TargetOptions(bootstrap_server=cluster.bootstrap_servers))
         assert cluster.topics() == ["orders"]
     with pytest.raises(UsageError, match="wants --bootstrap-server"):
-        open_target("brokers", Wanted())
+        open_target("brokers", TargetOptions())
     with pytest.raises(UsageError, match="one frame after the other"):
-        pieces("brokers", Wanted(), 10)
+        split_jobs("brokers", TargetOptions(), 10)
 
 
 def test_apis_of_one_side_only_are_reported_and_left_out() -> None:
     hooks = Hooks()
     hooks.cap(HeartbeatRequest, 2)
     with other_broker(hooks) as cluster:
-        wanted = Wanted(messages=("HeartbeatRequest",), bootstrap_server=cluster.bootstrap_servers)
+        wanted = TargetOptions(messages=("HeartbeatRequest",), bootstrap_server=cluster.bootstrap_servers)
         target, _ = open_target("brokers", wanted)
         with closing(target):
             assert "left out, for only ours serves it: Heartbeat v3, v4" in target.remarks[0]

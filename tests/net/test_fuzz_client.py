@@ -13,13 +13,13 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign, entries_of
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Entry, read_entry
-from kmirror.fuzz.clients.served import OwnCluster
+from kmirror.fuzz.clients.delivery_faults import Way
+from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.server_front import OwnCluster
 from kmirror.fuzz.clients.session import Next
-from kmirror.fuzz.clients.ways import Way
-from kmirror.fuzz.findings import Finding, Kind, load
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.clients.stored_responses import Entry, read_entry
+from kmirror.fuzz.findings import FaultKind, Finding, load
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.headers import decode_response
 from tests.net.wire import WITHIN_S, Wire
@@ -61,16 +61,16 @@ def first_finding(found: ClientCampaign) -> Finding:
 @pytest.mark.parametrize(
     ("fault", "kind", "cause", "patience_s"),
     [
-        ("loops", Kind.SLOW, "spins after ApiVersionsResponse", 2.0),
-        ("waits", Kind.SILENT, "hangs after ApiVersionsResponse", 2.0),
-        ("storms", Kind.SLOW, "asks without pause after ApiVersionsResponse", 20.0),
-        ("grows", Kind.MEMORY, "memory after ApiVersionsResponse", 20.0),
-        ("dies", Kind.RAISED, "SIGSEGV after ApiVersionsResponse", 20.0),
-        ("reserves", Kind.MEMORY, "memory after ApiVersionsResponse behind a wrong length, then nothing", 20.0),
+        ("loops", FaultKind.SLOW, "spins after ApiVersionsResponse", 2.0),
+        ("waits", FaultKind.SILENT, "hangs after ApiVersionsResponse", 2.0),
+        ("storms", FaultKind.SLOW, "asks without pause after ApiVersionsResponse", 20.0),
+        ("grows", FaultKind.MEMORY, "memory after ApiVersionsResponse", 20.0),
+        ("dies", FaultKind.RAISED, "SIGSEGV after ApiVersionsResponse", 20.0),
+        ("reserves", FaultKind.MEMORY, "memory after ApiVersionsResponse behind a wrong length, then nothing", 20.0),
     ],
 )
 def test_a_bad_client_is_found(
-    fault: str, kind: Kind, cause: str, patience_s: float, front: OwnCluster, door: Door
+    fault: str, kind: FaultKind, cause: str, patience_s: float, front: OwnCluster, door: Door
 ) -> None:
     finding = first_finding(campaign(client(fault, patience_s=patience_s), front, door))
     assert (finding.target, finding.kind, finding.cause) == ("client", kind, cause)
@@ -96,7 +96,7 @@ def test_a_client_that_waits_without_a_bound_is_found(way: Way, front: OwnCluste
     trusting.begin()
     fault = trusting.play([delivery_faults()[way]])
     assert fault is not None
-    assert (fault.kind, fault.cause) == (Kind.SILENT, f"hangs after ApiVersionsResponse{way.about}")
+    assert (fault.kind, fault.cause) == (FaultKind.SILENT, f"hangs after ApiVersionsResponse{way.about}")
 
 
 def test_an_exit_code_is_reported_and_judged_on_request(front: OwnCluster, door: Door) -> None:
@@ -171,7 +171,7 @@ def test_clients_outside_of_sessions_get_unchanged_responses(front: OwnCluster, 
 
 def test_it_has_no_stream_of_frames() -> None:
     with pytest.raises(UsageError, match="kmirror fuzz client"):
-        open_target("client", Wanted())
+        open_target("client", TargetOptions())
 
 
 # -- the command ------------------------------------------------------------------------------------

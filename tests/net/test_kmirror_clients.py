@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Entry
-from kmirror.fuzz.clients.served import OwnCluster
-from kmirror.fuzz.clients.ways import Way
+from kmirror.fuzz.clients.delivery_faults import Way
+from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.server_front import OwnCluster
+from kmirror.fuzz.clients.stored_responses import Entry
 from kmirror.protocol.registry import by_name, key_of
 
 PROGRAM = Path(__file__).with_name("kmirror_client.py")

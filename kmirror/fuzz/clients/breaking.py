@@ -11,9 +11,9 @@ from typing import Any
 
 from kmirror.errors import ProtocolError
 from kmirror.fuzz import batches
-from kmirror.fuzz.clients.ways import Broken, Draw, in_some_way
+from kmirror.fuzz.clients.delivery_faults import Broken, Draw, in_some_way
+from kmirror.fuzz.field_offsets import CORRELATION_SPOT, ranges_of_field, response_spots
 from kmirror.fuzz.mutations import mutate
-from kmirror.fuzz.noted import CORRELATION_SPOT, answer_spots, places_of
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.headers import RequestHead, decode_response, encode_response
 from kmirror.protocol.registry import find_key, find_response, key_of
@@ -44,7 +44,7 @@ def broken(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broke
         found = _with_error(random, frame, head)
         if found is not None:
             return found
-    spots = [spot for spot in answer_spots(frame, head.api_key, head.api_version) if spot[2] <= len(frame)]
+    spots = [spot for spot in response_spots(frame, head.api_key, head.api_version) if spot[2] <= len(frame)]
     if not spots or random() < _CORRELATION_SHARE:
         spots = [CORRELATION_SPOT]
     elif random() < _OF_A_KIND_SHARE:
@@ -62,7 +62,7 @@ def _with_error(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
     if response is None or api is None:
         return None
     body_at = 4 + api.response_header_version(head.api_version)
-    places = places_of(response, frame, head.api_version, body_at, "error_code")
+    places = ranges_of_field(response, frame, head.api_version, body_at, "error_code")
     if not places:
         return None
     start, end = places[int(random() * len(places))]
@@ -85,7 +85,7 @@ def _with_other_records(random: Draw, frame: bytes, head: RequestHead) -> Broken
         return None
     row = filled[int(random() * len(filled))]
     is_legacy = random() < _LEGACY_SHARE
-    data, steps = batches.broken(random, batches.draw_legacy(random) if is_legacy else batches.draw_parts(random))
+    data, steps = batches.broken(random, batches.draw_legacy(random) if is_legacy else batches.draw_batch(random))
     row.records = bytes(row.records[:_BASE_OFFSET_BYTES]) + data[_BASE_OFFSET_BYTES:]
     number = int.from_bytes(frame[:4], "big", signed=True)
     changed = encode_response(body, head.api_version, correlation_id=number)

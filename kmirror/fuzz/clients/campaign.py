@@ -16,13 +16,13 @@ from typing import NoReturn
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Tally
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Entry, read_entry
+from kmirror.fuzz.clients.delivery_faults import Way
 from kmirror.fuzz.clients.program import Bounds, Ended, run_program
-from kmirror.fuzz.clients.served import Front
+from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.server_front import Front
 from kmirror.fuzz.clients.session import LATE_S, Drawn, Plan, Row, Script, Session, Whole
-from kmirror.fuzz.clients.ways import Way
-from kmirror.fuzz.findings import Fault, Finding, Kind
+from kmirror.fuzz.clients.stored_responses import Entry, read_entry
+from kmirror.fuzz.findings import Fault, FaultKind, Finding
 from kmirror.fuzz.shrink import fewer, shrink
 
 PATIENCE_S = 30.0
@@ -122,7 +122,7 @@ class ClientCampaign:
         while (frames is None or tally.frames < frames) and (seconds is None or tally.seconds < seconds):
             session, ended = self._run(Drawn(self._seed, number, self._seen, late_s=self._client.late_s), number)
             tally.add(session)
-            fault = self.judged(session, ended)
+            fault = self.judge_response(session, ended)
             tally.ends[ended.outcome] += 1
             if fault is not None:
                 self._found(session, fault, ended)
@@ -152,7 +152,7 @@ class ClientCampaign:
         faults = (self._shown(entries) for _ in range(tries))
         return next((found[0] for found in faults if found is not None), None)
 
-    def judged(self, session: Session, ended: Ended) -> Fault | None:
+    def judge_response(self, session: Session, ended: Ended) -> Fault | None:
         """Return the fault of a finished session, or None."""
         assert self._whole is not None, "it was run with whole answers first"
         last = session.broken[-1].entry if session.broken else None
@@ -161,20 +161,24 @@ class ClientCampaign:
         patience = self._client.patience_s
         if ended.is_large:
             told = f"{_mib(ended.memory)}, {_mib(self._whole.memory)} with whole answers, {after}"
-            return Fault(Kind.MEMORY, told, f"memory after {short}", f"at most {self._client.memory_mib} MiB more")
+            return Fault(FaultKind.MEMORY, told, f"memory after {short}", f"at most {self._client.memory_mib} MiB more")
         if ended.busy_s > self._whole.busy_s + patience / 2:
             told = f"busy for {ended.busy_s:.1f} s of {ended.seconds:.1f} s {after}"
-            return Fault(Kind.SLOW, told, f"spins after {short}", f"about {self._whole.busy_s:.1f} s")
+            return Fault(FaultKind.SLOW, told, f"spins after {short}", f"about {self._whole.busy_s:.1f} s")
         if session.answers > _STORM_TIMES * self._whole_answers + _STORM_MIN:
             told = f"asked {session.answers:,} times in {ended.seconds:.1f} s {after}"
-            return Fault(Kind.SLOW, told, f"asks without pause after {short}", f"about {self._whole_answers:,} times")
+            return Fault(
+                FaultKind.SLOW, told, f"asks without pause after {short}", f"about {self._whole_answers:,} times"
+            )
         if ended.is_late:
-            return Fault(Kind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
+            return Fault(FaultKind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
         if ended.code < 0:
             name = signal.Signals(-ended.code).name
-            return Fault(Kind.RAISED, f"{name} {after}: {ended.reason}", f"{name} after {short}", "no signal")
+            return Fault(FaultKind.RAISED, f"{name} {after}: {ended.reason}", f"{name} after {short}", "no signal")
         if ended.code and self._client.is_strict:
-            return Fault(Kind.RAISED, f"exit code {ended.code} {after}: {ended.reason}", ended.outcome, "exit code 0")
+            return Fault(
+                FaultKind.RAISED, f"exit code {ended.code} {after}: {ended.reason}", ended.outcome, "exit code 0"
+            )
         return None
 
     # -- one session --------------------------------------------------------------------------
@@ -254,7 +258,7 @@ class ClientCampaign:
 
     def _shown(self, entries: Sequence[Entry]) -> tuple[Fault, Ended] | None:
         session, ended = self._run(Script(entries, self._front.names()), 0)
-        fault = self.judged(session, ended)
+        fault = self.judge_response(session, ended)
         return None if fault is None else (fault, ended)
 
     def _finding(self, session: Session, entries: list[Entry], fault: Fault, ended: Ended) -> Finding:

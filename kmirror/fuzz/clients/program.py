@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.processes import busy_seconds, peak_bytes, reserved_bytes
+from kmirror.fuzz.processes import peak_bytes, reserved_bytes, runnable_seconds
 
 LOOK_EVERY_S = 0.01
 STACK_S = 1.0
@@ -138,7 +138,7 @@ class _Run:
         self.is_large = self.peak_bytes > bounds.peak_bytes or self.reserved_bytes > bounds.reserved_bytes
         self.is_late = not self.is_large and time.monotonic() - self._began > bounds.seconds
         if self.is_late:
-            self.busy_s = busy_seconds(self._pid)
+            self.busy_s = runnable_seconds(self._pid)
         return self.is_large or self.is_late
 
     def ask_stacks(self) -> None:

@@ -10,8 +10,8 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 from kmirror.fuzz.clients.breaking import broken
-from kmirror.fuzz.clients.entries import Entry, Names, xored
-from kmirror.fuzz.clients.ways import Broken, Way
+from kmirror.fuzz.clients.delivery_faults import Broken, Way
+from kmirror.fuzz.clients.stored_responses import Entry, Names, xored
 from kmirror.kernel.events import InboundLink
 from kmirror.protocol.headers import RequestHead
 

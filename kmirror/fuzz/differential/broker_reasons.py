@@ -8,8 +8,8 @@ from typing import Any
 
 from kmirror.cluster.broker.apis.describe_configs import NOT_DESCRIBED
 from kmirror.errors import ProtocolError
-from kmirror.fuzz.answers import api_of
 from kmirror.fuzz.differential.reasons import Reason
+from kmirror.fuzz.responses import key_and_version
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.headers import decode_request
 from kmirror.records import layout
@@ -40,7 +40,7 @@ def _has_twice(names: Iterable[Hashable]) -> bool:
 
 
 def _is_of_the_kip(data: bytes) -> bool:
-    key, version = api_of(data)
+    key, version = key_and_version(data)
     first, last = versions_disabled("broker", mirror=False).get(key, (0, -1))
     return first <= version <= last
 

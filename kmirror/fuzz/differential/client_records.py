@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from kmirror.errors import CorruptBatch
-from kmirror.fuzz.differential.ours import record
+from kmirror.fuzz.differential.our_reader import record
 from kmirror.fuzz.differential.verdicts import UNTOLD
 from kmirror.records import layout
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.fuzz.differential.apart import ApartReader
+from kmirror.fuzz.differential.subprocess_reader import ApartReader
 from kmirror.fuzz.differential.verdicts import Verdict
 from kmirror.fuzz.stream import Frame
 
@@ -46,11 +46,11 @@ class ReaderRow(NamedTuple):
 
 
 READERS: tuple[ReaderRow, ...] = (
-    ReaderRow(OURS, "ours", "OurReader", "", "our strict decoder, our reader of record batches"),
-    ReaderRow(KAFKA, "of_kafka", "open_kafka", "", "Kafka's own classes in a JVM; wants --kafka-jars"),
-    ReaderRow("kio", "of_kio", "KioReader", "kio", "kio's compiled readers"),
-    ReaderRow("kafka-python", "of_kafka_python", "KafkaPythonReader", "kafka", "kafka-python's protocol modules"),
-    ReaderRow("aiokafka", "of_aiokafka", "AiokafkaReader", "aiokafka", "aiokafka's protocol modules"),
+    ReaderRow(OURS, "our_reader", "OurReader", "", "our strict decoder, our reader of record batches"),
+    ReaderRow(KAFKA, "kafka_reader", "open_kafka", "", "Kafka's own classes in a JVM; wants --kafka-jars"),
+    ReaderRow("kio", "kio_reader", "KioReader", "kio", "kio's compiled readers"),
+    ReaderRow("kafka-python", "kafka_python_reader", "KafkaPythonReader", "kafka", "kafka-python's protocol modules"),
+    ReaderRow("aiokafka", "aiokafka_reader", "AiokafkaReader", "aiokafka", "aiokafka's protocol modules"),
 )
 
 

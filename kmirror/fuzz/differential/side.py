@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.closing import Versions, versions_in, versions_question
-from kmirror.fuzz.findings import Fault, Kind
-from kmirror.fuzz.line import PATIENCE_S, Closed, Line, Silence
+from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTimeout
+from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, versions_in
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.requests import PARTITIONS, TOPIC
 from kmirror.fuzz.sessions.preparing import ready_coordinator, ready_topic
 from kmirror.kernel.uuid import Uuid
@@ -63,7 +63,7 @@ class Side:
 
     def __init__(self, name: str, host: str, port: int) -> None:
         self.name = name
-        self._line = Line(host, port)
+        self._line = Connection(host, port)
         self._fence = self._is_closed = False
         self._mark = MARK.encode()
         self._topic_id = TOPIC_ID
@@ -113,14 +113,16 @@ class Side:
 
     def versions(self) -> Versions:
         """Return the API versions of the broker."""
-        return versions_in(self._asked(versions_question()))
+        return versions_in(self._asked(api_versions_request()))
 
     def _asked(self, frame: bytes) -> bytes:
         try:
             return self._line.ask(frame, PATIENCE_S)
-        except (OSError, Closed, Silence) as error:
+        except (OSError, Closed, ResponseTimeout) as error:
             where = "{}:{}".format(*self._line.address)
-            raise Fault(Kind.DEAD, f"{self.name}, {where}: {error!r}", f"{self.name} is dead", "an answer") from None
+            raise Fault(
+                FaultKind.DEAD, f"{self.name}, {where}: {error!r}", f"{self.name} is dead", "an answer"
+            ) from None
 
     # -- a request ------------------------------------------------------------------------------
 
@@ -134,8 +136,10 @@ class Side:
                 self._line.send(_fence(data))
         except Closed:
             self._is_closed = True
-        except (OSError, Silence) as error:
-            raise Fault(Kind.DEAD, f"{self.name}: {error!r}", f"{self.name} is dead", "a broker that listens") from None
+        except (OSError, ResponseTimeout) as error:
+            raise Fault(
+                FaultKind.DEAD, f"{self.name}: {error!r}", f"{self.name} is dead", "a broker that listens"
+            ) from None
 
     def has_come(self, within_s: float) -> bool:
         """Return whether the response, or the end of the link, arrives in time."""
@@ -152,7 +156,7 @@ class Side:
             answer = self._line.receive(PATIENCE_S)
         except Closed:
             return Seen(How.CLOSED)
-        except Silence:
+        except ResponseTimeout:
             return Seen(How.SILENT)
         if self._fence:
             if answer[:4] != data[4:8]:
@@ -163,7 +167,7 @@ class Side:
 
 def _fence(data: bytes) -> bytes:
     """Return a request with a different correlation id."""
-    question = versions_question()
+    question = api_versions_request()
     number = bytes([data[4] ^ 1]) + data[5:8]
     return question[:4] + number + question[8:]
 

@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.protocol.careful import within
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field, fresh_default
@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
     """The message or the batches as JSON; None if the frame was refused."""
     error: str = ""
     """Class and text of the error; "" if the frame was accepted."""
-    fault: Kind | None = None
+    fault: FaultKind | None = None
     """Fault of the error itself; None if the reader documents such errors."""
     field: str = ""
     """Path of the refused field, if the reader reports it."""
@@ -53,7 +53,7 @@ class Verdict(NamedTuple):
 
 def refused(error: BaseException, *, is_typed: bool, field: str = "") -> Verdict:
     """Return the verdict for an exception of a reader."""
-    fault = None if is_typed else Kind.MEMORY if isinstance(error, MemoryError) else Kind.RAISED
+    fault = None if is_typed else FaultKind.MEMORY if isinstance(error, MemoryError) else FaultKind.RAISED
     return Verdict(None, f"{type(error).__name__}: {error}"[:_TEXT_MAX], fault, field)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kmirror.errors import CorruptBatch
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions.fetch_model import (
     FINAL,
     FULL,
@@ -159,11 +159,11 @@ def _topics(known: Known, places: Iterable[Place], version: int, choose: Choose)
     return list(topics.values())
 
 
-def _request(topics: list[FetchTopic], choose: Choose, *, may_wait: bool = False) -> FetchRequest:
+def _request(topics: list[FetchTopic], choose: Choose, *, may_block: bool = False) -> FetchRequest:
     most = choose.pick((0, 1)) if choose.chance(0.1) else WIDE
     request = FetchRequest(min_bytes=1, max_bytes=most, isolation_level=choose.pick((0, 1)), topics=topics)
     is_limited = most < WIDE or any(row.partition_max_bytes < WIDE for topic in topics for row in topic.partitions)
-    if may_wait and not is_limited and choose.chance(0.4):
+    if may_block and not is_limited and choose.chance(0.4):
         request.max_wait_ms = _WAIT_MS
         request.min_bytes = choose.pick((1, 1, WIDE))
     return request
@@ -197,7 +197,7 @@ def _go_on(known: Known, choose: Choose) -> Step | None:
     has_names = choose.chance(0.5)
     places = list(session.places) if session.places and choose.chance(0.6) else known.places()
     topics = _topics(known, _some(places, 2, choose), version, choose) if has_names else []
-    request = _request(topics, choose, may_wait=True)
+    request = _request(topics, choose, may_block=True)
     request.session_id, request.session_epoch = session.session_id, session.epoch
     if session.places and choose.chance(0.25):
         for name, index in _some(list(session.places), 2, choose):
@@ -238,7 +238,7 @@ def _close(known: Known, choose: Choose) -> Step | None:
 def _alone(known: Known, choose: Choose) -> Step | None:
     """Draw a fetch without a session."""
     version = _version(choose, min(_FETCH_VERSIONS))
-    request = _request(_topics(known, _some(known.places(), 3, choose), version, choose), choose, may_wait=True)
+    request = _request(_topics(known, _some(known.places(), 3, choose), version, choose), choose, may_block=True)
     return Step("fetcher", request, version)
 
 
@@ -411,7 +411,7 @@ def _until_taken(world: World, request: ProduceRequest) -> None:
         if not error:
             return
         world.rest()
-    raise Fault(Kind.SILENT, f"a new topic takes no records: {error}", "Produce before a session", "records taken")
+    raise Fault(FaultKind.SILENT, f"a new topic takes no records: {error}", "Produce before a session", "records taken")
 
 
 def _slots(world: World, topic: str) -> int:
@@ -497,7 +497,7 @@ def batches_in(row: PartitionData) -> tuple[tuple[int, int], ...]:
         pass  # A limit may cut the last one.
     except CorruptBatch as error:
         told = f"records of partition {row.partition_index}: {error}"
-        raise Fault(Kind.DIFFERS, told, "records that are none", "batches as they were produced") from None
+        raise Fault(FaultKind.DIFFERS, told, "records that are none", "batches as they were produced") from None
     return tuple(found)
 
 

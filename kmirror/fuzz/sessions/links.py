@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Protocol
 
-from kmirror.fuzz.findings import Fault, Kind
-from kmirror.fuzz.line import PATIENCE_S, Closed, Line, Silence
+from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTimeout
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint
@@ -60,7 +60,7 @@ class Link(Protocol):
 
 
 def _closed() -> Fault:
-    return Fault(Kind.REFUSED, "the link was closed", "closed link", "an answer")
+    return Fault(FaultKind.REFUSED, "the link was closed", "closed link", "an answer")
 
 
 class PortLink:
@@ -72,17 +72,19 @@ class PortLink:
 
     def __init__(self, addresses: Mapping[str, tuple[str, int]]) -> None:
         self._addresses = addresses
-        self._idle: dict[str, list[Line]] = {name: [] for name in addresses}
-        self._busy: dict[int, tuple[str, Line]] = {}
+        self._idle: dict[str, list[Connection]] = {name: [] for name in addresses}
+        self._busy: dict[int, tuple[str, Connection]] = {}
         self._count = 0
 
     def send(self, frame: bytes, at: str = "") -> int:
         """Send on a connection without an outstanding request, opened if necessary."""
-        line = self._idle[at].pop() if self._idle[at] else Line(*self._addresses[at])
+        line = self._idle[at].pop() if self._idle[at] else Connection(*self._addresses[at])
         try:
             line.send(frame)
-        except (OSError, Closed, Silence) as error:
-            raise Fault(Kind.DEAD, f"{line.address}: {error!r}", "no connection", "a broker that listens") from None
+        except (OSError, Closed, ResponseTimeout) as error:
+            raise Fault(
+                FaultKind.DEAD, f"{line.address}: {error!r}", "no connection", "a broker that listens"
+            ) from None
         self._count += 1
         self._busy[self._count] = (at, line)
         return self._count
@@ -95,7 +97,7 @@ class PortLink:
         del self._busy[ticket]
         try:
             answer = line.receive(PATIENCE_S)
-        except (Closed, Silence):
+        except (Closed, ResponseTimeout):
             raise _closed() from None
         self._idle[at].append(line)
         return answer

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kmirror.errors import CorruptBatch, UsageError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import Call, Choose, Names, Outcome, Pause, Step, World
 from kmirror.fuzz.sessions.mirror_answers import ANSWERS, NO_ROW, produced
@@ -230,7 +230,9 @@ def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
             before = known.bytes.setdefault((batch.base_offset, batch.crc), octets)
             has_changed |= before != octets
     except CorruptBatch as error:
-        raise Fault(Kind.DIFFERS, f"records: {error}", "mirrors: records that are none", "what was produced") from None
+        raise Fault(
+            FaultKind.DIFFERS, f"records: {error}", "mirrors: records that are none", "what was produced"
+        ) from None
     return {"batches": tuple(rows), "epochs": tuple(epochs), "has_changed": has_changed}
 
 

@@ -13,10 +13,10 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from kmirror.errors import ProtocolError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions.links import Link
 from kmirror.fuzz.sessions.machine import AnyMachine, Call, Choose, Pause, Rule, Step
-from kmirror.fuzz.sessions.possible import Possible, TooMany, shown
+from kmirror.fuzz.sessions.state_set import Possible, TooMany, shown
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
@@ -87,7 +87,7 @@ class Here:
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
         answer = self._link.take(self._link.send(frame, at), self._link.long_s)
         if answer is None:
-            raise Fault(Kind.SILENT, f"no answer to {body.NAME}", f"{body.NAME} before a session", "an answer")
+            raise Fault(FaultKind.SILENT, f"no answer to {body.NAME}", f"{body.NAME} before a session", "an answer")
         return decode_response(answer, key_of(type(body)), version).body
 
     def rest(self) -> None:
@@ -264,11 +264,11 @@ class Session:
         call, ticket = self._open[number]
         self._late.discard(number)
         frame = self._link.take(ticket, self._link.short_s)
-        if frame is None and not self._possible.may_wait(number):
+        if frame is None and not self._possible.may_block(number):
             frame = self._link.take(ticket, self._link.long_s)
             if frame is None:
                 assert isinstance(call.step, Step), "only time passes without an answer"
-                raise self._fault(Kind.SILENT, f"{call.step} of step {number} is not answered", call.step.name)
+                raise self._fault(FaultKind.SILENT, f"{call.step} of step {number} is not answered", call.step.name)
         if frame is None:
             self._parked.add(number)
         else:
@@ -283,12 +283,12 @@ class Session:
             answer = decode_response(frame, key_of(type(step.body)), step.version).body
         except ProtocolError as error:
             told = f"the answer to {step} cannot be read: {error}"
-            raise self._fault(Kind.REFUSED, told, f"answer of {step.name}") from None
+            raise self._fault(FaultKind.REFUSED, told, f"answer of {step.name}") from None
         observed = self.machine.read(self.known, step, answer)
         self._tell(f"   {call.number} is answered: {shown(observed, observed)}")
         wrong = self._possible.answered(call.number, observed)
         if wrong is not None:
-            raise self._fault(Kind.DIFFERS, f"{step}: {wrong.told}", f"{step.name}: {wrong.cause}")
+            raise self._fault(FaultKind.DIFFERS, f"{step}: {wrong.told}", f"{step.name}: {wrong.cause}")
         self.machine.learn(self.known, step, answer)
         self._settle()
 
@@ -323,7 +323,7 @@ class Session:
     def _tell(self, line: str) -> None:
         self.story.append(line)
 
-    def _fault(self, kind: Kind, told: str, cause: str) -> Fault:
+    def _fault(self, kind: FaultKind, told: str, cause: str) -> Fault:
         expected = f"what the model of {self.machine.name} allows"
         return Fault(kind, told, f"{self.machine.name}: {cause}", expected, self.story)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions import transaction_model as model
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import Call, Choose, Expected, Names, Outcome, Rule, Step, World, expected
@@ -437,7 +437,7 @@ class TransactionMachine:
                     yield _init_step("last", name, 4)
             if name not in known.ids_at_rest:
                 told = f"no producer id for {name} after {_LAST_TRIES} requests: its transaction does not end"
-                raise Fault(Kind.SILENT, told, "transactions: no end", "an end of the transaction")
+                raise Fault(FaultKind.SILENT, told, "transactions: no end", "an end of the transaction")
         for partition in _PARTITIONS:
             yield _read_step(known, partition)
         yield _offsets_step(known)

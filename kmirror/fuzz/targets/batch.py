@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.batches import BatchStream, put_message
-from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.mutations import Step
-from kmirror.fuzz.rereading import castagnoli, is_of_row, legacy_row, records_again, rows_of
+from kmirror.fuzz.roundtrip_check import castagnoli, decode_message, decode_records, encode_records, matches
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.batch import Batch
@@ -46,16 +46,16 @@ class BatchTarget(Stateless):
                 batch.verify_crc()
                 records = list(batch.records(limit=LIMIT_BYTES))
                 if frame.number % _VIEWS_EVERY == 0 or not frame.is_valid:
-                    self._as_others_read(frame, batch, records)
+                    self._compare_readers(frame, batch, records)
             self._check_lengths(frame)
         except CorruptBatch as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid batch: {error}", "a valid batch", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"a valid batch: {error}", "a valid batch", TAKEN) from None
             return without_numbers(str(error), words=8)
         except Fault:
             raise
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         return TAKEN
 
     def _check_lengths(self, frame: Frame) -> None:
@@ -64,21 +64,23 @@ class BatchTarget(Stateless):
         if len(steps) == 1 and steps[0].mutation.name == "varint made longer":
             _, start, end, _ = steps[0].spot
             if end - start + int(str(steps[0].detail)) > _VARINT_MAX and _is_of_length(steps[0]):
-                raise Fault(Kind.TAKEN, "a varint of more than five bytes", "long varint", "refused")
+                raise Fault(FaultKind.TAKEN, "a varint of more than five bytes", "long varint", "refused")
 
-    def _as_others_read(self, frame: Frame, batch: AnyBatch, records: Sequence[Record]) -> None:
+    def _compare_readers(self, frame: Frame, batch: AnyBatch, records: Sequence[Record]) -> None:
         if not isinstance(batch, Batch):
             self._as_legacy(frame, batch, records)
             return
         checksum = castagnoli(batch.view[layout.ATTRIBUTES_AT :])
         if checksum != int.from_bytes(batch.view[layout.CRC_AT : layout.ATTRIBUTES_AT], "big"):
-            raise Fault(Kind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
+            raise Fault(FaultKind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
         if frame.is_valid:
-            self._as_written(batch, records)
-        deltas = self._as_read_again(batch, records)
+            self._check_encoding(batch, records)
+        deltas = self._check_decoding(batch, records)
         viewed = [view.decode() for view in iter_views(batch, limit=LIMIT_BYTES)]
         if viewed != records:
-            raise Fault(Kind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records")
+            raise Fault(
+                FaultKind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records"
+            )
         seen = outline(batch.payload(limit=LIMIT_BYTES), 0, batch.record_count) if records else None
         if seen is None:
             return  # A leader then decodes the records; a batch that the cleaner emptied has none.
@@ -86,52 +88,56 @@ class BatchTarget(Stateless):
         is_numbered = offsets == list(range(len(records)))
         told = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
         if told != seen:
-            raise Fault(Kind.DIFFERS, f"{seen} of records with {told}", "outline", "what the records say")
+            raise Fault(FaultKind.DIFFERS, f"{seen} of records with {told}", "outline", "what the records say")
 
-    def _as_read_again(self, batch: Batch, records: Sequence[Record]) -> list[int]:
+    def _check_decoding(self, batch: Batch, records: Sequence[Record]) -> list[int]:
         """Return the timestamp deltas in the batch; raises `Fault` if its records are not those that were read."""
         try:
-            rows = rows_of(batch.payload(limit=LIMIT_BYTES), batch.record_count)
+            rows = decode_records(batch.payload(limit=LIMIT_BYTES), batch.record_count)
         except ValueError as error:
-            raise Fault(Kind.TAKEN, f"its records: {error}", "records", "refused") from None
+            raise Fault(FaultKind.TAKEN, f"its records: {error}", "records", "refused") from None
         has_own_times = batch.timestamp_type is not TimestampType.LOG_APPEND_TIME
         base_timestamp = batch.base_timestamp if has_own_times else None
         if len(rows) != len(records):
             told = f"{len(rows)} records are there, {len(records)} were read"
-            raise Fault(Kind.DIFFERS, told, "count", "the same records")
+            raise Fault(FaultKind.DIFFERS, told, "count", "the same records")
         for number, (row, record) in enumerate(zip(rows, records, strict=True)):
-            if not is_of_row(record, row, batch.base_offset, base_timestamp):
-                raise Fault(Kind.DIFFERS, f"record {number} is {record}, in the batch {row}", "record", "what is there")
+            if not matches(record, row, batch.base_offset, base_timestamp):
+                raise Fault(
+                    FaultKind.DIFFERS, f"record {number} is {record}, in the batch {row}", "record", "what is there"
+                )
         return [row.timestamp_delta for row in rows]
 
-    def _as_written(self, batch: Batch, records: Sequence[Record]) -> None:
+    def _check_encoding(self, batch: Batch, records: Sequence[Record]) -> None:
         if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
             if any(record.timestamp != batch.max_timestamp for record in records):
-                raise Fault(Kind.DIFFERS, "a record has a time of its own", "append time", "that of the batch")
-        elif records_again(records, batch.base_offset, batch.base_timestamp) != batch.payload(limit=LIMIT_BYTES):
-            raise Fault(Kind.CHANGED, "its records are written back otherwise", "written otherwise", "the same bytes")
+                raise Fault(FaultKind.DIFFERS, "a record has a time of its own", "append time", "that of the batch")
+        elif encode_records(records, batch.base_offset, batch.base_timestamp) != batch.payload(limit=LIMIT_BYTES):
+            raise Fault(
+                FaultKind.CHANGED, "its records are written back otherwise", "written otherwise", "the same bytes"
+            )
 
     def _as_legacy(self, frame: Frame, batch: LegacyBatch, records: Sequence[Record]) -> None:
         checksum = zlib.crc32(batch.view[layout.MAGIC_AT :])
         if checksum != int.from_bytes(batch.view[layout.LOG_OVERHEAD : layout.MAGIC_AT], "big"):
-            raise Fault(Kind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
+            raise Fault(FaultKind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
         if batch.compression is not Compression.NONE:
             return
         try:
-            row = legacy_row(bytes(batch.view))
+            row = decode_message(bytes(batch.view))
         except ValueError as error:
-            raise Fault(Kind.TAKEN, f"its message: {error}", "message", "refused") from None
+            raise Fault(FaultKind.TAKEN, f"its message: {error}", "message", "refused") from None
         if [row] != [(record.offset, record.timestamp, record.key, record.value) for record in records]:
-            raise Fault(Kind.DIFFERS, f"the message {row} is read as {records}", "message", "what is there")
+            raise Fault(FaultKind.DIFFERS, f"the message {row} is read as {records}", "message", "what is there")
         if frame.is_valid:
             out = bytearray()
             for record in records:
                 put_message(out, [], batch.magic, 0, record.offset, record.key, record.value)
             if out != batch.view:
-                raise Fault(Kind.CHANGED, "the message is written back otherwise", "written otherwise", "the same")
+                raise Fault(FaultKind.CHANGED, "the message is written back otherwise", "written otherwise", "the same")
 
 
-def open_target(wanted: Wanted) -> tuple[BatchTarget, BatchStream]:
+def open_target(wanted: TargetOptions) -> tuple[BatchTarget, BatchStream]:
     """Return the target and the batches of the seed."""
     return BatchTarget(), BatchStream(wanted.seed)
 

@@ -15,17 +15,17 @@ from types import MappingProxyType
 from typing import Any
 
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.fuzz.answers import api_of, codes, judged, may_wait
-from kmirror.fuzz.closing import Versions
-from kmirror.fuzz.differential.answers import Difference, code_name, differences, summary
+from kmirror.fuzz.connection import PATIENCE_S
 from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
 from kmirror.fuzz.differential.reasons import reason_of
+from kmirror.fuzz.differential.response_diff import Difference, code_name, differences, summary
 from kmirror.fuzz.differential.side import MARK, TOPIC_ID, How, Seen, Side, check_alone, other_rounds
-from kmirror.fuzz.findings import Fault, Kind
-from kmirror.fuzz.line import PATIENCE_S
-from kmirror.fuzz.requests import requests, served_requests
+from kmirror.fuzz.disconnect_rules import Versions
+from kmirror.fuzz.findings import Fault, FaultKind
+from kmirror.fuzz.requests import broker_requests, requests
+from kmirror.fuzz.responses import codes, judge_response, key_and_version, may_block
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.fuzz.targets.tcp import checked_address
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import SERVED
@@ -46,7 +46,7 @@ _LATE_S = 2.0
 """Maximum time by which one broker may respond later than the other."""
 _PAUSES_S = (0.02, 0.1, 0.4)
 """Pauses before asking again, where time alone may change a response."""
-_AGAIN = frozenset(
+_TEMPORARY = frozenset(
     code_name(code)
     for code in (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.LEADER_NOT_AVAILABLE,
@@ -55,7 +55,7 @@ _AGAIN = frozenset(
     )
 )  # fmt: skip
 """Codes that are temporary, until a broker has applied a change."""
-_READING = frozenset(
+_READ_ONLY_APIS = frozenset(
     {
         "Metadata", "DescribeTopicPartitions", "DescribeCluster", "FindCoordinator", "ApiVersions", "ListOffsets",
         "OffsetForLeaderEpoch", "DescribeGroups", "ListGroups", "OffsetFetch", "DescribeLogDirs", "DescribeProducers",
@@ -85,9 +85,9 @@ class BrokersTarget:
         self._round = int.from_bytes(os.urandom(2), "big")  # Brokers may remember the names of an earlier run.
         self._given: list[bytes] = []
         self._steady: set[str] = set()
-        self._has_parted = False
-        self._parted_by = ""
-        self.fresh()
+        self._has_diverged = False
+        self._diverged_by = ""
+        self.reset()
 
     @property
     def remarks(self) -> Sequence[str]:
@@ -102,11 +102,11 @@ class BrokersTarget:
         """Return the frames of this round, without the last."""
         return self._given[:-1]
 
-    def fresh(self) -> None:
+    def reset(self) -> None:
         """Begin a round."""
         self._round += 1
         self._given = []
-        self._has_parted = False
+        self._has_diverged = False
         for side in self._sides:
             side.begin(self._round)
 
@@ -121,7 +121,7 @@ class BrokersTarget:
     def messages(self, names: Sequence[str]) -> tuple[type[Message], ...]:
         """Return the requests that both serve, of those named or of all; raises `UsageError` if there are none."""
         ours, theirs = self._versions
-        found = tuple(each for each in served_requests(names) if key_of(each) in ours and key_of(each) in theirs)
+        found = tuple(each for each in broker_requests(names) if key_of(each) in ours and key_of(each) in theirs)
         if not found:
             raise UsageError("the brokers have none of these APIs in common")
         return found
@@ -131,21 +131,21 @@ class BrokersTarget:
         data = frame.data
         if self._is_left_out(data):
             return "left out"
-        if self._has_parted or len(self._given) >= ROUND_FRAMES:
-            self.fresh()
+        if self._has_diverged or len(self._given) >= ROUND_FRAMES:
+            self.reset()
         self._given.append(data)
-        outcome, found = self._settled(data)
+        outcome, found = self._compare_until_stable(data)
         api = _api_name(data)
         if any(each.cause(api) not in self._steady for each in found):
-            found = self._seen_again(found, api)
+            found = self._reproduced(found, api)
             if not found:
-                self._has_parted = True
+                self._has_diverged = True
                 return "unsteady"
         faults = [self._fault(frame, api, each) for each in found if not _is_meant(each, api, data)]
-        if found and api not in _READING:
-            self._has_parted = True
-            if api in _OF_CLUSTER and not self._parted_by:
-                self._parted_by = f"{api} of frame {frame.number} ({found[0].told})"
+        if found and api not in _READ_ONLY_APIS:
+            self._has_diverged = True
+            if api in _OF_CLUSTER and not self._diverged_by:
+                self._diverged_by = f"{api} of frame {frame.number} ({found[0].told})"
         if faults:
             faults[0].others = tuple(faults[1:])
             raise faults[0]
@@ -153,35 +153,35 @@ class BrokersTarget:
 
     def _is_left_out(self, data: bytes) -> bool:
         """Return whether only one of them lists the API in this version."""
-        key, version = api_of(data)
+        key, version = key_and_version(data)
         serve = [first <= version <= last for first, last in (each.get(key, (0, -1)) for each in self._versions)]
         return serve[0] is not serve[1]
 
     def _fault(self, frame: Frame, api: str, found: Difference) -> Fault:
         story = list(frame.story)
-        if self._parted_by:
-            story.append(f"what outlives a round may have parted before, by {self._parted_by}")
-        return Fault(Kind.DIFFERS, found.told, found.cause(api), f"as the other broker: {found.theirs}", story)
+        if self._diverged_by:
+            story.append(f"what outlives a round may have parted before, by {self._diverged_by}")
+        return Fault(FaultKind.DIFFERS, found.told, found.cause(api), f"as the other broker: {found.theirs}", story)
 
-    def _seen_again(self, found: Sequence[Difference], api: str) -> list[Difference]:
+    def _reproduced(self, found: Sequence[Difference], api: str) -> list[Difference]:
         """Return the differences that the same frames show again in another round."""
         *before, last = given = self._given
-        self.fresh()
+        self.reset()
         for data in before:
             self._exchanged(data)
         self._given = given
-        causes = {each.cause(api) for each in self._settled(last)[1]}
+        causes = {each.cause(api) for each in self._compare_until_stable(last)[1]}
         again = [each for each in found if each.cause(api) in causes]
         self._steady |= {each.cause(api) for each in again}
         return again
 
-    def _settled(self, data: bytes) -> tuple[str, list[Difference]]:
+    def _compare_until_stable(self, data: bytes) -> tuple[str, list[Difference]]:
         """Return outcome and differences; repeat the request while time alone may end differences not seen before."""
         outcome, found = self._compared(data)
         api = _api_name(data)
         for pause in _PAUSES_S:
-            fresh = [each for each in found if each.cause(api) not in self._steady]
-            if not any(api in _READING or {each.ours, each.theirs} & _AGAIN for each in fresh):
+            reset = [each for each in found if each.cause(api) not in self._steady]
+            if not any(api in _READ_ONLY_APIS or {each.ours, each.theirs} & _TEMPORARY for each in reset):
                 break
             time.sleep(pause)
             outcome, found = self._compared(data)
@@ -207,7 +207,7 @@ class BrokersTarget:
         has_answer = not _wants_no_answer(data)
         for side in self._sides:
             side.send(data, has_answer=has_answer)
-        patience = _WAITS_S if has_answer and may_wait(data, PATIENCE_S) else PATIENCE_S
+        patience = _WAITS_S if has_answer and may_block(data, PATIENCE_S) else PATIENCE_S
         come = [side.has_come(patience) for side in self._sides]
         if any(come) and not all(come):
             self._sides[come.index(False)].has_come(_LATE_S)
@@ -216,7 +216,7 @@ class BrokersTarget:
 
 
 def _api_name(data: bytes) -> str:
-    api = find_key(api_of(data)[0])
+    api = find_key(key_and_version(data)[0])
     return "no API" if api is None else api.name
 
 
@@ -224,15 +224,15 @@ def _outcome(name: str, data: bytes, seen: Seen) -> str:
     """Return the outcome of a broker's reaction; raises `Fault`, with its name, for an invalid response."""
     if seen.how is How.ANSWERED:
         try:
-            return judged(data, seen.answer)
+            return judge_response(data, seen.answer)
         except Fault as fault:
             raise Fault(fault.kind, f"{name}: {fault.told}", f"{name}: {fault.cause}", fault.expected) from None
     return {How.CLOSED: "closed", How.SILENT: "waits", How.NOTHING: "taken, without an answer"}[seen.how]
 
 
 def _decoded(data: bytes, answer: bytes) -> tuple[int, Message]:
-    """Return the version of a response that `judged` has accepted, and the response."""
-    key, version = api_of(data)
+    """Return the version of a response that `judge_response` has accepted, and the response."""
+    key, version = key_and_version(data)
     api = find_key(key)
     assert api is not None, "judged"
     if api.name == "ApiVersions" and answer[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big"):
@@ -253,7 +253,7 @@ def _is_meant(found: Difference, api: str, data: bytes) -> bool:
 
 
 def _wants_no_answer(data: bytes) -> bool:
-    if api_of(data)[0] != key_of(ProduceRequest):
+    if key_and_version(data)[0] != key_of(ProduceRequest):
         return False
     try:
         body = decode_request(data).body
@@ -280,7 +280,7 @@ def _only(some: Versions, others: Versions) -> list[str]:
 # -- opening ------------------------------------------------------------------------------------
 
 
-def open_target(wanted: Wanted) -> tuple[BrokersTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[BrokersTarget, Stream]:
     """Return a kmirror broker, started here, with the one at `wanted.bootstrap_server`, and requests for both.
 
     Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set, and for one that is not alone or has

@@ -11,10 +11,10 @@ import shutil
 import subprocess
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol.registry import by_name, names
 
 PATIENCE_S = 10.0
@@ -42,22 +42,22 @@ class CommandTarget(Stateless):
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise Fault(Kind.SLOW, f"no verdict within {PATIENCE_S:.0f} s", "slow", "a verdict") from None
+            raise Fault(FaultKind.SLOW, f"no verdict within {PATIENCE_S:.0f} s", "slow", "a verdict") from None
         verdict = ended.stdout.decode("utf-8", "replace").strip()
         if ended.returncode:
             last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [""]
             how = f"signal {-ended.returncode}" if ended.returncode < 0 else f"exit code {ended.returncode}"
-            raise Fault(Kind.RAISED, f"{how}: {last[0]}", f"{how} {last[0].partition(':')[0]}", "a verdict, and 0")
+            raise Fault(FaultKind.RAISED, f"{how}: {last[0]}", f"{how} {last[0].partition(':')[0]}", "a verdict, and 0")
         if verdict == TAKEN:
             return TAKEN
         if verdict.startswith(_REFUSED):
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid message: {verdict}", f"refused {frame.name}", TAKEN)
+                raise Fault(FaultKind.REFUSED, f"a valid message: {verdict}", f"refused {frame.name}", TAKEN)
             return without_numbers(verdict, words=6)
-        raise Fault(Kind.RAISED, f"no verdict: {verdict[:80]!r}", "no verdict", '"taken" or "refused"')
+        raise Fault(FaultKind.RAISED, f"no verdict: {verdict[:80]!r}", "no verdict", '"taken" or "refused"')
 
 
-def open_target(wanted: Wanted) -> tuple[CommandTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[CommandTarget, Stream]:
     """Return the program as a target; raises `UsageError` if it is not found."""
     if not wanted.command:
         raise UsageError("the target command wants --command 'PROGRAM ARGUMENTS'")

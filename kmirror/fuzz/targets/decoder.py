@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import cast
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.mutations import Step
-from kmirror.fuzz.refusals import REASONS, claims_much, is_never_taken
+from kmirror.fuzz.refusals import REASONS, claims_too_much, must_be_refused
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
-from kmirror.fuzz.targets.rows import Wanted
-from kmirror.fuzz.targets.watched import Watched
+from kmirror.fuzz.targets.memory_probe import MemoryProbe
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol import careful
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
@@ -41,11 +41,11 @@ class DecoderTarget(Stateless):
     name = "decoder"
 
     def __init__(self) -> None:
-        self._watched = Watched()
+        self._memory_probe = MemoryProbe()
 
     def close(self) -> None:
         """Stop the process that watches memory."""
-        self._watched.close()
+        self._memory_probe.close()
 
     def judge(self, frame: Frame) -> str:
         """Return "taken" or the field at which the frame was refused; raises `Fault`."""
@@ -59,7 +59,7 @@ class DecoderTarget(Stateless):
             self.lazy(frame, found)
         elif number % _CAREFUL_EVERY == 4:
             self.carefully(frame, found)
-        elif number % _MEMORY_EVERY == 3 or (number % _CLAIMS_EVERY == 5 and claims_much(frame)):
+        elif number % _MEMORY_EVERY == 3 or (number % _CLAIMS_EVERY == 5 and claims_too_much(frame)):
             self.memory(frame)
         return found
 
@@ -74,13 +74,13 @@ class DecoderTarget(Stateless):
             found = _class(frame).decode(data, frame.version)
         except ProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid message: {error}", f"refused {error.field}", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"a valid message: {error}", f"refused {error.field}", TAKEN) from None
             return refused_at(error, len(data))
         except Exception as error:
-            raise raised(error) from error
-        if is_never_taken(frame):
+            raise fault_of_exception(error) from error
+        if must_be_refused(frame):
             reason = REASONS[cast(Step, frame.steps[0]).mutation.name]
-            raise Fault(Kind.TAKEN, f"although {reason}", reason, "refused")
+            raise Fault(FaultKind.TAKEN, f"although {reason}", reason, "refused")
         self._written_back(frame, found)
         return TAKEN
 
@@ -90,21 +90,25 @@ class DecoderTarget(Stateless):
             again = found.encode(version)
         except LocalProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.CHANGED, f"cannot be written back: {error}", "not written", "the same bytes") from None
+                raise Fault(
+                    FaultKind.CHANGED, f"cannot be written back: {error}", "not written", "the same bytes"
+                ) from None
             return  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         if frame.is_canonical:
             if again != frame.data:
-                raise Fault(Kind.CHANGED, f"written back as {again.hex()}", "written otherwise", "the same bytes")
+                raise Fault(FaultKind.CHANGED, f"written back as {again.hex()}", "written otherwise", "the same bytes")
             return
         try:
             twice = _class(frame).decode(again, version).encode(version)
         except (ProtocolError, LocalProtocolError) as error:
             told = f"what is written back cannot be read: {error}"
-            raise Fault(Kind.CHANGED, told, "written wrongly", again.hex()) from None
+            raise Fault(FaultKind.CHANGED, told, "written wrongly", again.hex()) from None
         if twice != again:
-            raise Fault(Kind.CHANGED, "written back, read and written again it differs", "no fixed point", again.hex())
+            raise Fault(
+                FaultKind.CHANGED, "written back, read and written again it differs", "no fixed point", again.hex()
+            )
 
     def lenient(self, frame: Frame, strictly: str) -> None:
         """Read with the lenient policy, which must accept every message that the strict one accepts."""
@@ -112,12 +116,14 @@ class DecoderTarget(Stateless):
             _class(frame).decode(frame.data, frame.version, policy=Policy.LENIENT)
         except ProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"leniently: {error}", f"lenient {error.field}", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"leniently: {error}", f"lenient {error.field}", TAKEN) from None
             if strictly == TAKEN:
-                raise Fault(Kind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", TAKEN) from None
+                raise Fault(
+                    FaultKind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", TAKEN
+                ) from None
             refused_at(error, len(frame.data))
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
 
     def lazy(self, frame: Frame, strictly: str) -> None:
         """Read lazily: an error must show at once, or when the part is accessed."""
@@ -129,10 +135,10 @@ class DecoderTarget(Stateless):
         except ProtocolError:
             is_taken = False
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         if is_taken is not (strictly == TAKEN):
             told = f"lazily it is {'taken' if is_taken else 'refused'}, strictly {strictly}"
-            raise Fault(Kind.DIFFERS, told, "lazy", "the same")
+            raise Fault(FaultKind.DIFFERS, told, "lazy", "the same")
 
     def carefully(self, frame: Frame, strictly: str) -> None:
         """Read with the slow reader, which walks the field tables; it must return the same message."""
@@ -143,20 +149,20 @@ class DecoderTarget(Stateless):
         except ProtocolError as error:
             refused_at(error, len(frame.data))
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         if (found is not None) is not (strictly == TAKEN):
             told = f"carefully it is {'refused' if found is None else 'taken'}, at first {strictly}"
-            raise Fault(Kind.DIFFERS, told, "careful", "the same")
+            raise Fault(FaultKind.DIFFERS, told, "careful", "the same")
         if found is not None and not _is_same(found, cls.decode(frame.data, frame.version), frame.version):
-            raise Fault(Kind.DIFFERS, f"read carefully it is {found}", "careful contents", "the same message")
+            raise Fault(FaultKind.DIFFERS, f"read carefully it is {found}", "careful contents", "the same message")
 
     def memory(self, frame: Frame) -> None:
         """Read under a watch: memory must stay below four times the frame, plus a constant."""
-        peak = self._watched.peak_bytes(_class(frame), frame.version, frame.data)
+        peak = self._memory_probe.peak_bytes(_class(frame), frame.version, frame.data)
         most = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
         if peak is None or peak > most:
             took = f"{peak} bytes" if peak is not None else "the end of the process that read it"
-            raise Fault(Kind.MEMORY, f"{took} for a frame of {len(frame.data)}", "memory", f"at most {most} bytes")
+            raise Fault(FaultKind.MEMORY, f"{took} for a frame of {len(frame.data)}", "memory", f"at most {most} bytes")
 
 
 def _class(frame: Frame) -> type[Message]:
@@ -177,12 +183,12 @@ def refused_at(error: ProtocolError, size: int) -> str:
     """Return the field at which a frame of `size` bytes was refused; raises `Fault` if no field or byte is given."""
     if not error.field or error.position is None or not 0 <= error.position <= size:
         told = f"an error without a field, or at byte {error.position} of {size}: {error}"
-        raise Fault(Kind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
+        raise Fault(FaultKind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
     # "topics[3].name" and "topics[4].name" are refused for the same reason.
     return error.field.replace("[0]", "[]").replace("[1]", "[]").replace("[2]", "[]")
 
 
-def open_target(wanted: Wanted) -> tuple[DecoderTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[DecoderTarget, Stream]:
     """Return the target, and the bodies of the wanted messages, or of all."""
     messages = tuple(by_name(name) for name in wanted.messages or names())
     return DecoderTarget(), Stream(wanted.seed, messages)

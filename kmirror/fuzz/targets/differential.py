@@ -13,10 +13,10 @@ from kmirror.fuzz.batches import LEGACY_NAME, NAME, BatchStream
 from kmirror.fuzz.differential.readers import KAFKA, OURS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import reason_of
 from kmirror.fuzz.differential.verdicts import Verdict, parting
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
@@ -73,7 +73,7 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
         field = right.field or verdict.field
         where = f" ({field})" if field else ""
         return Fault(
-            Kind.DIFFERS, f"{takes} takes what {refuses} refuses{where}: {error}",
+            FaultKind.DIFFERS, f"{takes} takes what {refuses} refuses{where}: {error}",
             f"{takes} takes what {refuses} refuses: {reason}", f"as {by}",
         )  # fmt: skip
     if not verdict.is_taken:
@@ -84,14 +84,17 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
         if frame.message is not None:
             where = f"a {type_at(frame.message, parts.field)}"
         cause = f"{by} and {name} read {parts.kinds} for {where}"
-        return Fault(Kind.DIFFERS, parts.told(by, name), cause, f"as {by}")
+        return Fault(FaultKind.DIFFERS, parts.told(by, name), cause, f"as {by}")
     if None not in (right.again, verdict.again) and right.again != verdict.again:
         told = f"{by} writes {(right.again or b'').hex()}, {name} {(verdict.again or b'').hex()}"
-        return Fault(Kind.DIFFERS, told, f"{by} and {name} write {place} otherwise", f"as {by}")
+        return Fault(FaultKind.DIFFERS, told, f"{by} and {name} write {place} otherwise", f"as {by}")
     if (right.again is None) is not (verdict.again is None) and {by, name} == {KAFKA, OURS}:
         writes, not_writes = (by, name) if right.again is not None else (name, by)
         return Fault(
-            Kind.DIFFERS, f"{writes} writes what it read, {not_writes} does not", f"{not_writes} does not write", ""
+            FaultKind.DIFFERS,
+            f"{writes} writes what it read, {not_writes} does not",
+            f"{not_writes} does not write",
+            "",
         )
     return None
 
@@ -126,15 +129,15 @@ class MixedStream:
         """Return the frames of a block."""
         return self._of_block(number).block(number)
 
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+    def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame broken once more."""
-        return self._of_block(parent.number // BLOCK_FRAMES).further(parent, random)
+        return self._of_block(parent.number // BLOCK_FRAMES).mutate_again(parent, random)
 
     def _of_block(self, number: int) -> Source:
         return self.batches if number % _BATCHES_EVERY == _BATCHES_EVERY - 1 else self.messages
 
 
-def open_target(wanted: Wanted) -> tuple[DifferentialTarget, Source]:
+def open_target(wanted: TargetOptions) -> tuple[DifferentialTarget, Source]:
     """Return the wanted readers and their frames: messages, record batches, or both.
 
     RecordBatch among the names of messages means batches of all formats.

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol.registry import by_name, names
 
 _ARGUMENTS = 3
@@ -46,14 +46,14 @@ class FunctionTarget(Stateless):
         except Exception as error:
             if frame.is_valid and self._knows_what_comes:
                 told = f"a valid message: {type(error).__name__}: {error}"
-                raise Fault(Kind.REFUSED, told, f"refused {frame.name}", "taken") from None
+                raise Fault(FaultKind.REFUSED, told, f"refused {frame.name}", "taken") from None
             if isinstance(error, ValueError) or type(error).__module__.partition(".")[0] == self._package:
                 return type(error).__name__
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         return TAKEN
 
 
-def open_target(wanted: Wanted) -> tuple[FunctionTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[FunctionTarget, Stream]:
     """Return the function as a target, and the bodies of the wanted messages, or of all."""
     assert wanted.function is not None
     messages = tuple(by_name(name) for name in wanted.messages or names())

@@ -23,11 +23,11 @@ from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.metadata.batches import metadata_records
 from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.errors import LocalProtocolError, ProtocolError, UsageError
-from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.internal_topics import TOPICS, InternalTopicStream
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, MirrorShard, state_record
 from kmirror.records.batch import Batch, iter_batches
@@ -55,16 +55,16 @@ class InternalTopicsTarget(Stateless):
                 unreadable = self._shard(frame, batches)
                 if unreadable is not None:
                     if frame.is_valid:
-                        raise Fault(Kind.REFUSED, f"a valid log: {unreadable}", "a valid log", TAKEN)
+                        raise Fault(FaultKind.REFUSED, f"a valid log: {unreadable}", "a valid log", TAKEN)
                     return without_numbers(unreadable.partition(": ")[2])
         except ProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid log: {error}", "a valid log", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"a valid log: {error}", "a valid log", TAKEN) from None
             return without_numbers(str(error))
         except Fault:
             raise
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         return TAKEN
 
     def _metadata(self, batches: Sequence[Batch]) -> None:
@@ -86,7 +86,7 @@ class InternalTopicsTarget(Stateless):
             again.commit(1)
             if list(_written(again)) != [(key, value)]:
                 told = f"the record {key.hex()} {(value or b'').hex()} is read and written as another"
-                raise Fault(Kind.CHANGED, told, f"written otherwise in {frame.name}", "the same record")
+                raise Fault(FaultKind.CHANGED, told, f"written otherwise in {frame.name}", "the same record")
         if frame.is_valid:
             self._is_last(frame, batches, state)
         return unreadable
@@ -105,7 +105,7 @@ class InternalTopicsTarget(Stateless):
         # A mirror state may exist for its epoch alone, or hold nothing else.
         if found != wanted and frame.name != MIRROR_STATE_TOPIC:
             told = f"{found} of {wanted} keys have a value"
-            raise Fault(Kind.DIFFERS, told, f"keys of {frame.name}", "the last record of each key")
+            raise Fault(FaultKind.DIFFERS, told, f"keys of {frame.name}", "the last record of each key")
 
 
 def _table(state: ShardState) -> Versioned[Any, Any]:
@@ -168,13 +168,15 @@ def check_image(image: MetadataImage) -> None:
         wanted = held.get(broker_id, set())
         if counted != wanted or image.topics.leads(broker_id) != leads.get(broker_id, 0):
             told = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}, a walk finds "
-            raise Fault(Kind.DIFFERS, f"{told}{sorted(wanted)}, {leads.get(broker_id, 0)}", "partitions of a broker")
+            raise Fault(
+                FaultKind.DIFFERS, f"{told}{sorted(wanted)}, {leads.get(broker_id, 0)}", "partitions of a broker"
+            )
     if set(image.topics.leaderless) != leaderless:
         told = f"{sorted(image.topics.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
-        raise Fault(Kind.DIFFERS, told, "partitions without a leader")
+        raise Fault(FaultKind.DIFFERS, told, "partitions without a leader")
 
 
-def open_target(wanted: Wanted) -> tuple[InternalTopicsTarget, InternalTopicStream]:
+def open_target(wanted: TargetOptions) -> tuple[InternalTopicsTarget, InternalTopicStream]:
     """Return the target, and logs of the topics in `wanted.messages`, or of all."""
     for name in wanted.messages:
         if name not in TOPICS:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.errors import CorruptBatch
-from kmirror.fuzz.findings import Fault, Kind, raised
-from kmirror.fuzz.log_files import LARGEST, LogFile, LogFileStream
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
+from kmirror.fuzz.log_files import FILE_BYTES_MAX, LogFile, LogFileStream
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
@@ -43,7 +43,7 @@ def _files() -> dict[str, _File]:
             *((base, file_name(base, LOG_SUFFIX), data) for base, data in partition.segments.items()),
             *((None, name, data) for name, data in partition.files.items()),
         )
-        if 0 < len(data) <= LARGEST
+        if 0 < len(data) <= FILE_BYTES_MAX
     ]
     return {f"{file.tp}/{file.name}": file for file in found}
 
@@ -64,10 +64,10 @@ class LogTarget(Stateless):
             outcome = TAKEN
         except CorruptBatch as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"what Kafka wrote: {error}", "a valid file", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"what Kafka wrote: {error}", "a valid file", TAKEN) from None
             outcome = without_numbers(error.reason, words=8)
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         self._repaired(frame)
         return outcome
 
@@ -78,16 +78,16 @@ class LogTarget(Stateless):
         except CorruptBatch:
             return  # In a checkpoint or a snapshot; the log is not truncated for those.
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         before = _content(store)
         try:
             ends = self._open(store.fork(), tp), self._open(store, tp, repair=True)
         except Exception as error:
             told = f"a repaired log does not open: {type(error).__name__}: {error}"
-            raise Fault(Kind.DIFFERS, told, "repaired log refused", TAKEN) from error
+            raise Fault(FaultKind.DIFFERS, told, "repaired log refused", TAKEN) from error
         if ends != (end, end) or _content(store) != before:
             told = f"the log ended at {end} when it was repaired, and then at {ends[0]} and {ends[1]}"
-            raise Fault(Kind.DIFFERS, told, "repaired twice", "the same log")
+            raise Fault(FaultKind.DIFFERS, told, "repaired twice", "the same log")
 
     def _store(self, frame: Frame) -> MemoryStore:
         file = self._files[frame.name]
@@ -107,7 +107,7 @@ def _content(store: MemoryStore) -> list[bytes]:
     return [bytes(store.view(base_offset)) for base_offset in store.segments()]
 
 
-def open_target(wanted: Wanted) -> tuple[LogTarget, LogFileStream]:
+def open_target(wanted: TargetOptions) -> tuple[LogTarget, LogFileStream]:
     """Return the target and the files of the seed."""
     files = {name: LogFile(file.data, file.base_offset is not None) for name, file in _files().items()}
     return LogTarget(), LogFileStream(wanted.seed, "log", files)

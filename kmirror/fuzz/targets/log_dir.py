@@ -18,11 +18,18 @@ from importlib import resources
 from pathlib import Path
 
 from kmirror.errors import CorruptBatch, UsageError
-from kmirror.fuzz.findings import Fault, Kind, raised
-from kmirror.fuzz.log_files import LARGEST, MENDED, LogFile, LogFileStream, has_other_batches, whole_batches
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
+from kmirror.fuzz.log_files import (
+    CHECKSUMS_FIXED,
+    FILE_BYTES_MAX,
+    LogFile,
+    LogFileStream,
+    has_unknown_batches,
+    whole_batches,
+)
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.log.config import LogConfig
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, SNAPSHOT_SUFFIX
@@ -83,7 +90,7 @@ class LogDirTarget(Stateless):
         except Fault:
             raise
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         finally:
             path.write_bytes(self.files[frame.name])
 
@@ -92,13 +99,15 @@ class LogDirTarget(Stateless):
         where = (self._top / frame.name).parent
         faults, gaps = self._verified(where)
         told = [*faults, *(gap.reason for gap in gaps)]
-        refused = self._loaded(where, is_mended=MENDED in frame.steps)
+        refused = self._loaded(where, fixes_checksum=CHECKSUMS_FIXED in frame.steps)
         if frame.is_valid and (told or refused):
-            raise Fault(Kind.REFUSED, f"what a broker wrote: {told or refused}", "a valid folder", TAKEN)
+            raise Fault(FaultKind.REFUSED, f"what a broker wrote: {told or refused}", "a valid folder", TAKEN)
         if refused and not told:
-            raise Fault(Kind.DIFFERS, f"loading says {refused!r}, verify nothing", "refused, not told", "a fault")
+            raise Fault(FaultKind.DIFFERS, f"loading says {refused!r}, verify nothing", "refused, not told", "a fault")
         if not told and self._must_be_told(frame):
-            raise Fault(Kind.TAKEN, f"verify tells nothing of a change in {frame.name}", "change not told", "a fault")
+            raise Fault(
+                FaultKind.TAKEN, f"verify tells nothing of a change in {frame.name}", "change not told", "a fault"
+            )
         if is_of_partition:
             self._recovered(frame, where)
         return without_numbers(told[0]) if told else TAKEN
@@ -110,27 +119,27 @@ class LogDirTarget(Stateless):
         verify(open_job(where, tally), tally, decodes=True)
         return told, [gap for gap in tally.gaps if gap not in self._gaps]
 
-    def _loaded(self, where: Path, *, is_mended: bool) -> str:
+    def _loaded(self, where: Path, *, fixes_checksum: bool) -> str:
         """Load the directory; return the reason why it is refused, or ""."""
         try:
             partitions = read_log_dirs(where).partitions
         except (FileFault, Unreadable) as error:
             return error.reason
-        if not is_mended:
+        if not fixes_checksum:
             for files in partitions.values():
                 for content in _contents(files.segments.values()):
                     if content not in self._written:
-                        raise Fault(Kind.CHANGED, f"{content} was not there", "a record that was not there", "")
+                        raise Fault(FaultKind.CHANGED, f"{content} was not there", "a record that was not there", "")
         return ""
 
     def _must_be_told(self, frame: Frame) -> bool:
         """Return whether a checksum reveals the change: the file is not a sequence of batches that were written."""
-        if frame.is_valid or MENDED in frame.steps or frame.data == self.files[frame.name]:
+        if frame.is_valid or CHECKSUMS_FIXED in frame.steps or frame.data == self.files[frame.name]:
             return False
         if frame.name.endswith(SNAPSHOT_SUFFIX):
             return True
         known = self._batches_of.get(frame.name.partition("/")[0], set())
-        return frame.name.endswith(LOG_SUFFIX) and has_other_batches(frame.data, known)
+        return frame.name.endswith(LOG_SUFFIX) and has_unknown_batches(frame.data, known)
 
     def _recovered(self, frame: Frame, where: Path) -> None:
         """Open the log as after a crash, and verify the result; the partition's files are restored afterwards."""
@@ -143,11 +152,11 @@ class LogDirTarget(Stateless):
             self._verified(where)
             left = (
                 []
-                if MENDED in frame.steps
+                if CHECKSUMS_FIXED in frame.steps
                 else [
                     path.name
                     for path in where.glob(f"*{LOG_SUFFIX}")
-                    if has_other_batches(path.read_bytes(), self._batches_of[where.name])
+                    if has_unknown_batches(path.read_bytes(), self._batches_of[where.name])
                 ]
             )
         except CorruptBatch:
@@ -155,7 +164,9 @@ class LogDirTarget(Stateless):
         finally:
             self._restore(where)
         if left:
-            raise Fault(Kind.DIFFERS, f"a repair leaves in {left[0]} what was not written", "repaired, and not whole")
+            raise Fault(
+                FaultKind.DIFFERS, f"a repair leaves in {left[0]} what was not written", "repaired, and not whole"
+            )
 
     def _restore(self, where: Path) -> None:
         shutil.rmtree(where)
@@ -182,10 +193,10 @@ def _contents(segments: Iterable[bytes]) -> Iterator[Content]:
                 yield record.timestamp, record.key, record.value, tuple(record.headers)
 
 
-def open_target(wanted: Wanted) -> tuple[LogDirTarget, LogFileStream]:
+def open_target(wanted: TargetOptions) -> tuple[LogDirTarget, LogFileStream]:
     """Return the target and the files of the seed."""
     target = LogDirTarget()
-    names = [name for name, data in target.files.items() if 0 < len(data) <= LARGEST]
+    names = [name for name, data in target.files.items() if 0 < len(data) <= FILE_BYTES_MAX]
     alike = Counter(map(_kind_of, names))
     files = {
         name: LogFile(target.files[name], name.endswith(LOG_SUFFIX), max(1, _WEIGHT // alike[_kind_of(name)]))

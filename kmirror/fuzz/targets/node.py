@@ -13,13 +13,13 @@ from typing import Any
 
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.fuzz.answers import api_of, is_refusal, judged, may_wait
-from kmirror.fuzz.closing import check_closed, versions_in, versions_question
+from kmirror.fuzz.disconnect_rules import api_versions_request, check_disconnect, versions_in
 from kmirror.fuzz.effects import check_effect
-from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
+from kmirror.fuzz.responses import is_refusal, judge_response, key_and_version, may_block
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
@@ -52,7 +52,7 @@ _REST_S = 120.0
 
 # As in Kafka, a refused JoinGroup leaves the empty group whose first member it would have become
 # (GroupMetadataManager.classicGroupJoinToClassicGroup).
-_LEAVES_SOMETHING = frozenset({API_KEYS["JoinGroup"]})
+_MAY_CREATE_GROUP = frozenset({API_KEYS["JoinGroup"]})
 _MEMBERS = "members of group "
 
 
@@ -93,14 +93,14 @@ class NodeTarget:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._frames: list[bytes] = []
-        self.fresh()
+        self.reset()
 
     @property
     def before(self) -> Sequence[bytes]:
         """Return the frames since the cluster was created, without the last."""
         return self._frames[:-1]
 
-    def fresh(self) -> None:
+    def reset(self) -> None:
         """Create the cluster from scratch."""
         self._frames = []
         self._is_broken = False
@@ -113,7 +113,7 @@ class NodeTarget:
         self._world.add(_PEER, _PEER, lambda: self._peer)
         self._world.start(_PEER)
         self._link = OutboundLink(self.cluster.endpoint(1), _PEER)
-        self._ask(versions_question())
+        self._ask(api_versions_request())
         assert self._peer.answer is not None
         self._versions = versions_in(self._peer.answer)
         self._find_coordinators()
@@ -131,61 +131,61 @@ class NodeTarget:
     def judge(self, frame: Frame) -> str:
         """Return the outcome: "taken", the codes of the response, "closed" or "waits"; raises `Fault`."""
         if self._is_broken or len(self._frames) >= SESSION_FRAMES:
-            self.fresh()
+            self.reset()
         self._frames.append(frame.data)
         began = time.perf_counter()
         state = self._state()
         try:
             outcome = self._outcome(frame.data)
             if outcome == _CLOSED:
-                check_closed(frame, self._versions)
+                check_disconnect(frame, self._versions)
         except Fault:
             self._hang_up()
             raise
         except Exception as error:
             self._is_broken = True
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         took = time.perf_counter() - began
         if took > STEP_S_MAX:
-            raise Fault(Kind.SLOW, f"{took:.1f} s", "slow", f"at most {STEP_S_MAX} s")
-        if is_refusal(outcome) and self._left(frame.data, state):
-            self._check_at_rest()
+            raise Fault(FaultKind.SLOW, f"{took:.1f} s", "slow", f"at most {STEP_S_MAX} s")
+        if is_refusal(outcome) and self._side_effects(frame.data, state):
+            self._check_without_concurrency()
         return outcome
 
-    def _check_at_rest(self) -> None:
+    def _check_without_concurrency(self) -> None:
         """Repeat the session in a new cluster, with a pause before the last frame; raises `Fault` if it shows again.
 
         Otherwise a group may have lost a member, or a transaction timed out, at the moment when the frame was refused.
         """
         *before, data = self._frames
-        self.fresh()
+        self.reset()
         for each in before:
             self._outcome(each)
         self._hang_up()
         self.cluster.simulation.run_for(span_s=_REST_S)
         state = self._state()
         outcome = self._outcome(data)
-        left = self._left(data, state)
+        left = self._side_effects(data, state)
         if is_refusal(outcome) and left:
             self._frames = [*before, data]
-            raise Fault(Kind.STATE, f"{outcome}, and {left}", "state", "as it was")
+            raise Fault(FaultKind.STATE, f"{outcome}, and {left}", "state", "as it was")
 
     def _outcome(self, data: bytes) -> str:
         peer = self._peer
         if not self._ask(data):
-            if may_wait(data, PATIENCE_US / SECOND):
+            if may_block(data, PATIENCE_US / SECOND):
                 self._hang_up()
                 return "waits"
             self._has_come(PATIENCE_US)
         if peer.answer is not None:
             answer = peer.answer
-            outcome = judged(data, answer)
+            outcome = judge_response(data, answer)
             self._check_effect(data, answer)
             return outcome
         if peer.is_closed:
             return _CLOSED
         raise Fault(
-            Kind.SILENT, "neither an answer nor a closed link", "silent", f"one within {PATIENCE_US // SECOND} s"
+            FaultKind.SILENT, "neither an answer nor a closed link", "silent", f"one within {PATIENCE_US // SECOND} s"
         )
 
     def _check_effect(self, data: bytes, answer: bytes) -> None:
@@ -198,9 +198,9 @@ class NodeTarget:
             self.cluster.simulation.run_for(span_s=_EFFECT_STEP_S)
             return True
 
-        check_effect(data, answer, self._question, waits)
+        check_effect(data, answer, self._request, waits)
 
-    def _question(self, body: Message, version: int) -> Message:
+    def _request(self, body: Message, version: int) -> Message:
         """Send a request to the broker, and return its response."""
         self._ask(encode_request(body, version, correlation_id=0, client_id=_PEER))
         assert self._peer.answer is not None, "questions are answered at once"
@@ -235,16 +235,16 @@ class NodeTarget:
             found[_MEMBERS + name] = sorted(group.members) if isinstance(group, ClassicGroup) else []
         return found
 
-    def _left(self, data: bytes, before: dict[str, Any]) -> str:
+    def _side_effects(self, data: bytes, before: dict[str, Any]) -> str:
         """Return a description of the forbidden changes by a refused request; "" if there are none."""
         now = self._state()
         changed = [name for name in now if now[name] != before.get(name)]
-        if api_of(data)[0] in _LEAVES_SOMETHING:
+        if key_and_version(data)[0] in _MAY_CREATE_GROUP:
             changed = [name for name in changed if name.startswith(_MEMBERS)]
         return ", ".join(f"{name} from {before.get(name)} to {now[name]}" for name in changed)
 
 
-def open_target(wanted: Wanted) -> tuple[NodeTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[NodeTarget, Stream]:
     """Return the target, and requests about its topic."""
     target = NodeTarget(wanted.seed)
     return target, requests(wanted.seed, wanted.messages, [target.cluster.image.topics[TOPIC].topic_id])

@@ -8,11 +8,11 @@ empty.
 from __future__ import annotations
 
 from kmirror.errors import ProtocolError
-from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.decoder import refused_at
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol import careful
 from kmirror.protocol.careful import within
 from kmirror.protocol.gen.request_header import RequestHeader
@@ -37,12 +37,12 @@ class RequestTarget(Stateless):
             end = body.decode_prefix(frame.data, head.api_version, head.body_position)[1]
         except ProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid request: {error}", f"refused {error.field}", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"a valid request: {error}", f"refused {error.field}", TAKEN) from None
             return refused_at(error, len(frame.data))
         except Fault:
             raise
         except Exception as error:
-            raise raised(error) from error
+            raise fault_of_exception(error) from error
         if end < len(frame.data):
             return LEFT_OVER
         return TAKEN if _is_filled(body, head.api_version) else HOLLOW
@@ -54,7 +54,7 @@ class RequestTarget(Stateless):
             found.request_api_key, found.request_api_version, found.correlation_id, found.client_id, position
         )
         if same != head:
-            raise Fault(Kind.DIFFERS, f"the header is {head}, read carefully {same}", "header", "the same")
+            raise Fault(FaultKind.DIFFERS, f"the header is {head}, read carefully {same}", "header", "the same")
 
 
 def _is_filled(part: Struct, version: int) -> bool:
@@ -74,8 +74,8 @@ def _is_filled(part: Struct, version: int) -> bool:
     return True
 
 
-def open_target(wanted: Wanted) -> tuple[RequestTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[RequestTarget, Stream]:
     """Return the target, and whole requests of the wanted messages, or of all APIs."""
     names = [name.removesuffix("Request") for name in wanted.messages]
     apis = [by_api_name(name) for name in names] if names else all_apis()
-    return RequestTarget(), Stream(wanted.seed, tuple(api.request for api in apis), has_heads=True)
+    return RequestTarget(), Stream(wanted.seed, tuple(api.request for api in apis), has_headers=True)

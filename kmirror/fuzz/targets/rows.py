@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.fuzz.profiles import DEFAULT, profiled
+from kmirror.fuzz.profiles import DEFAULT, with_profile
 from kmirror.fuzz.recorded import RecordedStream
 from kmirror.fuzz.stream import Source, Stream
 from kmirror.fuzz.target import Target
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TargetOptions:
     """Options of a campaign; each target uses those that it needs."""
 
     seed: int = 1
@@ -83,7 +83,7 @@ TARGETS: tuple[TargetRow, ...] = (
 _PYTHON = "python:"
 
 
-def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
+def open_target(name: str, wanted: TargetOptions) -> tuple[Target, Source]:
     """Return the target of this name, and its frames; raises `UsageError` for an unknown name.
 
     With `wanted.recorded` the frames are made of the recorded requests, for any target that takes messages.
@@ -95,10 +95,10 @@ def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
     if row is None:
         hint = did_you_mean(name, rows)
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
-    opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
+    opens: Callable[[TargetOptions], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
     try:
-        source = profiled(source, wanted.profile)
+        source = with_profile(source, wanted.profile)
         if wanted.recorded:
             if not isinstance(source, Stream):
                 raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")

@@ -16,7 +16,7 @@ from kmirror.fuzz.sessions.rows import MACHINES, MachineRow, machine_row
 from kmirror.fuzz.sessions.session import Drawn, run_session
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
 from kmirror.fuzz.target import TAKEN, Stateless
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.fuzz.targets.tcp import checked_address
 
 STEP_BYTES = 8
@@ -71,7 +71,7 @@ class SessionSource:
         row = self._machines[number % len(self._machines)]
         return Frame(number, row.name, 0, random.randbytes(STEP_BYTES * random.choice(_STEPS)), (), is_canonical=False)
 
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+    def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the session with another end."""
         steps = len(parent.data) // STEP_BYTES
         kept = parent.data[: STEP_BYTES * int(random() * steps)]
@@ -87,7 +87,7 @@ def _choice(data: bytes) -> Drawn:
     return Drawn(Random(data).random)
 
 
-def open_target(wanted: Wanted) -> tuple[SessionTarget, SessionSource]:
+def open_target(wanted: TargetOptions) -> tuple[SessionTarget, SessionSource]:
     """Return the target, and sessions of the wanted machines.
 
     Raises `UsageError` for an unknown machine, or one that cannot be used with a broker behind a port.

@@ -14,16 +14,16 @@ import time
 from contextlib import suppress
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.answers import api_of, judged, may_wait
-from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
+from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTimeout
+from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, check_disconnect, versions_in
 from kmirror.fuzz.effects import check_effect
-from kmirror.fuzz.findings import Fault, Kind
-from kmirror.fuzz.line import PATIENCE_S, Closed, Line, Silence
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
+from kmirror.fuzz.responses import judge_response, key_and_version, may_block
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.kernel.uuid import Uuid
 from kmirror.net.loopback import check_loopback
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -50,13 +50,13 @@ class BrokerTarget(Stateless):
     name = "bootstrap-server"
 
     def __init__(self, host: str, port: int) -> None:
-        self.line = Line(host, port)
+        self.line = Connection(host, port)
         self._tried = 0
         self._versions: Versions | None = None
         self._silent: set[tuple[int, int]] = set()
         """APIs and versions that got no response once."""
 
-    def fresh(self) -> None:
+    def reset(self) -> None:
         """Close the connection; the broker itself cannot be reset."""
         self.line.close()
 
@@ -74,42 +74,44 @@ class BrokerTarget(Stateless):
 
     def _outcome(self, frame: Frame) -> str:
         data = frame.data
-        waits, api = may_wait(data, PATIENCE_S), api_of(data)
+        waits, api = may_block(data, PATIENCE_S), key_and_version(data)
         # Do not wait as long for the same finding again.
         patience_s = KNOWN_PATIENCE_S if api in self._silent else PATIENCE_S
         try:
             answer = self.line.ask(data, WAITS_S if waits else patience_s)
-            outcome = judged(data, answer)
+            outcome = judge_response(data, answer)
             self.check_effect(data, answer)
             return outcome
         except Closed:
-            check_closed(frame, self._told())
+            check_disconnect(frame, self._api_versions())
             return "closed"
-        except Silence:
+        except ResponseTimeout:
             if waits:
                 return "waits"
             self._silent.add(api)
             told = f"neither an answer nor a closed link within {patience_s:.0f} s"
-            raise Fault(Kind.SILENT, told, f"silent {api}", "one of both") from None
+            raise Fault(FaultKind.SILENT, told, f"silent {api}", "one of both") from None
         except OSError as error:
-            raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
+            raise Fault(
+                FaultKind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens"
+            ) from None
 
     def check_effect(self, data: bytes, answer: bytes) -> None:
         """Do nothing: other clients of the broker may undo the effect."""
 
-    def _told(self) -> Versions:
+    def _api_versions(self) -> Versions:
         """Return the API versions of the broker; they are requested once."""
         if self._versions is None:
-            self._versions = versions_in(self.line.ask(versions_question(), PATIENCE_S))
+            self._versions = versions_in(self.line.ask(api_versions_request(), PATIENCE_S))
         return self._versions
 
     def probe(self) -> None:
         """Send ApiVersions on a new link; raises `Fault` if there is no response."""
-        line = Line(*self.line.address)
+        line = Connection(*self.line.address)
         try:
-            line.ask(versions_question(), PATIENCE_S)
-        except (OSError, Closed, Silence) as error:
-            raise Fault(Kind.DEAD, f"ApiVersions is not answered: {error!r}", "probe", "an answer") from None
+            line.ask(api_versions_request(), PATIENCE_S)
+        except (OSError, Closed, ResponseTimeout) as error:
+            raise Fault(FaultKind.DEAD, f"ApiVersions is not answered: {error!r}", "probe", "an answer") from None
         finally:
             line.close()
 
@@ -162,7 +164,9 @@ class ServedTarget(BrokerTarget):
         super().probe()
         held = resident_bytes(self._server.pid)
         if held > MEMORY_BYTES_MAX:
-            raise Fault(Kind.MEMORY, f"{held >> 20} MiB resident", "resident", f"at most {MEMORY_BYTES_MAX >> 20} MiB")
+            raise Fault(
+                FaultKind.MEMORY, f"{held >> 20} MiB resident", "resident", f"at most {MEMORY_BYTES_MAX >> 20} MiB"
+            )
 
     def close(self) -> None:
         """Close the connection, and stop the server."""
@@ -176,7 +180,7 @@ class ServedTarget(BrokerTarget):
             self._server.stdout.close()
 
 
-def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
+def open_target(wanted: TargetOptions) -> tuple[ServedTarget, Stream]:
     """Return a kmirror broker, started here, and requests about its topic."""
     target = ServedTarget()
     try:
@@ -186,7 +190,7 @@ def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
         raise
 
 
-def open_broker(wanted: Wanted) -> tuple[BrokerTarget, Stream]:
+def open_broker(wanted: TargetOptions) -> tuple[BrokerTarget, Stream]:
     """Return the broker at `wanted.bootstrap_server`, and requests about a topic that is created there.
 
     Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set.
@@ -209,18 +213,18 @@ def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
     return host, int(port)
 
 
-def _requests(target: BrokerTarget, wanted: Wanted) -> Stream:
+def _requests(target: BrokerTarget, wanted: TargetOptions) -> Stream:
     return requests(wanted.seed, wanted.messages, [_topic_id(target.line)])
 
 
-def _topic_id(line: Line) -> Uuid:
+def _topic_id(line: Connection) -> Uuid:
     """Create the topic unless it exists, and return its id; raises `UsageError` if the broker does not answer."""
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
     names = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=False)
     try:
         line.ask(_request(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), _CREATE_VERSION), PATIENCE_S)
         answer = line.ask(_request(names, _METADATA_VERSION), PATIENCE_S)
-    except (OSError, Closed, Silence) as error:
+    except (OSError, Closed, ResponseTimeout) as error:
         raise UsageError(f"{line.address[0]}:{line.address[1]} does not answer: {error!r}") from None
     body = decode_response(answer, key_of(MetadataRequest), _METADATA_VERSION).body
     assert isinstance(body, MetadataResponse)

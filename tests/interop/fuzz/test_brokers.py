@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from tests.interop.clients.real import real_clusters
 
 FRAMES = 128
@@ -15,7 +15,9 @@ CONFIGS = {"offsets.retention.check.interval.ms": "3000000"}  # No group expires
 
 def test_kmirror_and_kafka_respond_alike(kafka_class_path: str, tmp_path: Path) -> None:
     with real_clusters(kafka_class_path, tmp_path, (1,), CONFIGS) as addresses:
-        target, source = open_target("brokers", Wanted(seed=7, profile="realistic", bootstrap_server=addresses[1]))
+        target, source = open_target(
+            "brokers", TargetOptions(seed=7, profile="realistic", bootstrap_server=addresses[1])
+        )
         with closing(target):
             campaign = Campaign(target, source, shrinks=False)
             for _ in campaign.run(frames=FRAMES):

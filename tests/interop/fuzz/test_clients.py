@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign, entries_of
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.served import OwnCluster
-from kmirror.fuzz.findings import Finding, Kind, load
+from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.server_front import OwnCluster
+from kmirror.fuzz.findings import FaultKind, Finding, load
 
 HERE = Path(__file__).parent
 FOUND = {path.stem: load(path) for path in sorted((HERE.parents[1] / "data" / "fuzz" / "clients").glob("*.json"))}
@@ -20,7 +20,7 @@ ANSWERS = 120
 PATIENCE_S = 20.0
 SHORT_PATIENCE_S = 8.0
 """For findings that are known not to end."""
-ENDLESS = (Kind.SILENT, Kind.SLOW)
+ENDLESS = (FaultKind.SILENT, FaultKind.SLOW)
 TRIES = 25
 """Threads of librdkafka do not always send in the same order."""
 ASKED = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "JoinGroup", "SyncGroup", "OffsetCommit"} | {

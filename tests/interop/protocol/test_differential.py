@@ -13,8 +13,8 @@ import pytest
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.batches import BatchStream
 from kmirror.fuzz.campaign import Campaign, Tally
-from kmirror.fuzz.differential.of_kafka import KafkaReader
-from kmirror.fuzz.differential.ours import OurReader
+from kmirror.fuzz.differential.kafka_reader import KafkaReader
+from kmirror.fuzz.differential.our_reader import OurReader
 from kmirror.fuzz.differential.readers import Reader
 from kmirror.fuzz.differential.verdicts import Verdict, refused
 from kmirror.fuzz.stream import Frame, Source, Stream

@@ -17,7 +17,7 @@ from codegen.load import RELEASE_FOLDERS, SCHEMAS, read_files
 from codegen.lock import read_lock
 from codegen.versions import Versions
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.fuzz.differential.of_kafka import Oracle
+from kmirror.fuzz.differential.kafka_reader import Oracle
 from kmirror.protocol import Message, UnknownTag, Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.json_form import Records, to_json

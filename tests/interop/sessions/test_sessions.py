@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.sessions.rows import MACHINES
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from tests.interop.clients.real import real_clusters
 
 SESSIONS = 16
@@ -28,7 +28,7 @@ def server(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.mark.parametrize("name", [row.name for row in MACHINES if row.is_for_kafka])
 def test_kafka_agrees_with_the_model(name: str, server: str) -> None:
-    target, source = open_target("sessions", Wanted(seed=5, machines=(name,), bootstrap_server=server))
+    target, source = open_target("sessions", TargetOptions(seed=5, machines=(name,), bootstrap_server=server))
     with closing(target):
         campaign = Campaign(target, source, shrinks=False)
         for frame in source.block(0)[:SESSIONS]:

@@ -14,7 +14,7 @@ from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
 from kmirror.cluster.server import Handler, Inbound, Routes, Server, inbound
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.requests import TOPIC
 from kmirror.kernel.clock import Instant
 from kmirror.protocol import careful, headers, wire
@@ -40,7 +40,7 @@ class Planted(NamedTuple):
     name: str
     target: str
     plant: Callable[[], Patch]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[FaultKind, ...]
     frames: int
     messages: tuple[str, ...] = ()
 
@@ -405,45 +405,45 @@ def controller_raises() -> Patch:
 
 
 _DECODER = (
-    (varint_off_by_one, (Kind.REFUSED, Kind.CHANGED), ()),
-    (varint_of_three_bytes, (Kind.REFUSED, Kind.CHANGED, Kind.TAKEN), ()),
-    (long_text_cut_off, (Kind.CHANGED, Kind.DIFFERS), ("HeartbeatRequest",)),
-    (varint_without_bound, (Kind.TAKEN,), ()),
-    (null_text_taken, (Kind.TAKEN,), ()),
-    (null_array_taken, (Kind.TAKEN, Kind.RAISED), ()),
-    (length_unchecked, (Kind.TAKEN,), ()),
-    (index_error, (Kind.RAISED,), ()),
-    (tag_taken_twice_differently, (Kind.DIFFERS,), ()),
-    (allocated_first, (Kind.MEMORY,), ()),
-    (null_written_as_empty, (Kind.CHANGED,), ()),
-    (wrong_position, (Kind.RAISED,), ()),
-    (lenient_is_stricter, (Kind.DIFFERS,), ()),
+    (varint_off_by_one, (FaultKind.REFUSED, FaultKind.CHANGED), ()),
+    (varint_of_three_bytes, (FaultKind.REFUSED, FaultKind.CHANGED, FaultKind.TAKEN), ()),
+    (long_text_cut_off, (FaultKind.CHANGED, FaultKind.DIFFERS), ("HeartbeatRequest",)),
+    (varint_without_bound, (FaultKind.TAKEN,), ()),
+    (null_text_taken, (FaultKind.TAKEN,), ()),
+    (null_array_taken, (FaultKind.TAKEN, FaultKind.RAISED), ()),
+    (length_unchecked, (FaultKind.TAKEN,), ()),
+    (index_error, (FaultKind.RAISED,), ()),
+    (tag_taken_twice_differently, (FaultKind.DIFFERS,), ()),
+    (allocated_first, (FaultKind.MEMORY,), ()),
+    (null_written_as_empty, (FaultKind.CHANGED,), ()),
+    (wrong_position, (FaultKind.RAISED,), ()),
+    (lenient_is_stricter, (FaultKind.DIFFERS,), ()),
 )
 _REQUEST = (
-    (header_tags_not_skipped, (Kind.REFUSED, Kind.DIFFERS), ()),
-    (version_without_a_field, (Kind.RAISED,), ()),
+    (header_tags_not_skipped, (FaultKind.REFUSED, FaultKind.DIFFERS), ()),
+    (version_without_a_field, (FaultKind.RAISED,), ()),
 )
-_NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
-    (answer_of_another_version, (Kind.REFUSED,), ()),
-    (byte_behind_the_answer, (Kind.REFUSED,), ()),
-    (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
-    (wrong_correlation_id, (Kind.DIFFERS,), ()),
-    (never_answered, (Kind.SILENT,), ("HeartbeatRequest",)),
-    (produce_never_answered, (Kind.SILENT,), ("ProduceRequest",)),
-    (answers_acks_0, (Kind.TAKEN,), ("ProduceRequest",)),
-    (no_such_error_code, (Kind.TAKEN,), ("HeartbeatRequest",)),
-    (refused_produce_writes, (Kind.STATE,), ("ProduceRequest",)),
-    (refused_create_topics_writes, (Kind.STATE,), ("CreateTopicsRequest",)),
-    (refused_offset_commit_writes, (Kind.STATE,), ("OffsetCommitRequest",)),
-    (refused_producer_has_its_epoch, (Kind.STATE,), ("InitProducerIdRequest",)),
-    (refused_member_stays, (Kind.STATE,), ("JoinGroupRequest",)),
-    (handler_raises_on_null, (Kind.RAISED,), ("MetadataRequest",)),
-    (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
-    (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
+_NODE: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]], ...] = (
+    (answer_of_another_version, (FaultKind.REFUSED,), ()),
+    (byte_behind_the_answer, (FaultKind.REFUSED,), ()),
+    (closes_over_a_valid_request, (FaultKind.REFUSED,), ("HeartbeatRequest",)),
+    (wrong_correlation_id, (FaultKind.DIFFERS,), ()),
+    (never_answered, (FaultKind.SILENT,), ("HeartbeatRequest",)),
+    (produce_never_answered, (FaultKind.SILENT,), ("ProduceRequest",)),
+    (answers_acks_0, (FaultKind.TAKEN,), ("ProduceRequest",)),
+    (no_such_error_code, (FaultKind.TAKEN,), ("HeartbeatRequest",)),
+    (refused_produce_writes, (FaultKind.STATE,), ("ProduceRequest",)),
+    (refused_create_topics_writes, (FaultKind.STATE,), ("CreateTopicsRequest",)),
+    (refused_offset_commit_writes, (FaultKind.STATE,), ("OffsetCommitRequest",)),
+    (refused_producer_has_its_epoch, (FaultKind.STATE,), ("InitProducerIdRequest",)),
+    (refused_member_stays, (FaultKind.STATE,), ("JoinGroupRequest",)),
+    (handler_raises_on_null, (FaultKind.RAISED,), ("MetadataRequest",)),
+    (handler_raises_on_a_number, (FaultKind.RAISED,), ("ListOffsetsRequest",)),
+    (controller_raises, (FaultKind.RAISED,), ("CreateTopicsRequest",)),
 )
-_TCP: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
-    (byte_behind_the_answer, (Kind.REFUSED,), ("FindCoordinatorRequest",)),
-    (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
+_TCP: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]], ...] = (
+    (byte_behind_the_answer, (FaultKind.REFUSED,), ("FindCoordinatorRequest",)),
+    (closes_over_a_valid_request, (FaultKind.REFUSED,), ("HeartbeatRequest",)),
 )
 FRAMES = {
     "decoder": 20_000,

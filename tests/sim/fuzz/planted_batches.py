@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.targets import batch as batch_target
 from kmirror.records import batch as batches
 from kmirror.records import legacy, record, views
@@ -144,18 +144,18 @@ def last_record_left_out() -> Patch:
 
 
 BATCH = (
-    (crc_not_verified, (Kind.TAKEN,), ()),
-    (crc_of_legacy_not_verified, (Kind.TAKEN,), ()),
-    (crc_of_other_bytes, (Kind.REFUSED,), ()),
-    (header_key_wrong, (Kind.CHANGED, Kind.DIFFERS), ()),
-    (views_differ, (Kind.DIFFERS,), ()),
-    (outline_without_keys, (Kind.DIFFERS,), ()),
-    (outline_time_too_high, (Kind.DIFFERS,), ()),
-    (long_ends_at_its_edge, (Kind.DIFFERS,), ()),
-    (length_of_three_bytes_in_record, (Kind.REFUSED, Kind.DIFFERS), ()),
-    (index_error_of_record, (Kind.RAISED,), ()),
-    (zlib_error, (Kind.RAISED,), ()),
-    (long_varint_of_record, (Kind.TAKEN,), ()),
-    (key_for_value, (Kind.CHANGED, Kind.DIFFERS), ()),
-    (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
+    (crc_not_verified, (FaultKind.TAKEN,), ()),
+    (crc_of_legacy_not_verified, (FaultKind.TAKEN,), ()),
+    (crc_of_other_bytes, (FaultKind.REFUSED,), ()),
+    (header_key_wrong, (FaultKind.CHANGED, FaultKind.DIFFERS), ()),
+    (views_differ, (FaultKind.DIFFERS,), ()),
+    (outline_without_keys, (FaultKind.DIFFERS,), ()),
+    (outline_time_too_high, (FaultKind.DIFFERS,), ()),
+    (long_ends_at_its_edge, (FaultKind.DIFFERS,), ()),
+    (length_of_three_bytes_in_record, (FaultKind.REFUSED, FaultKind.DIFFERS), ()),
+    (index_error_of_record, (FaultKind.RAISED,), ()),
+    (zlib_error, (FaultKind.RAISED,), ()),
+    (long_varint_of_record, (FaultKind.TAKEN,), ()),
+    (key_for_value, (FaultKind.CHANGED, FaultKind.DIFFERS), ()),
+    (last_record_left_out, (FaultKind.CHANGED, FaultKind.DIFFERS), ()),
 )

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.server import Inbound
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.requests import TOPIC
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -113,13 +113,13 @@ def producer_of_another_epoch() -> Patch:
     return _answered(InitProducerIdResponse, change)
 
 
-EFFECTS: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
-    (topic_not_created, (Kind.STATE,), ("CreateTopicsRequest",)),
-    (topic_not_deleted, (Kind.STATE,), ("DeleteTopicsRequest",)),
-    (partitions_not_added, (Kind.STATE,), ("CreatePartitionsRequest",)),
-    (configs_not_set, (Kind.STATE,), ("AlterConfigsRequest",)),
-    (commit_refused_without_a_word, (Kind.STATE,), ("OffsetCommitRequest",)),
-    (offset_above_the_batch, (Kind.STATE,), ("ProduceRequest",)),
-    (log_start_as_asked, (Kind.STATE,), ("DeleteRecordsRequest",)),
-    (producer_of_another_epoch, (Kind.STATE,), ("InitProducerIdRequest",)),
+EFFECTS: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]], ...] = (
+    (topic_not_created, (FaultKind.STATE,), ("CreateTopicsRequest",)),
+    (topic_not_deleted, (FaultKind.STATE,), ("DeleteTopicsRequest",)),
+    (partitions_not_added, (FaultKind.STATE,), ("CreatePartitionsRequest",)),
+    (configs_not_set, (FaultKind.STATE,), ("AlterConfigsRequest",)),
+    (commit_refused_without_a_word, (FaultKind.STATE,), ("OffsetCommitRequest",)),
+    (offset_above_the_batch, (FaultKind.STATE,), ("ProduceRequest",)),
+    (log_start_as_asked, (FaultKind.STATE,), ("DeleteRecordsRequest",)),
+    (producer_of_another_epoch, (FaultKind.STATE,), ("InitProducerIdRequest",)),
 )

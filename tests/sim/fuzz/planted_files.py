@@ -12,7 +12,7 @@ from kmirror.cluster.coordinators.transactions.state import TransactionShard
 from kmirror.cluster.images.topics import Topics
 from kmirror.cluster.metadata import batches as metadata_batches
 from kmirror.errors import CorruptBatch, ProtocolError
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.kernel.uuid import Uuid
 from kmirror.log import recovery
 from kmirror.log.memory_store import MemoryStore
@@ -131,20 +131,20 @@ def version_not_known() -> Patch:
 
 
 LOG = (
-    (cut_not_made, (Kind.DIFFERS,), ()),
-    (index_error_of_recovery, (Kind.RAISED,), ()),
+    (cut_not_made, (FaultKind.DIFFERS,), ()),
+    (index_error_of_recovery, (FaultKind.RAISED,), ()),
 )
 LOG_DIR = (
-    (changes_of_a_segment_not_seen, (Kind.CHANGED, Kind.TAKEN), ()),
-    (damaged_snapshot_not_told, (Kind.TAKEN,), ()),
-    (index_error_of_snapshot, (Kind.RAISED,), ()),
-    (cut_not_made_on_disk, (Kind.DIFFERS, Kind.RAISED), ()),
-    (topic_id_believed, (Kind.DIFFERS,), ()),
+    (changes_of_a_segment_not_seen, (FaultKind.CHANGED, FaultKind.TAKEN), ()),
+    (damaged_snapshot_not_told, (FaultKind.TAKEN,), ()),
+    (index_error_of_snapshot, (FaultKind.RAISED,), ()),
+    (cut_not_made_on_disk, (FaultKind.DIFFERS, FaultKind.RAISED), ()),
+    (topic_id_believed, (FaultKind.DIFFERS,), ()),
 )
 INTERNAL_TOPICS = (
-    (type_not_checked, (Kind.RAISED,), ("__consumer_offsets",)),
-    (unknown_types_read, (Kind.RAISED,), ("__consumer_offsets",)),
-    (tombstone_ignored, (Kind.DIFFERS,), ("__transaction_state",)),
-    (removed_topic_is_led, (Kind.DIFFERS,), ("__cluster_metadata",)),
-    (version_not_known, (Kind.RAISED,), ("__cluster_metadata",)),
+    (type_not_checked, (FaultKind.RAISED,), ("__consumer_offsets",)),
+    (unknown_types_read, (FaultKind.RAISED,), ("__consumer_offsets",)),
+    (tombstone_ignored, (FaultKind.DIFFERS,), ("__transaction_state",)),
+    (removed_topic_is_led, (FaultKind.DIFFERS,), ("__cluster_metadata",)),
+    (version_not_known, (FaultKind.RAISED,), ("__cluster_metadata",)),
 )

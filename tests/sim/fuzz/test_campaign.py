@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.fuzz.batches import BatchStream, assembled, draw_legacy, draw_parts
+from kmirror.fuzz.batches import BatchStream, assemble, draw_batch, draw_legacy
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.findings import Fault, Finding, Kind, keep, load
-from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.findings import Fault, FaultKind, Finding, keep, load
+from kmirror.fuzz.replay import replay
 from kmirror.fuzz.shrink import shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.decoder import DecoderTarget
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name
@@ -38,7 +38,7 @@ class Stumbling(Stateless):
 
     def judge(self, frame: Frame) -> str:
         if b"\xff" in frame.data:
-            raise Fault(Kind.RAISED, "IndexError: 255", "IndexError", "a typed error")
+            raise Fault(FaultKind.RAISED, "IndexError: 255", "IndexError", "a typed error")
         return "taken"
 
 
@@ -50,7 +50,7 @@ def run(campaign: Campaign, frames: int) -> Campaign:
 
 @pytest.mark.parametrize("name", ["decoder", "request", "batch", "internal-topics"])
 def test_kmirrors_targets_have_no_findings(name: str) -> None:
-    target, source = open_target(name, Wanted(seed=11))
+    target, source = open_target(name, TargetOptions(seed=11))
     tally = run(Campaign(target, source), FRAMES).tally
     assert tally.frames == FRAMES
     assert not tally.findings
@@ -113,7 +113,7 @@ def test_a_finding_is_kept_and_tried_again(tmp_path: Path) -> None:
     assert load(path) == kept
     assert keep(kept, tmp_path / "corpus") == path
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-    assert try_again(load(path)) is None  # kmirror's decoder refuses that byte correctly.
+    assert replay(load(path)) is None  # kmirror's decoder refuses that byte correctly.
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"kmirror_fuzz": 2}', '{"kmirror_fuzz": 1, "kind": "raised"}'])
@@ -126,7 +126,7 @@ def test_an_invalid_findings_file_is_refused_with_its_path(text: str, tmp_path: 
 
 def test_no_target_of_that_name() -> None:
     with pytest.raises(UsageError, match="did you mean decoder"):
-        open_target("decodr", Wanted())
+        open_target("decodr", TargetOptions())
 
 
 def test_shrinking_keeps_only_the_failing_part() -> None:
@@ -142,8 +142,8 @@ def test_drawn_batches_can_be_read() -> None:
 
     for seed in range(300):
         random = Random(seed).random
-        for parts in (draw_parts(random), draw_legacy(random)):
-            data = bytes(assembled(parts))
+        for parts in (draw_batch(random), draw_legacy(random)):
+            data = bytes(assemble(parts))
             (batches, records) = (0, 0)
             for batch in iter_any_batches(data, check_crc=True):
                 batches += 1
@@ -171,7 +171,7 @@ def careless(data: bytes) -> object:
 
 
 def test_a_function_is_a_target() -> None:
-    wanted = Wanted(messages=("HeartbeatRequest",))
+    wanted = TargetOptions(messages=("HeartbeatRequest",))
     target, source = open_target(f"python:{__name__}:strict", wanted)
     assert not run(Campaign(target, source), 500).tally.findings
     target, source = open_target(f"python:{__name__}:careless", wanted)
@@ -182,7 +182,7 @@ def test_a_function_is_a_target() -> None:
 @pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json"])
 def test_an_unknown_function_is_refused(place: str) -> None:
     with pytest.raises(UsageError, match=place.partition(":")[0]):
-        open_target(f"python:{place}", Wanted())
+        open_target(f"python:{place}", TargetOptions())
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_an_unknown_function_is_refused(place: str) -> None:
     ],
 )
 def test_a_program_is_a_target(script: str, found: set[str]) -> None:
-    target, source = open_target("command", Wanted(command=(sys.executable, "-c", script)))
+    target, source = open_target("command", TargetOptions(command=(sys.executable, "-c", script)))
     tally = run(Campaign(target, source, shrinks=False), 2).tally
     assert {finding.told for finding in tally.findings.values()} == found
 
@@ -204,7 +204,7 @@ def test_a_program_is_a_target(script: str, found: set[str]) -> None:
 @pytest.mark.parametrize("address", ["8.8.8.8:9092", "nowhere", "127.0.0.1:x"])
 def test_no_broker_but_on_this_host(address: str) -> None:
     with pytest.raises(UsageError):
-        open_target("bootstrap-server", Wanted(bootstrap_server=address))
+        open_target("bootstrap-server", TargetOptions(bootstrap_server=address))
 
 
 def test_shrinking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,14 +224,14 @@ class Slow(Stumbling):
     def before(self) -> Sequence[bytes]:
         return self.given[:-1]
 
-    def fresh(self) -> None:
+    def reset(self) -> None:
         self.given = []
 
     def judge(self, frame: Frame) -> str:
         self.given.append(frame.data)
         time.sleep(0.01)
         if len(self.given) >= 20:
-            raise Fault(Kind.RAISED, "IndexError: 255", f"the {len(self.given)}th", "a typed error")
+            raise Fault(FaultKind.RAISED, "IndexError: 255", f"the {len(self.given)}th", "a typed error")
         return "taken"
 
 

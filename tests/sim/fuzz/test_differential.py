@@ -17,17 +17,17 @@ from kmirror.cli.fuzz import command
 from kmirror.errors import UsageError
 from kmirror.fuzz.batches import BatchStream
 from kmirror.fuzz.campaign import Campaign, Tally
-from kmirror.fuzz.differential import apart
-from kmirror.fuzz.differential.apart import ApartReader
+from kmirror.fuzz.differential import subprocess_reader
 from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
-from kmirror.fuzz.differential.ours import OurReader
+from kmirror.fuzz.differential.our_reader import OurReader
 from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
+from kmirror.fuzz.differential.subprocess_reader import ApartReader
 from kmirror.fuzz.differential.verdicts import UNTOLD, Verdict, parting, reason, refused
-from kmirror.fuzz.findings import Kind, load
+from kmirror.fuzz.findings import FaultKind, load
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.targets.differential import DifferentialTarget, MixedStream, open_target
-from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol.gen.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseTopic
@@ -113,13 +113,13 @@ def test_a_frame_that_only_one_reader_refuses_is_a_difference() -> None:
     tally = run(DifferentialTarget([OurReader(), Lenient()]), stream("HeartbeatRequest"), 400)
     finding = tally.findings["differs other takes what ours refuses: ProtocolError: N bytes wanted, N left"]
     assert finding.told.startswith("other takes what ours refuses (")
-    assert finding.kind is Kind.DIFFERS
+    assert finding.kind is FaultKind.DIFFERS
 
 
 def test_an_error_that_no_reader_documents_is_a_finding_by_itself() -> None:
     tally = run(DifferentialTarget([OurReader(), Careless()]), stream("HeartbeatRequest"), 200)
     (finding,) = tally.findings.values()
-    assert (finding.kind, finding.cause) == (Kind.RAISED, "other: IndexError")
+    assert (finding.kind, finding.cause) == (FaultKind.RAISED, "other: IndexError")
 
 
 def test_records_are_compared_too() -> None:
@@ -196,7 +196,9 @@ def test_a_refusal_by_another_reader_is_no_fault(peers: list[Reader]) -> None:
 
 
 def test_a_run_of_all_that_are_installed() -> None:
-    target, source = open_target(Wanted(seed=1, messages=("HeartbeatRequest", "RecordBatch"), readers=tuple(PEERS)))
+    target, source = open_target(
+        TargetOptions(seed=1, messages=("HeartbeatRequest", "RecordBatch"), readers=tuple(PEERS))
+    )
     tally = run(target, source, 300, shrinks=False)
     assert tally.frames == 300
     assert all(not cause.startswith("raised ours") for cause in tally.findings)
@@ -245,20 +247,20 @@ def test_a_reader_that_ends_its_process_is_a_verdict(deadly: ApartReader) -> Non
     assert deadly.version == "deadly"
     for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
         found = deadly.read(frame_of(data))
-        assert found == Verdict(error=told, fault=Kind.RAISED)
+        assert found == Verdict(error=told, fault=FaultKind.RAISED)
         assert deadly.read(frame_of(b"well")) == Verdict("well")
     assert deadly.read(frame_of(b"print")) == Verdict("print")
 
 
 def test_a_reader_that_takes_all_memory_is_a_verdict(deadly: ApartReader) -> None:
-    assert deadly.read(frame_of(b"grow")) == Verdict(error="MemoryError: ", fault=Kind.MEMORY)
+    assert deadly.read(frame_of(b"grow")) == Verdict(error="MemoryError: ", fault=FaultKind.MEMORY)
 
 
 def test_a_reader_that_never_returns_is_a_verdict(deadly: ApartReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(subprocess_reader, "PATIENCE_S", 0.2)
     found = deadly.read(frame_of(b"hang"))
     assert found is not None
-    assert found.fault is Kind.SLOW
+    assert found.fault is FaultKind.SLOW
 
 
 def test_an_unknown_message_is_tried_only_once(deadly: ApartReader) -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.log_files import has_other_batches, whole_batches
+from kmirror.fuzz.log_files import has_unknown_batches, whole_batches
 from kmirror.fuzz.targets.log_dir import LogDirTarget
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 
 LOG = "txn-0/00000000000000000005.log"
 
 
 def test_damage_is_reported_and_the_folder_is_restored() -> None:
-    target, source = open_target("log-dir", Wanted(seed=3))
+    target, source = open_target("log-dir", TargetOptions(seed=3))
     assert isinstance(target, LogDirTarget)
     campaign = Campaign(target, source, shrinks=False)
     for _ in campaign.run(frames=150):
@@ -30,8 +30,8 @@ def test_damage_is_reported_and_the_folder_is_restored() -> None:
 
 
 def test_files_of_a_seed_are_of_every_kind_and_the_same_in_any_order() -> None:
-    target, one = open_target("log-dir", Wanted(seed=5))
-    other_target, other = open_target("log-dir", Wanted(seed=5))
+    target, one = open_target("log-dir", TargetOptions(seed=5))
+    other_target, other = open_target("log-dir", TargetOptions(seed=5))
     target.close()
     other_target.close()
     blocks = [one.block(number) for number in range(80)]
@@ -51,12 +51,12 @@ def data() -> bytes:
 def test_a_change_is_one_that_a_checksum_shows(data: bytes) -> None:
     known = whole_batches(data)
     first = 12 + int.from_bytes(data[8:12], "big")
-    assert not has_other_batches(data, known)
-    assert not has_other_batches(data[first:], known)
-    assert not has_other_batches(data[:first] * 2, known)
+    assert not has_unknown_batches(data, known)
+    assert not has_unknown_batches(data[first:], known)
+    assert not has_unknown_batches(data[:first] * 2, known)
     for place in (0, 7, 12, 15):  # Of the offset and of the leader epoch.
-        assert not has_other_batches(data[:place] + b"\x7f" + data[place + 1 :], known), place
+        assert not has_unknown_batches(data[:place] + b"\x7f" + data[place + 1 :], known), place
     for place in (8, 11, 16, 17, 21, 60, 61, first - 1):
-        assert has_other_batches(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], known), place
-    assert has_other_batches(data[:-1], known) and has_other_batches(data + b"\0", known)
-    assert has_other_batches(data[: first + 5], known)
+        assert has_unknown_batches(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], known), place
+    assert has_unknown_batches(data[:-1], known) and has_unknown_batches(data + b"\0", known)
+    assert has_unknown_batches(data[: first + 5], known)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import keep, load
-from kmirror.fuzz.replaying import try_again
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.replay import replay
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from tests.sim.fuzz.planted_files import cut_not_made
 
 FRAMES = 600
 
 
 def tally_of(seed: int, frames: int = FRAMES) -> Tally:
-    campaign = Campaign(*open_target("log", Wanted(seed=seed)), shrinks=False)
+    campaign = Campaign(*open_target("log", TargetOptions(seed=seed)), shrinks=False)
     for _ in campaign.run(frames=frames):
         pass
     return campaign.tally
@@ -27,8 +27,8 @@ def test_every_broken_file_is_refused_or_recovered() -> None:
 
 
 def test_files_of_a_seed_are_the_same_in_any_order() -> None:
-    _, one = open_target("log", Wanted(seed=5))
-    _, other = open_target("log", Wanted(seed=5))
+    _, one = open_target("log", TargetOptions(seed=5))
+    _, other = open_target("log", TargetOptions(seed=5))
     blocks = [one.block(number) for number in range(4)]
     assert [other.block(number) for number in reversed(range(4))] == blocks[::-1]
     assert [frame.is_valid for frame in blocks[0][:2]] == [True, False]
@@ -39,5 +39,5 @@ def test_a_finding_is_kept_under_a_name_without_folders(tmp_path: Path) -> None:
         finding = next(iter(tally_of(1, 100).findings.values()))
         path = keep(finding, tmp_path)
         assert path.parent == tmp_path
-        assert try_again(load(path)) is not None
-    assert try_again(load(path)) is None
+        assert replay(load(path)) is not None
+    assert replay(load(path)) is None

@@ -10,15 +10,15 @@ import pytest
 
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.findings import Finding
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.testing.clusters import cluster
 from tests.sim.fuzz.planted import FRAMES, PLANTED, SEED, Planted
 
 
 @contextmanager
-def wanted(row: Planted) -> Iterator[Wanted]:
+def wanted(row: Planted) -> Iterator[TargetOptions]:
     """Yield the options of the campaign, with a broker behind a port that has the fault if the target needs one."""
-    asked = Wanted(seed=SEED, messages=row.messages)
+    asked = TargetOptions(seed=SEED, messages=row.messages)
     if row.target == "bootstrap-server":
         with cluster() as made:
             yield replace(asked, bootstrap_server=made.bootstrap_servers)

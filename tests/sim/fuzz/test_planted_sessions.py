@@ -9,9 +9,9 @@ import pytest
 
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.findings import keep, load
-from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.replay import replay
 from kmirror.fuzz.sessions.rows import MACHINES
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from tests.sim.fuzz.planted_sessions import PLANTED as IN_COORDINATORS
 from tests.sim.fuzz.planted_sessions import Planted, generation_of_heartbeat_unchecked
 from tests.sim.fuzz.planted_workflow import WORKFLOW
@@ -28,7 +28,7 @@ def test_there_are_faults_for_each_machine() -> None:
 
 @pytest.mark.parametrize("row", PLANTED, ids=[row.name.replace(" ", "-") for row in PLANTED])
 def test_a_planted_fault_is_found(row: Planted) -> None:
-    target, source = open_target("sessions", Wanted(seed=SEED, machines=(row.machine,)))
+    target, source = open_target("sessions", TargetOptions(seed=SEED, machines=(row.machine,)))
     with closing(target), row.plant():
         campaign = Campaign(target, source, shrinks=False)
         for frame in (frame for block in range(SESSIONS_MAX // 32) for frame in source.block(block)):
@@ -39,7 +39,7 @@ def test_a_planted_fault_is_found(row: Planted) -> None:
 
 
 def test_a_finding_is_a_short_session_that_is_seen_again(tmp_path: Path) -> None:
-    target, source = open_target("sessions", Wanted(seed=SEED, machines=("groups",)))
+    target, source = open_target("sessions", TargetOptions(seed=SEED, machines=("groups",)))
     with closing(target), generation_of_heartbeat_unchecked():
         campaign = Campaign(target, source)
         for frame in source.block(0):
@@ -48,8 +48,8 @@ def test_a_finding_is_a_short_session_that_is_seen_again(tmp_path: Path) -> None
                 break
         (finding,) = campaign.tally.findings.values()
         kept = load(keep(finding, tmp_path))
-        assert kept == finding and try_again(kept) is not None
+        assert kept == finding and replay(kept) is not None
     assert len(finding.frame) < len(frame.data)
     steps = [line for line in finding.story if line[0].isdigit()]
     assert "Heartbeat" in steps[-1] and 3 <= len(steps) <= 12
-    assert try_again(finding) is None  # Without the fault.
+    assert replay(finding) is None  # Without the fault.

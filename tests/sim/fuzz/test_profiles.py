@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from kmirror.cli.fuzz import command
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.mutations import BY_KIND, MUTATIONS, Step, table
+from kmirror.fuzz.mutations import DEFAULT_TABLE, MUTATIONS, Step, table
 from kmirror.fuzz.profiles import API_WEIGHT, DEFAULT, PROFILES
-from kmirror.fuzz.spots import Kind
+from kmirror.fuzz.spots import SpotKind
 from kmirror.fuzz.stream import Frame
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.gen.registry import APIS
 from kmirror.protocol.gen.request_header import RequestHeader
 
@@ -26,7 +26,7 @@ API_NAMES = {row[0] for row in APIS.values()}
 
 
 def frames(profile: str, target: str = "request", blocks: int = 150) -> list[Frame]:
-    opened, source = open_target(target, Wanted(seed=2, profile=profile))
+    opened, source = open_target(target, TargetOptions(seed=2, profile=profile))
     opened.close()
     return [frame for number in range(blocks) for frame in source.block(number)]
 
@@ -45,7 +45,7 @@ def test_the_rows_name_existing_messages() -> None:
 
 def test_a_seed_names_the_same_stream_as_ever() -> None:
     """Findings are named by seed and number: a change of the frames of a seed must be deliberate."""
-    _, source = open_target("decoder", Wanted(seed=2, messages=("HeartbeatRequest", "SyncGroupResponse")))
+    _, source = open_target("decoder", TargetOptions(seed=2, messages=("HeartbeatRequest", "SyncGroupResponse")))
     told = hashlib.sha256(b"".join(frame.data for number in range(40) for frame in source.block(number))).hexdigest()
     assert told.startswith("26da0eb87e87e21d")
 
@@ -53,7 +53,7 @@ def test_a_seed_names_the_same_stream_as_ever() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_frames_of_each_profile_are_judged_and_nothing_is_found(name: str) -> None:
     for target in ("decoder", "request"):
-        campaign = Campaign(*open_target(target, Wanted(seed=3, profile=name)), feedback=True)
+        campaign = Campaign(*open_target(target, TargetOptions(seed=3, profile=name)), feedback=True)
         for _ in campaign.run(frames=1_500):
             pass
         assert not campaign.tally.findings
@@ -80,28 +80,28 @@ def test_a_profile_keeps_to_its_apis_or_prefers_them() -> None:
     }
     names = Counter(frame.name for frame in frames("produce", blocks=600))
     assert names["ProduceRequest"] > 3 * names["HeartbeatRequest"] > 0
-    _, source = open_target("decoder", Wanted(profile="groups"))
+    _, source = open_target("decoder", TargetOptions(profile="groups"))
     assert source.messages.count(source.messages[0]) == API_WEIGHT  # type: ignore[attr-defined]
     assert {message.TYPE for message in source.messages} == {"request", "response"}  # type: ignore[attr-defined]
 
 
 def test_a_kind_without_weights_keeps_its_mutations() -> None:
     none = table(dict.fromkeys((row.name for row in MUTATIONS), 0))
-    assert none == BY_KIND
+    assert none == DEFAULT_TABLE
     only = table({row.name: row.name == "null" for row in MUTATIONS})
-    assert {row.name for row in only[Kind.LENGTH]} == {"null"}
-    assert only[Kind.TEXT] == BY_KIND[Kind.TEXT]
+    assert {row.name for row in only[SpotKind.LENGTH]} == {"null"}
+    assert only[SpotKind.TEXT] == DEFAULT_TABLE[SpotKind.TEXT]
 
 
 @pytest.mark.parametrize(
     ("target", "wanted", "told"),
     [
-        ("decoder", Wanted(profile="group"), "no profile is named 'group'; did you mean groups"),
-        ("batch", Wanted(profile="groups"), "for targets that are given messages"),
-        ("decoder", Wanted(profile="groups", messages=(RequestHeader.NAME,)), "none of the messages"),
+        ("decoder", TargetOptions(profile="group"), "no profile is named 'group'; did you mean groups"),
+        ("batch", TargetOptions(profile="groups"), "for targets that are given messages"),
+        ("decoder", TargetOptions(profile="groups", messages=(RequestHeader.NAME,)), "none of the messages"),
     ],
 )
-def test_invalid_profiles_are_refused(target: str, wanted: Wanted, told: str) -> None:
+def test_invalid_profiles_are_refused(target: str, wanted: TargetOptions, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         open_target(target, wanted)
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions import session as sessions
 from kmirror.fuzz.sessions.group_model import Group, Join, join
 from kmirror.fuzz.sessions.machine import (
@@ -30,14 +30,14 @@ from kmirror.fuzz.sessions.machine import (
     World,
     expected,
 )
-from kmirror.fuzz.sessions.possible import Names as Known
-from kmirror.fuzz.sessions.possible import Possible, unified
 from kmirror.fuzz.sessions.rows import MACHINES
 from kmirror.fuzz.sessions.session import Disorder, Drawn, Session
+from kmirror.fuzz.sessions.state_set import Names as Known
+from kmirror.fuzz.sessions.state_set import Possible, unified
 from kmirror.fuzz.sessions.transaction_model import Batch, Log, State, Transaction, Writer, may_come_early
 from kmirror.fuzz.stream import BLOCK_FRAMES
 from kmirror.fuzz.target import TAKEN
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.headers import encode_response_chunks
@@ -135,7 +135,7 @@ def test_a_wrong_response_is_reported_with_the_possible_ones() -> None:
     follow(held, Disorder.NONE)
     with pytest.raises(Fault) as found:
         follow(held, Disorder.NONE)
-    assert (found.value.kind, found.value.cause) == (Kind.DIFFERS, "counter: Heartbeat: sum")
+    assert (found.value.kind, found.value.cause) == (FaultKind.DIFFERS, "counter: Heartbeat: sum")
     assert found.value.told == "one: Heartbeat v4: sum 3; it may be sum 2"
     assert found.value.story[0].startswith("1: one: Heartbeat v4")
 
@@ -188,7 +188,7 @@ def test_a_missing_response_is_a_finding_unless_it_may_wait() -> None:
     follow(held, Disorder.NONE)
     with pytest.raises(Fault) as found:
         follow(held, Disorder.NONE)
-    assert found.value.kind is Kind.SILENT
+    assert found.value.kind is FaultKind.SILENT
     held = session(1, 2, 3, None, None)
     for _ in range(4):
         follow(held, Disorder.NONE)  # The fourth waits for ever.
@@ -230,7 +230,7 @@ def test_expectations_are_compared_field_by_field(wanted: object, observed: obje
 
 @pytest.mark.parametrize("name", [row.name for row in MACHINES])
 def test_kmirror_agrees_with_the_model(name: str) -> None:
-    target, source = open_target("sessions", Wanted(seed=4, machines=(name,)))
+    target, source = open_target("sessions", TargetOptions(seed=4, machines=(name,)))
     with closing(target):
         campaign = Campaign(target, source, shrinks=False)
         for frame in source.block(0)[:12]:
@@ -243,7 +243,7 @@ def test_kmirror_agrees_with_the_model(name: str) -> None:
     ("name", "numbers"), [("groups", (43, 76, 201)), ("transactions", (4, 15, 45)), ("fetches", (35,))]
 )
 def test_sessions_in_which_much_becomes_possible_are_judged_to_their_end(name: str, numbers: tuple[int, ...]) -> None:
-    target, source = open_target("sessions", Wanted(seed=3, machines=(name,)))
+    target, source = open_target("sessions", TargetOptions(seed=3, machines=(name,)))
     with closing(target):
         outcomes = [target.judge(source.block(number // BLOCK_FRAMES)[number % BLOCK_FRAMES]) for number in numbers]
     assert outcomes == [TAKEN] * len(numbers)
@@ -264,12 +264,12 @@ def test_the_order_of_two_joins_decides_only_the_leader() -> None:
 
 def test_kafka_may_fail_for_an_assigned_member_id_with_an_instance_id() -> None:
     protocols = (("range", b"\0\0\0\0\0\0"),)
-    group, fresh = Group(), Symbol(2, "member id")
+    group, reset = Group(), Symbol(2, "member id")
     for call, instance in ((1, "i"), (2, None)):
         ((group, _),) = join(group, Join(call, 6, None, True, instance, "consumer", protocols))
     for instance, error in (("i", ErrorCode.FENCED_INSTANCE_ID), ("j", ErrorCode.UNKNOWN_MEMBER_ID)):
         either = OneOf(frozenset({error, ErrorCode.UNKNOWN_SERVER_ERROR}))
-        for id_, told in ((fresh, either), (Symbol(9), error)):
+        for id_, told in ((reset, either), (Symbol(9), error)):
             (outcome,) = join(group, Join(3, 6, id_, False, instance, "consumer", protocols))
             assert outcome == (group, {3: expected(error=told)})
 
@@ -284,7 +284,7 @@ def test_a_first_batch_may_be_rejected_while_an_earlier_one_may_arrive_again() -
 
 
 def test_a_session_is_named_by_its_bytes() -> None:
-    target, source = open_target("sessions", Wanted(seed=4, machines=("groups",)))
+    target, source = open_target("sessions", TargetOptions(seed=4, machines=("groups",)))
     frame = source.block(0)[1]
     assert source.block(0)[1] == frame and len(frame.data) % 8 == 0
     assert target.judge(frame) == target.judge(frame)
@@ -293,7 +293,7 @@ def test_a_session_is_named_by_its_bytes() -> None:
 
 def test_an_unknown_machine_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean groups"):
-        open_target("sessions", Wanted(machines=("group",)))
+        open_target("sessions", TargetOptions(machines=("group",)))
     with pytest.raises(UsageError, match="not loopback"):
         state_machine("groups", bootstrap_server="8.8.8.8:9092")
 

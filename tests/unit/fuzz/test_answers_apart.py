@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kmirror.fuzz.differential.answers import differences
 from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
 from kmirror.fuzz.differential.reasons import reason_of
+from kmirror.fuzz.differential.response_diff import differences
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest

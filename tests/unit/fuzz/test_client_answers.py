@@ -9,10 +9,10 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.clients.breaking import broken
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Entry, Names, read_entry, xored
+from kmirror.fuzz.clients.delivery_faults import Broken, Way
+from kmirror.fuzz.clients.response_interceptor import Door
 from kmirror.fuzz.clients.session import BROKEN_MAX, Drawn, Next, Row, Script, Session, Whole
-from kmirror.fuzz.clients.ways import Broken, Way
+from kmirror.fuzz.clients.stored_responses import Entry, Names, read_entry, xored
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, InboundLink, LinkClosed, Reply, RequestReceived
 from kmirror.kernel.ids import Endpoint

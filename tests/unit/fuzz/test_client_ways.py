@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Entry, Names
-from kmirror.fuzz.clients.sending import HELD, Sending
+from kmirror.fuzz.clients.deliveries import HELD, Sending
+from kmirror.fuzz.clients.delivery_faults import WAYS, Broken, Way, in_some_way, number_of, numbered
+from kmirror.fuzz.clients.response_interceptor import Door
 from kmirror.fuzz.clients.session import Script, Session
-from kmirror.fuzz.clients.ways import WAYS, Broken, Way, in_some_way, number_of, numbered
+from kmirror.fuzz.clients.stored_responses import Entry, Names
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import (
     CancelTimer,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.fuzz.findings import load
-from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.replay import replay
 
 CORPUS = sorted((Path(__file__).parents[2] / "data" / "fuzz").glob("*.json"))
 
@@ -18,4 +18,4 @@ def test_there_is_a_corpus() -> None:
 
 @pytest.mark.parametrize("path", CORPUS, ids=[path.stem for path in CORPUS])
 def test_a_finding_that_was_mended_stays_mended(path: Path) -> None:
-    assert try_again(load(path)) is None
+    assert replay(load(path)) is None

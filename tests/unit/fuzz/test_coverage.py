@@ -12,7 +12,7 @@ from kmirror.fuzz.coverage import inputs_of
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN
 from kmirror.fuzz.targets.request import HOLLOW, LEFT_OVER
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.offset_delete_request import (
     OffsetDeleteRequest,
@@ -23,7 +23,7 @@ from kmirror.protocol.headers import decode_request, encode_request
 
 
 def test_the_input_of_a_reader_of_requests_is_named_by_its_header() -> None:
-    inputs = inputs_of(*open_target("request", Wanted()))
+    inputs = inputs_of(*open_target("request", TargetOptions()))
     data = encode_request(HeartbeatRequest(), 4, correlation_id=7, client_id=None)
     frame = inputs.frame(data)
     assert frame is not None
@@ -34,7 +34,7 @@ def test_the_input_of_a_reader_of_requests_is_named_by_its_header() -> None:
 
 
 def test_the_input_of_a_reader_of_bodies_has_its_name_before_it() -> None:
-    inputs = inputs_of(*open_target("decoder", Wanted(messages=("HeartbeatRequest",))))
+    inputs = inputs_of(*open_target("decoder", TargetOptions(messages=("HeartbeatRequest",))))
     frame = inputs.frame(b"\0\0\x04body")
     assert frame is not None
     assert (frame.name, frame.version, frame.data) == ("HeartbeatRequest", 4, b"body")
@@ -43,7 +43,7 @@ def test_the_input_of_a_reader_of_bodies_has_its_name_before_it() -> None:
 
 @pytest.mark.parametrize("target", ["decoder", "request"])
 def test_the_grammar_writes_accepted_and_refused_frames(target: str) -> None:
-    opened, source = open_target(target, Wanted())
+    opened, source = open_target(target, TargetOptions())
     campaign, inputs, random = Campaign(opened, source), inputs_of(opened, source), Random(1).random
     for _ in range(300):
         frame = inputs.frame(inputs.mutated(b"\0\0\0", random))
@@ -54,7 +54,7 @@ def test_the_grammar_writes_accepted_and_refused_frames(target: str) -> None:
 
 
 def test_requests_of_the_grammar_have_their_header() -> None:
-    _, source = open_target("request", Wanted(seed=3))
+    _, source = open_target("request", TargetOptions(seed=3))
     for number in range(50):
         frame = source.block(number)[0]
         assert frame.message is not None
@@ -63,7 +63,7 @@ def test_requests_of_the_grammar_have_their_header() -> None:
 
 
 def test_the_outcome_shows_how_far_the_reader_got() -> None:
-    target, _ = open_target("request", Wanted())
+    target, _ = open_target("request", TargetOptions())
     topic = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition()])
     for body, more, outcome in (
         (OffsetDeleteRequest(topics=[topic]), b"", TAKEN),
@@ -77,4 +77,4 @@ def test_the_outcome_shows_how_far_the_reader_got() -> None:
 
 def test_targets_without_messages_are_not_guided() -> None:
     with pytest.raises(UsageError, match="decoder, request"):
-        inputs_of(*open_target("batch", Wanted()))
+        inputs_of(*open_target("batch", TargetOptions()))

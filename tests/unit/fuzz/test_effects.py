@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kmirror.fuzz.effects import EFFECTS, check_effect, without_effect
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.effects import EFFECTS, check_effect, missing_effect
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
@@ -88,8 +88,8 @@ def test_effects_of_successful_responses_are_checked(
     asked: Message, told: Message, done: Message, undone: Message
 ) -> None:
     request, answer = frames(asked, told)
-    assert without_effect(request, answer, answering(done)) == ""
-    assert without_effect(request, answer, answering(undone))
+    assert missing_effect(request, answer, answering(done)) == ""
+    assert missing_effect(request, answer, answering(undone))
 
 
 def test_an_effect_may_be_visible_a_little_later() -> None:
@@ -99,15 +99,15 @@ def test_an_effect_may_be_visible_a_little_later() -> None:
     assert not shown
     with pytest.raises(Fault, match="CreateMirror is answered with NONE, and mirror m is not listed") as found:
         check_effect(request, answer, answering(mirrors()), lambda: False)
-    assert found.value.kind is Kind.STATE
+    assert found.value.kind is FaultKind.STATE
 
 
 def test_failed_requests_need_no_effect() -> None:
     request, answer = frames(CreateMirrorRequest(mirror_name="m"), CreateMirrorResponse(error_code=42))
-    assert without_effect(request, answer, answering(mirrors())) == ""
+    assert missing_effect(request, answer, answering(mirrors())) == ""
 
 
 def test_an_api_without_a_row_is_not_checked() -> None:
     request, answer = frames(HeartbeatRequest(), HeartbeatResponse())
     assert "Heartbeat" not in EFFECTS
-    assert without_effect(request, answer, answering(mirrors())) == ""
+    assert missing_effect(request, answer, answering(mirrors())) == ""

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from kmirror.fuzz.grammar import grammar
-from kmirror.fuzz.mutations import BY_KIND, MUTATIONS, mutate, read_number, signed_varint, write_number
-from kmirror.fuzz.spots import Kind, RawSpot, Spot
+from kmirror.fuzz.mutations import DEFAULT_TABLE, MUTATIONS, mutate, read_number, signed_varint, write_number
+from kmirror.fuzz.spots import RawSpot, Spot, SpotKind
 from kmirror.fuzz.vocabulary import ARBITRARY, Vocabulary
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.metadata_request import MetadataRequest
@@ -43,11 +43,13 @@ def test_a_spot_covers_the_part_that_it_describes(name: str) -> None:
         template = grammar(cls, cls.MAX_VERSION, ARBITRARY, (b"",)).draw(random)
         for place, (kind, start, end, _) in enumerate(template.spots):
             assert 0 <= start <= end <= len(template.data)
-            if kind is Kind.COMPACT_LENGTH:
+            if kind is SpotKind.COMPACT_LENGTH:
                 length = read_number(template.data, template.spots[place])
-                content = [spot for spot in template.spots if spot[1] == end and spot[0] in (Kind.TEXT, Kind.BYTES)]
+                content = [
+                    spot for spot in template.spots if spot[1] == end and spot[0] in (SpotKind.TEXT, SpotKind.BYTES)
+                ]
                 assert length <= 0 or content[0][2] - end == length
-            if kind is Kind.TEXT:
+            if kind is SpotKind.TEXT:
                 template.data[start:end].decode("utf-8")
 
 
@@ -62,8 +64,8 @@ def test_a_vocabulary_supplies_names_and_ids_of_a_message() -> None:
 
 
 def test_every_kind_of_spot_can_be_broken_in_several_ways() -> None:
-    for kind in Kind:
-        assert len(set(BY_KIND[kind])) >= 6, kind
+    for kind in SpotKind:
+        assert len(set(DEFAULT_TABLE[kind])) >= 6, kind
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda row: row.name)
@@ -81,22 +83,22 @@ def test_a_mutation_changes_nothing_before_its_spot(mutation: object) -> None:
                     row.change(random, data, spot)
                     assert data[: spot[1]] == template.data[: spot[1]]
                     changed += data != template.data
-    assert changed or set(row.kinds) <= {Kind.SIGNED, Kind.SIGNED_LENGTH}
+    assert changed or set(row.kinds) <= {SpotKind.SIGNED, SpotKind.SIGNED_LENGTH}
 
 
 @pytest.mark.parametrize(
     ("kind", "before", "value", "after"),
     [
-        (Kind.SHORT_LENGTH, b"\0\1", -1, b"\xff\xff"),
-        (Kind.COUNT, b"\0\0\0\1", 2**31, b"\x80\0\0\0"),
-        (Kind.COMPACT_LENGTH, b"\2", -1, b"\0"),
-        (Kind.COMPACT_LENGTH, b"\2", 127, b"\x80\1"),
-        (Kind.TAG_SIZE, b"\2", 300, b"\xac\2"),
-        (Kind.SIGNED, b"\2", -1, b"\1"),
-        (Kind.SIGNED_LENGTH, b"\x80\1", 64, b"\x80\1"),
+        (SpotKind.SHORT_LENGTH, b"\0\1", -1, b"\xff\xff"),
+        (SpotKind.COUNT, b"\0\0\0\1", 2**31, b"\x80\0\0\0"),
+        (SpotKind.COMPACT_LENGTH, b"\2", -1, b"\0"),
+        (SpotKind.COMPACT_LENGTH, b"\2", 127, b"\x80\1"),
+        (SpotKind.TAG_SIZE, b"\2", 300, b"\xac\2"),
+        (SpotKind.SIGNED, b"\2", -1, b"\1"),
+        (SpotKind.SIGNED_LENGTH, b"\x80\1", 64, b"\x80\1"),
     ],
 )
-def test_a_number_is_written_as_its_kind_has_it(kind: Kind, before: bytes, value: int, after: bytes) -> None:
+def test_a_number_is_written_as_its_kind_has_it(kind: SpotKind, before: bytes, value: int, after: bytes) -> None:
     data = bytearray(b"x" + before + b"y")
     write_number(data, (kind, 1, 1 + len(before), None), value)
     assert data == b"x" + after + b"y"
@@ -105,14 +107,14 @@ def test_a_number_is_written_as_its_kind_has_it(kind: Kind, before: bytes, value
 def test_signed_varints_are_those_of_records() -> None:
     for value in (0, 1, -1, 63, 64, -64, -65, 2**31 - 1, -(2**31)):
         assert signed_varint(value) == encode_varint(value)
-        assert read_number(bytearray(signed_varint(value)), (Kind.SIGNED, 0, 9, None)) == value
+        assert read_number(bytearray(signed_varint(value)), (SpotKind.SIGNED, 0, 9, None)) == value
 
 
 def test_steps_describe_the_mutations() -> None:
     data = bytearray(b"\0\0\0\1a")
-    spots: list[RawSpot] = [(Kind.COUNT, 0, 4, None)]
+    spots: list[RawSpot] = [(SpotKind.COUNT, 0, 4, None)]
     random = Random(5).random
     told = {str(step) for _ in range(200) for step in mutate(random, data, spots)[1]}
     assert "null: count at 0..4" in told
-    assert str(Spot(Kind.COUNT, 0, 4, None)) == "count at 0..4"
+    assert str(Spot(SpotKind.COUNT, 0, 4, None)) == "count at 0..4"
     assert data == b"\0\0\0\1a"

@@ -7,9 +7,9 @@ import pytest
 from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.errors import UsageError
 from kmirror.fuzz.findings import Fault
-from kmirror.fuzz.internal_topics import NEED_NOT_FIT, TOPICS, InternalTopicStream
+from kmirror.fuzz.internal_topics import INCONSISTENT, TOPICS, InternalTopicStream
 from kmirror.fuzz.targets.internal_topics import InternalTopicsTarget, check_image
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS, METADATA_RECORDS
@@ -36,7 +36,7 @@ def test_valid_logs_have_records_of_every_type_and_are_loaded(topic: str) -> Non
                         types.add(decode_record(topic, record.key or b"", record.value).key.NAME)
     if topic == METADATA_TOPIC:
         assert len(types) >= 12 and types < set(METADATA_RECORDS.values())
-        assert NEED_NOT_FIT in second.steps
+        assert INCONSISTENT in second.steps
     else:
         assert types == {key for key, _ in COORDINATOR_RECORDS[topic].values()}
 
@@ -62,4 +62,4 @@ def test_an_image_that_counts_wrongly_is_found() -> None:
 
 def test_only_topics_that_are_loaded_can_be_named() -> None:
     with pytest.raises(UsageError, match="__share_group_state"):
-        open_target("internal-topics", Wanted(messages=("__share_group_state",)))
+        open_target("internal-topics", TargetOptions(messages=("__share_group_state",)))

@@ -14,7 +14,7 @@ from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.mutations import Step
 from kmirror.fuzz.stream import BLOCK_FRAMES
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TargetOptions, open_target
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -35,7 +35,7 @@ UNKNOWN = b"\x7f\xff\0\0\0\0\0\1\xff\xff"
 
 
 def test_blocks_are_of_recorded_requests_each_api_as_often() -> None:
-    target, source = open_target("node", Wanted(seed=1, recorded=(*FRAMES[:3], *FRAMES[1::3], UNKNOWN, b"")))
+    target, source = open_target("node", TargetOptions(seed=1, recorded=(*FRAMES[:3], *FRAMES[1::3], UNKNOWN, b"")))
     names: dict[str, int] = {}
     for number in range(60):
         first, *others = source.block(number)
@@ -47,14 +47,14 @@ def test_blocks_are_of_recorded_requests_each_api_as_often() -> None:
 
 
 def test_a_reader_of_bodies_gets_bodies() -> None:
-    _, source = open_target("decoder", Wanted(recorded=FRAMES))
+    _, source = open_target("decoder", TargetOptions(recorded=FRAMES))
     bodies = {body.encode(version): body.NAME for body, version in BODIES}
     assert all(bodies[source.block(number)[0].data] == source.block(number)[0].name for number in range(20))
 
 
 @pytest.mark.parametrize("name", ["decoder", "request", "node"])
 def test_recorded_requests_are_mutated_at_their_parts(name: str) -> None:
-    target, source = open_target(name, Wanted(seed=4, recorded=FRAMES))
+    target, source = open_target(name, TargetOptions(seed=4, recorded=FRAMES))
     campaign = Campaign(target, source, feedback=True)
     for _ in campaign.run(frames=2_000):
         pass
@@ -67,8 +67,8 @@ def test_recorded_requests_are_mutated_at_their_parts(name: str) -> None:
 
 
 def test_frames_of_a_seed_are_the_same_in_any_order() -> None:
-    _, one = open_target("request", Wanted(seed=5, recorded=FRAMES))
-    _, other = open_target("request", Wanted(seed=5, recorded=FRAMES))
+    _, one = open_target("request", TargetOptions(seed=5, recorded=FRAMES))
+    _, other = open_target("request", TargetOptions(seed=5, recorded=FRAMES))
     blocks = [one.block(number) for number in range(6)]
     assert [other.block(number) for number in reversed(range(6))] == blocks[::-1]
 
@@ -76,12 +76,12 @@ def test_frames_of_a_seed_are_the_same_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("target", "wanted", "told"),
     [
-        ("decoder", Wanted(recorded=(UNKNOWN, b"")), "none of the 2 recorded requests"),
-        ("decoder", Wanted(recorded=FRAMES, messages=("FetchRequest",)), "none of the 60 recorded requests"),
-        ("batch", Wanted(recorded=FRAMES), "the target batch is given no messages"),
+        ("decoder", TargetOptions(recorded=(UNKNOWN, b"")), "none of the 2 recorded requests"),
+        ("decoder", TargetOptions(recorded=FRAMES, messages=("FetchRequest",)), "none of the 60 recorded requests"),
+        ("batch", TargetOptions(recorded=FRAMES), "the target batch is given no messages"),
     ],
 )
-def test_unusable_recordings_are_refused(target: str, wanted: Wanted, told: str) -> None:
+def test_unusable_recordings_are_refused(target: str, wanted: TargetOptions, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         open_target(target, wanted)
 

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from kmirror.fuzz.answers import judged, may_wait
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
+from kmirror.fuzz.responses import judge_response, may_block
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.targets import tcp
 from kmirror.protocol.gen.fetch_request import FetchRequest
@@ -40,21 +40,21 @@ def test_a_produce_waits_with_acks_0_and_with_acks_all_up_to_its_timeout(
     acks: int, timeout_ms: int, waits: bool
 ) -> None:
     frame = framed(ProduceRequest(acks=acks, timeout_ms=timeout_ms))
-    assert may_wait(frame, 15) is waits
-    assert may_wait(frame + b"more", 15) is waits
+    assert may_block(frame, 15) is waits
+    assert may_block(frame + b"more", 15) is waits
 
 
 def test_only_requests_that_wait_for_others_may_have_no_response() -> None:
-    assert may_wait(framed(FetchRequest(), 12), 15)
-    assert not may_wait(framed(HeartbeatRequest(), 0), 15)
-    assert may_wait(framed(ProduceRequest(acks=1))[:-3], 15), "others may read acks=0 in what we cannot read"
+    assert may_block(framed(FetchRequest(), 12), 15)
+    assert not may_block(framed(HeartbeatRequest(), 0), 15)
+    assert may_block(framed(ProduceRequest(acks=1))[:-3], 15), "others may read acks=0 in what we cannot read"
 
 
 def test_a_response_to_acks_0_is_a_finding() -> None:
     answer = encode_response(ProduceResponse(), VERSION, correlation_id=7)
-    assert judged(framed(ProduceRequest(acks=1)), answer) == "taken"
+    assert judge_response(framed(ProduceRequest(acks=1)), answer) == "taken"
     with pytest.raises(Fault, match="acks=0 is answered"):
-        judged(framed(ProduceRequest(acks=0)), answer)
+        judge_response(framed(ProduceRequest(acks=0)), answer)
 
 
 def test_a_produce_without_a_response_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,4 +70,4 @@ def test_a_produce_without_a_response_is_a_finding(monkeypatch: pytest.MonkeyPat
             except Fault as fault:
                 outcomes.append(fault.kind)
         target.close()
-    assert outcomes == ["waits", Kind.SILENT, Kind.SILENT]
+    assert outcomes == ["waits", FaultKind.SILENT, FaultKind.SILENT]

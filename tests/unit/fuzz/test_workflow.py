@@ -34,7 +34,7 @@ from kmirror.fuzz.sessions.mirror_model import (
     ordered,
     rested,
 )
-from kmirror.fuzz.sessions.possible import Config
+from kmirror.fuzz.sessions.state_set import Config
 from kmirror.fuzz.sessions.tables import Table
 from kmirror.mirror.states import NEXT_STATE, MirrorState
 from kmirror.mirror.states import Wish as OurWish

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.clients.ways import Way
+from kmirror.fuzz.clients.delivery_faults import Way
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.registry import find_response

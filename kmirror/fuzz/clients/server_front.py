@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import Names
+from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.stored_responses import Names
 from kmirror.fuzz.requests import PARTITIONS, TOPIC
 from kmirror.net.cluster import TcpCluster
 

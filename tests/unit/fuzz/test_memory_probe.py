@@ -12,11 +12,11 @@ import pytest
 
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.targets.decoder import DecoderTarget, open_target
-from kmirror.fuzz.targets.rows import Wanted
-from kmirror.fuzz.targets.watched import Watched
+from kmirror.fuzz.targets.memory_probe import MemoryProbe
+from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 
 MIB = 1 << 20
@@ -40,12 +40,12 @@ class Ending(HeartbeatResponse):
 
 
 @pytest.fixture
-def watched() -> Iterator[Watched]:
-    with closing(Watched()) as made:
+def watched() -> Iterator[MemoryProbe]:
+    with closing(MemoryProbe()) as made:
         yield made
 
 
-def test_each_reading_is_measured_separately(watched: Watched) -> None:
+def test_each_reading_is_measured_separately(watched: MemoryProbe) -> None:
     for mib, data in ((3, b"\3"), (1, b"\1"), (1, b"\0"), (2, b"\2")):
         peak = watched.peak_bytes(Large, 4, data)
         assert peak is not None and mib * MIB <= peak < (mib + 1) * MIB
@@ -53,7 +53,7 @@ def test_each_reading_is_measured_separately(watched: Watched) -> None:
     assert small is not None and small < 64 * 1_024
 
 
-def test_a_reading_that_ends_its_process_does_not_stop_others(watched: Watched) -> None:
+def test_a_reading_that_ends_its_process_does_not_stop_others(watched: MemoryProbe) -> None:
     assert watched.peak_bytes(Ending, 4, b"") is None
     assert watched.peak_bytes(Large, 4, b"\1")
 
@@ -63,18 +63,18 @@ def test_too_much_memory_is_a_finding() -> None:
         for message, told in ((Large, "bytes for a frame of 1"), (Ending, "the end of the process")):
             with pytest.raises(Fault, match=told) as caught:
                 target.memory(Frame(0, "HeartbeatResponse", 4, b"\1", (), False, message))
-            assert caught.value.kind is Kind.MEMORY
+            assert caught.value.kind is FaultKind.MEMORY
 
 
 def test_a_campaign_watches_memory_in_one_process_that_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     forked, read = list[int](), list[int]()
-    fork, peak_bytes = os.fork, Watched.peak_bytes
+    fork, peak_bytes = os.fork, MemoryProbe.peak_bytes
 
     def forking() -> int:
         forked.append(fork())
         return forked[-1]
 
-    def counted(watched: Watched, *question: Any) -> int | None:
+    def counted(watched: MemoryProbe, *question: Any) -> int | None:
         read.append(0)
         return peak_bytes(watched, *question)
 
@@ -82,8 +82,8 @@ def test_a_campaign_watches_memory_in_one_process_that_ends_with_it(monkeypatch:
         raise AssertionError("what is traced in this process loses memory at each end, and is slow until then")
 
     monkeypatch.setattr(os, "fork", forking)
-    monkeypatch.setattr(Watched, "peak_bytes", counted)
-    target, source = open_target(Wanted(seed=1))
+    monkeypatch.setattr(MemoryProbe, "peak_bytes", counted)
+    target, source = open_target(TargetOptions(seed=1))
     with closing(target):
         # The first forked process has started to trace by itself, and is excluded.
         target.memory(next(iter(source.block(0))))

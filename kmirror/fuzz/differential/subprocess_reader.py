@@ -21,7 +21,7 @@ from typing import IO, Any, NoReturn
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.differential.verdicts import Verdict
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.registry import by_name
 
@@ -80,7 +80,7 @@ class ApartReader:
         ready, _, _ = select.select([stdout], [], [], patience_s)
         if not ready:
             self.close()
-            return Verdict(error=f"no verdict within {patience_s:.0f} s", fault=Kind.SLOW)
+            return Verdict(error=f"no verdict within {patience_s:.0f} s", fault=FaultKind.SLOW)
         found = receive(stdout)
         if found is _ENDED:
             raise UsageError(f"the reader {self.name} ended with {self._process.wait()}: {_read(self._said)}")
@@ -167,7 +167,7 @@ def _end(code: int) -> Verdict:
     os.ftruncate(2, 0)
     os.lseek(2, 0, os.SEEK_SET)
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return Verdict(error=f"{how}: {said}" if said else how, fault=Kind.RAISED)
+    return Verdict(error=f"{how}: {said}" if said else how, fault=FaultKind.RAISED)
 
 
 if __name__ == "__main__":

@@ -10,38 +10,38 @@ from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import from_json, to_json
 from kmirror.fuzz.stream import BLOCK_FRAMES
-from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+from kmirror.fuzz.targets.rows import TARGETS, TargetOptions, open_target
 
-PIECE_FRAMES = 65_536
+JOB_FRAMES = 65_536
 """Frames of a piece: a multiple of BLOCK_FRAMES, and seconds of work for a decoder."""
 
 
-class Piece(NamedTuple):
-    """A part of a campaign: `frames` frames of the target's stream, from number `number * PIECE_FRAMES` on."""
+class FuzzJob(NamedTuple):
+    """A part of a campaign: `frames` frames of the target's stream, from number `number * JOB_FRAMES` on."""
 
     target: str
-    wanted: Wanted
+    wanted: TargetOptions
     number: int
     frames: int
     shrinks: bool = True
 
 
-def pieces(target: str, wanted: Wanted, frames: int, *, shrinks: bool = True) -> list[Piece]:
+def split_jobs(target: str, wanted: TargetOptions, frames: int, *, shrinks: bool = True) -> list[FuzzJob]:
     """Return the pieces of a campaign of `frames` frames; raises `UsageError` for a target that cannot be shared."""
     if any(row.name == target and not row.is_shared for row in TARGETS):
         raise UsageError(f"the target {target} is given one frame after the other: leave --jobs and --spark out")
-    starts = range(0, frames, PIECE_FRAMES)
+    starts = range(0, frames, JOB_FRAMES)
     return [
-        Piece(target, wanted, number, min(PIECE_FRAMES, frames - start), shrinks) for number, start in enumerate(starts)
+        FuzzJob(target, wanted, number, min(JOB_FRAMES, frames - start), shrinks) for number, start in enumerate(starts)
     ]
 
 
-def run_piece(piece: Piece) -> dict[str, Any]:
+def run_job(piece: FuzzJob) -> dict[str, Any]:
     """Run a piece in this process, and return its tally as JSON values."""
     target, source = open_target(piece.target, piece.wanted)
     campaign = Campaign(target, source, shrinks=piece.shrinks)
     with closing(target):
-        for _ in campaign.run(frames=piece.frames, first_block=piece.number * PIECE_FRAMES // BLOCK_FRAMES):
+        for _ in campaign.run(frames=piece.frames, first_block=piece.number * JOB_FRAMES // BLOCK_FRAMES):
             pass
     tally = campaign.tally
     return {
@@ -62,7 +62,7 @@ def run_piece(piece: Piece) -> dict[str, Any]:
     }
 
 
-def joined(rows: Iterable[dict[str, Any]]) -> Iterator[Tally]:
+def merge_tallies(rows: Iterable[dict[str, Any]]) -> Iterator[Tally]:
     """Yield the tally of all pieces so far after each; its seconds are the sum over the processes."""
     tally = Tally()
     for row in rows:

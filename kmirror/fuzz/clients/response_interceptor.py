@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.fuzz.asked import Asked
-from kmirror.fuzz.clients.sending import Sending
+from kmirror.fuzz.clients.deliveries import Sending
+from kmirror.fuzz.clients.delivery_faults import Way
 from kmirror.fuzz.clients.session import Session
-from kmirror.fuzz.clients.ways import Way
+from kmirror.fuzz.pending_requests import PendingRequests
 from kmirror.hooks.node_view import BROKER
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -44,7 +44,7 @@ class Answering(Wrapper):
     def __init__(self, inner: Node, door: Door) -> None:
         super().__init__(inner)
         self._door = door
-        self._asked = Asked()
+        self._pending = PendingRequests()
         self._sending = Sending("answering")
         self._sessions: dict[InboundLink, Session | None] = {}
 
@@ -55,7 +55,7 @@ class Answering(Wrapper):
                 return self._closed(now, self._sending.fire(now, key))
             case RequestReceived(link, frame):
                 head = find_head(frame)
-                self._asked.add(link, head)
+                self._pending.add(link, head)
                 if link not in self._sessions:
                     is_broker = head is not None and BROKER.fullmatch(head.client_id or "") is not None
                     self._sessions[link] = None if is_broker else self._door.session()
@@ -85,7 +85,7 @@ class Answering(Wrapper):
     def _answered(self, now: Instant, reply: Reply) -> list[Effect]:
         link = reply.link
         session = self._sessions.get(link)
-        head = self._asked.answered(link, reply.chunks[0])
+        head = self._pending.take_request_of(link, reply.chunks[0])
         if session is None:
             return [reply]
         frame = b"".join(reply.chunks)
@@ -103,7 +103,7 @@ class Answering(Wrapper):
         return effects
 
     def _forgotten(self, link: InboundLink) -> list[Effect]:
-        self._asked.forget(link)
+        self._pending.forget(link)
         session = self._sessions.pop(link, None)
         if session is not None and self._door.on_end is not None:
             self._door.on_end(session)

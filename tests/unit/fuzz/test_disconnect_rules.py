@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.fuzz.answers import judged
-from kmirror.fuzz.closing import check_closed, versions_in, versions_question
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.disconnect_rules import api_versions_request, check_disconnect, versions_in
+from kmirror.fuzz.findings import Fault, FaultKind
+from kmirror.fuzz.responses import judge_response
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -39,33 +39,33 @@ def frame(body: Message, version: int, *steps: str) -> Frame:
 )
 def test_a_link_is_closed_for_a_reason(one: Frame, may: bool) -> None:
     if may:
-        check_closed(one, TOLD)
+        check_disconnect(one, TOLD)
         return
     with pytest.raises(Fault, match=f"closed over a valid {one.name.removesuffix('Request')} v{one.version}") as found:
-        check_closed(one, TOLD)
-    assert found.value.kind is Kind.REFUSED
+        check_disconnect(one, TOLD)
+    assert found.value.kind is FaultKind.REFUSED
 
 
 def test_served_versions_are_read_from_the_response() -> None:
     rows = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in TOLD.items()]
     answer = encode_response(ApiVersionsResponse(api_keys=rows), 0, correlation_id=0)
     assert versions_in(answer) == TOLD
-    assert judged(versions_question(), answer) == "taken"
+    assert judge_response(api_versions_request(), answer) == "taken"
 
 
 def test_a_response_is_read_to_its_end_in_its_version() -> None:
     request = frame(HeartbeatRequest(), 4).data
     answer = encode_response(HeartbeatResponse(), 4, correlation_id=7)
-    assert judged(request, answer) == "taken"
+    assert judge_response(request, answer) == "taken"
     with pytest.raises(Fault, match="1 bytes are left over behind the answer of Heartbeat v4"):
-        judged(request, answer + b"\0")
+        judge_response(request, answer + b"\0")
     with pytest.raises(Fault, match="cannot be read"):
-        judged(request, answer[:-1])
+        judge_response(request, answer[:-1])
 
 
 def test_only_a_version_that_is_not_supported_is_answered_in_version_0() -> None:
     request = frame(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 4).data
     refused = ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=18, min_version=0, max_version=3)])
-    assert judged(request, encode_response(refused, 0, correlation_id=7)) == "codes 35"
+    assert judge_response(request, encode_response(refused, 0, correlation_id=7)) == "codes 35"
     with pytest.raises(Fault):  # The version was known, so the response uses it.
-        judged(request, encode_response(ApiVersionsResponse(), 0, correlation_id=7))
+        judge_response(request, encode_response(ApiVersionsResponse(), 0, correlation_id=7))

@@ -13,7 +13,7 @@ from typing import Any
 from kmirror.errors import UsageError
 from kmirror.fuzz.differential.readers import JARS
 from kmirror.fuzz.differential.verdicts import LEFT_OUT, UNTOLD, Form, Verdict
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field
@@ -75,7 +75,7 @@ class KafkaReader:
             value = answer.get("json")
         if value is None:
             error = answer["error"]
-            return Verdict(error=error, fault=Kind.MEMORY if error.startswith(_NO_MEMORY) else None)
+            return Verdict(error=error, fault=FaultKind.MEMORY if error.startswith(_NO_MEMORY) else None)
         if frame.message is None:
             return Verdict(value)
         again = bytes.fromhex(answer["hex"]) if "hex" in answer else None

@@ -21,12 +21,12 @@ from kmirror.protocol.message import Message
 _SIZE_BYTES = 4
 
 
-class Watched:
+class MemoryProbe:
     """Reads messages in a child process, which is forked for the first message and ends with this object."""
 
     def __init__(self) -> None:
         self._links: tuple[IO[bytes], IO[bytes]] | None = None
-        self._end: weakref.finalize[..., Watched] | None = None
+        self._end: weakref.finalize[..., MemoryProbe] | None = None
 
     def peak_bytes(self, message: type[Message], version: int, data: bytes) -> int | None:
         """Return the peak memory while the message was read, in bytes; None if reading ended the process."""

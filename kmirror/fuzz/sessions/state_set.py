@@ -137,7 +137,7 @@ class Possible(Generic[S]):
         del self.calls[number]
         return None
 
-    def may_wait(self, number: int) -> bool:
+    def may_block(self, number: int) -> bool:
         """Return whether a call may have no response once all calls have taken effect and nothing changes by itself."""
         for config in self._reach(number):
             if number not in config.waiting and config.waiting <= self.cut:

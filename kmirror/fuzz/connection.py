@@ -7,14 +7,14 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 
 PATIENCE_S = 15.0
 """Timeout for requests that need not wait, in seconds."""
 _FRAME_BYTES_MAX = 100 << 20
 
 
-class Silence(Exception):
+class ResponseTimeout(Exception):
     """No response arrived in time."""
 
 
@@ -22,7 +22,7 @@ class Closed(Exception):
     """The broker closed the link."""
 
 
-class Line:
+class Connection:
     """A connection to a broker, opened when first used."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -30,7 +30,7 @@ class Line:
         self._socket: socket.socket | None = None
 
     def ask(self, frame: bytes, patience_s: float) -> bytes:
-        """Send a request and return its response; raises `Closed`, `Silence`, or OSError if nothing listens."""
+        """Send a request and return its response; raises `Closed`, `ResponseTimeout`, or OSError if nothing listens."""
         self.send(frame)
         return self.receive(patience_s)
 
@@ -44,13 +44,13 @@ class Line:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
 
     def receive(self, patience_s: float) -> bytes:
-        """Return the next response; raises `Closed`, or `Silence` after `patience_s` seconds, and closes the link."""
+        """Return the next response; raises `Closed`, or `ResponseTimeout` after `patience_s` s, and closes the link."""
         assert self._socket is not None, "nothing was sent"
         self._socket.settimeout(patience_s)
         with self._or_ended():
             size = int.from_bytes(self._read(4), "big", signed=True)
             if not 0 <= size <= _FRAME_BYTES_MAX:
-                raise Fault(Kind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
+                raise Fault(FaultKind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
             return self._read(size)
 
     def has_data(self, within_s: float) -> bool:
@@ -64,7 +64,7 @@ class Line:
             yield
         except TimeoutError:
             self.close()
-            raise Silence from None
+            raise ResponseTimeout from None
         except (ConnectionError, BrokenPipeError):
             self.close()
             raise Closed from None

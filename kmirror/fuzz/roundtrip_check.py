@@ -45,7 +45,7 @@ def castagnoli(data: Iterable[int]) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def records_again(records: Iterable[Read], base_offset: int, base_timestamp: int) -> bytes:
+def encode_records(records: Iterable[Read], base_offset: int, base_timestamp: int) -> bytes:
     """Return the records of a batch of format 2, uncompressed, in their shortest encoding."""
     out = bytearray()
     for record in records:
@@ -62,7 +62,7 @@ def _content(value: bytes | None) -> bytes:
     return signed_varint(-1) if value is None else signed_varint(len(value)) + value
 
 
-class Row(NamedTuple):
+class RecordFields(NamedTuple):
     """A record as encoded in a batch of format 2; the names of headers are bytes."""
 
     timestamp_delta: int
@@ -108,7 +108,7 @@ class _Bytes:
             raise ValueError(f"{len(self.data) - self.at} octets are left over")
 
 
-def rows_of(payload: bytes, count: int) -> list[Row]:
+def decode_records(payload: bytes, count: int) -> list[RecordFields]:
     """Return the `count` records that fill `payload`; raises ValueError if they do not."""
     all_of_it, rows = _Bytes(payload), []
     for _ in range(count):
@@ -117,7 +117,7 @@ def rows_of(payload: bytes, count: int) -> list[Row]:
     return rows
 
 
-def _row(body: _Bytes) -> Row:
+def _row(body: _Bytes) -> RecordFields:
     body.take(1)  # Attributes; none are defined.
     timestamp_delta, offset_delta = body.number(10), body.number()
     key, value, headers = body.content(), body.content(), body.number()
@@ -125,10 +125,10 @@ def _row(body: _Bytes) -> Row:
         raise ValueError(f"{headers} headers")
     found = tuple((body.take(body.number()), body.content()) for _ in range(headers))
     body.end()
-    return Row(timestamp_delta, offset_delta, key, value, found)
+    return RecordFields(timestamp_delta, offset_delta, key, value, found)
 
 
-def is_of_row(record: Read, row: Row, base_offset: int, base_timestamp: int | None) -> bool:
+def matches(record: Read, row: RecordFields, base_offset: int, base_timestamp: int | None) -> bool:
     """Return whether a record agrees with the batch; offsets and timestamps wrap like Java's long.
 
     With a base timestamp of None the timestamp is not compared; nor is a header name that is not UTF-8.
@@ -151,7 +151,7 @@ def _is_text(name: bytes, text: str) -> bool:
         return True
 
 
-def legacy_row(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
+def decode_message(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
     """Return offset, timestamp (-1 in format 0), key and value of a message; raises ValueError if its size is wrong."""
     magic, at = message[16], 18
     time_ms = int.from_bytes(message[at : at + 8], "big", signed=True) if magic else -1

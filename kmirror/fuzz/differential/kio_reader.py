@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from kmirror.fuzz.differential.library import LibraryReader
-from kmirror.fuzz.differential.ours import blob
+from kmirror.fuzz.differential.our_reader import blob
 from kmirror.fuzz.differential.verdicts import UNTOLD, Form, fields_of, plain, snake
 from kmirror.fuzz.stream import Frame
 from kmirror.kernel.uuid import Uuid

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from kmirror.fuzz.clients.ways import Way, number_of
+from kmirror.fuzz.clients.delivery_faults import Way, number_of
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import (
     PREFIX_BYTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
@@ -21,49 +21,49 @@ _PRODUCE = key_of(ProduceRequest)
 _PRODUCE_FROM = 3
 
 
-class Reason(NamedTuple):
+class DisconnectRule(NamedTuple):
     """A reason for which a broker may close the link over a valid request, and the requests that it holds for."""
 
     why: str
-    holds: Callable[[DecodedRequest, Versions], bool]
+    applies: Callable[[DecodedRequest, Versions], bool]
 
 
-def _is_not_told(request: DecodedRequest, versions: Versions) -> bool:
+def _is_not_listed(request: DecodedRequest, versions: Versions) -> bool:
     first, last = versions.get(request.head.api_key, (0, -1))
     return not first <= request.head.api_version <= last
 
 
-REASONS: tuple[Reason, ...] = (
-    Reason("ApiVersions does not tell this API, or not this version of it", _is_not_told),
-    Reason(
+DISCONNECT_RULES: tuple[DisconnectRule, ...] = (
+    DisconnectRule("ApiVersions does not tell this API, or not this version of it", _is_not_listed),
+    DisconnectRule(
         "Produce below version 3 is told to librdkafka, which looks for it, and is not served (KAFKA-18659)",
         lambda request, versions: request.head.api_key == _PRODUCE and request.head.api_version < _PRODUCE_FROM,
     ),
-    Reason(
+    DisconnectRule(
         "a Produce with acks=0 has no answer in which to tell an error",
         lambda request, versions: isinstance(request.body, ProduceRequest) and request.body.acks == Acks.NONE,
     ),
 )
 
 
-def versions_question() -> bytes:
+def api_versions_request() -> bytes:
     """Return the ApiVersions request whose response `versions_in` reads."""
     return encode_request(ApiVersionsRequest(), 0, correlation_id=0, client_id="fuzz")
 
 
 def versions_in(answer: bytes) -> Versions:
-    """Return the API versions in a broker's response to `versions_question`."""
+    """Return the API versions in a broker's response to `api_versions_request`."""
     body = decode_response(answer, key_of(ApiVersionsRequest), 0).body
     assert isinstance(body, ApiVersionsResponse)
     return {row.api_key: (row.min_version, row.max_version) for row in body.api_keys}
 
 
-def check_closed(frame: Frame, versions: Versions) -> None:
-    """Raise `Fault` if the link was closed over a valid request without a reason in `REASONS`."""
+def check_disconnect(frame: Frame, versions: Versions) -> None:
+    """Raise `Fault` if the link was closed over a valid request without a reason in `DISCONNECT_RULES`."""
     if not frame.is_valid:
         return
     request = decode_request(frame.data)
-    if not any(reason.holds(request, versions) for reason in REASONS):
+    if not any(reason.applies(request, versions) for reason in DISCONNECT_RULES):
         name = by_key(request.head.api_key).name
         told = f"the link was closed over a valid {name} v{request.head.api_version}"
-        raise Fault(Kind.REFUSED, told, f"closed over {name}", "an answer")
+        raise Fault(FaultKind.REFUSED, told, f"closed over {name}", "an answer")

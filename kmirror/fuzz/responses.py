@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.errors import ProtocolError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.target import TAKEN
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import peek_request, peek_response
@@ -20,7 +20,7 @@ _CODES_MAX = 64
 _NO_CODE, _CODE_MAX = -2, 1_000
 # After the last two a topic is being created, for a client that asks again.
 _UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
-_PROMISES = {
+_NOT_REFUSALS = {
     str(int(code)) for code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 }
 
@@ -30,16 +30,16 @@ _WAITING = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGrou
 _PRODUCE = API_KEYS["Produce"]
 
 
-def api_of(request: bytes) -> tuple[int, int]:
+def key_and_version(request: bytes) -> tuple[int, int]:
     """Return the API key and the version of a request header; -1 for a field that the frame is too short for."""
     key = int.from_bytes(request[:2], "big", signed=True) if len(request) >= 2 else -1
     version = int.from_bytes(request[2:4], "big", signed=True) if len(request) >= 4 else -1
     return key, version
 
 
-def may_wait(request: bytes, patience_s: float) -> bool:
+def may_block(request: bytes, patience_s: float) -> bool:
     """Return whether a request may have neither a response nor a closed link after `patience_s` seconds."""
-    key, _ = api_of(request)
+    key, _ = key_and_version(request)
     if key != _PRODUCE:
         return key in _WAITING
     produce = _produce_of(request)
@@ -60,31 +60,33 @@ def _produce_of(request: bytes) -> ProduceRequest | None:
     return body
 
 
-def judged(request: bytes, answer: bytes) -> str:
+def judge_response(request: bytes, answer: bytes) -> str:
     """Return the outcome of a response, "taken" if it has no error code; raises `Fault` if it is no valid response."""
-    key, version = api_of(request)
+    key, version = key_and_version(request)
     api = find_key(key)
     if api is not None and api.name == "ApiVersions" and answer[4:6] == _UNSUPPORTED_VERSION:
         version = 0  # Every client can read version 0 (KIP-511).
     if api is None or not api.min_version <= version <= api.max_version:
-        raise Fault(Kind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
+        raise Fault(FaultKind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
     if answer[:4] != request[4:8]:
         told = f"correlation id {answer[:4].hex()} for {request[4:8].hex()}"
-        raise Fault(Kind.DIFFERS, told, "correlation id", "the id of the request")
+        raise Fault(FaultKind.DIFFERS, told, "correlation id", "the id of the request")
     try:
         at = peek_response(answer, key, version).body_position
         body, end = api.response.decode_prefix(answer, version, at)
     except ProtocolError as error:
-        raise Fault(Kind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
+        raise Fault(FaultKind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
     produce = _produce_of(request) if key == _PRODUCE else None
     if produce is not None and produce.acks == Acks.NONE:
-        raise Fault(Kind.TAKEN, "a Produce with acks=0 is answered", "answer to acks=0", "no answer")
+        raise Fault(FaultKind.TAKEN, "a Produce with acks=0 is answered", "answer to acks=0", "no answer")
     if end < len(answer):
         told = f"{len(answer) - end} bytes are left over behind the answer of {api.name} v{version}"
-        raise Fault(Kind.REFUSED, told, f"bytes behind the answer of {api.name}", "an answer that is read to its end")
+        raise Fault(
+            FaultKind.REFUSED, told, f"bytes behind the answer of {api.name}", "an answer that is read to its end"
+        )
     found = sorted(set(codes(body)))
     if found and not _NO_CODE < found[0] <= found[-1] <= _CODE_MAX:
-        raise Fault(Kind.TAKEN, f"error codes {found}", f"no error code in {api.name}", f"from -1 to {_CODE_MAX}")
+        raise Fault(FaultKind.TAKEN, f"error codes {found}", f"no error code in {api.name}", f"from -1 to {_CODE_MAX}")
     return TAKEN if found in ([], [0]) else f"codes {' '.join(map(str, found))}"
 
 
@@ -104,5 +106,5 @@ def codes(body: Message) -> Iterator[int]:
 
 
 def is_refusal(outcome: str) -> bool:
-    """Return whether an outcome means that nothing of the request was done: it has codes, and none of `_PROMISES`."""
-    return outcome.startswith("codes ") and not _PROMISES & set(outcome.split()[1:])
+    """Return whether an outcome means that nothing was done: it has codes, and none of `_NOT_REFUSALS`."""
+    return outcome.startswith("codes ") and not _NOT_REFUSALS & set(outcome.split()[1:])
