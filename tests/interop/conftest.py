@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.interop.jvm import compiled, make_archive
+from tests.interop.jvm import compile_jar, make_archive
 
 HERE = Path(__file__).parent
 IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
@@ -41,12 +41,12 @@ def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Cal
         if shutil.which(program) is None:
             skip_or_fail(f"there is no {program}")
     jars = os.environ.get("KMIRROR_KAFKA_JARS")
-    class_path = f"{jars}/*" if jars else resolved(tmp_path_factory, skip_or_fail)
+    class_path = f"{jars}/*" if jars else resolve_class_path(tmp_path_factory, skip_or_fail)
     make_archive(class_path)
     return class_path
 
 
-def resolved(tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Callable[[str], NoReturn]) -> str:
+def resolve_class_path(tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Callable[[str], NoReturn]) -> str:
     """Return the class path of the jars in Maven's repository."""
     if shutil.which("mvn") is None:
         skip_or_fail("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
@@ -61,5 +61,5 @@ def resolved(tmp_path_factory: pytest.TempPathFactory, skip_or_fail: Callable[[s
 @pytest.fixture(scope="session")
 def log_class_path(kafka_class_path: str) -> str:
     """Return the same with `Clock` and `AtOnce`, which the programs that open logs share."""
-    shared = compiled(kafka_class_path, HERE / "Clock.java", HERE / "AtOnce.java")
+    shared = compile_jar(kafka_class_path, HERE / "Clock.java", HERE / "AtOnce.java")
     return f"{kafka_class_path}{os.pathsep}{shared}"

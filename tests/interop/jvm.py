@@ -27,14 +27,14 @@ def java(class_path: str, program: str | Path, *options: str) -> list[str]:
     """Return the command of a main class or of a source file without a package; its arguments may follow."""
     archive = archive_of(class_path)
     if isinstance(program, Path):
-        class_path, program = f"{class_path}{os.pathsep}{compiled(class_path, program)}", program.stem
+        class_path, program = f"{class_path}{os.pathsep}{compile_jar(class_path, program)}", program.stem
     # Without -Xlog:disable a JVM prints to stdout that an archive does not fit, for example after an update of Java.
     shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archive is not None else []
     return ["java", *SHORT_LIVED, *shared, *options, "-cp", class_path, program]
 
 
 @cache
-def compiled(class_path: str, *sources: Path) -> Path:
+def compile_jar(class_path: str, *sources: Path) -> Path:
     """Return a JAR with the classes of these sources, compiled once; it is removed when this process ends.
 
     An archive of classes fits any class path that begins with its own, if all others are JARs too.

@@ -21,7 +21,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
-from tests.net.wire import WITHIN_S, Wire, framed
+from tests.net.wire import WITHIN_S, Wire, frame_of
 
 TP = TopicPartition("orders", 0)
 QUICK = {
@@ -112,13 +112,13 @@ def test_clients_get_the_advertised_host() -> None:
 
 def test_requests_on_one_link_are_answered_in_order() -> None:
     with cluster(1) as served, Wire(served.bootstrap_servers) as wire:
-        wire.send(b"".join(framed(ApiVersionsRequest(), 3, number) for number in range(500)))
+        wire.send(b"".join(frame_of(ApiVersionsRequest(), 3, number) for number in range(500)))
         assert [int.from_bytes(wire.frame()[:4], "big") for _ in range(500)] == list(range(500))
 
 
 def test_an_unknown_api_versions_version_keeps_the_link_open() -> None:
     with cluster(1) as served, Wire(served.bootstrap_servers) as wire:
-        frame = bytearray(framed(ApiVersionsRequest(), 4, 7))
+        frame = bytearray(frame_of(ApiVersionsRequest(), 4, 7))
         frame[6:8] = (99).to_bytes(2, "big")
         wire.send(bytes(frame))
         assert wire.frame()[4:6] == int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")

@@ -25,7 +25,7 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.registry import by_key
 from kmirror.spec.apis import ROWS
-from tests.net.wire import Wire, framed
+from tests.net.wire import Wire, frame_of
 from tests.sim.cluster.random_requests import Generator
 
 FRAMES = int(os.environ.get("KMIRROR_HOSTILE_FRAMES", "2000"))
@@ -73,10 +73,10 @@ def fetch(cluster: TcpCluster, number: int) -> bytes:
             )
         ],
     )
-    return framed(request, 13, number)
+    return frame_of(request, 13, number)
 
 
-def garbled(rng: Rng, generator: Generator) -> bytes:
+def garbage(rng: Rng, generator: Generator) -> bytes:
     """Return bytes for a connection: a request with a few bytes changed, perhaps in its length."""
     row = rng.choice([row for row in ROWS if "broker" in row.roles and row.name not in LEFT_OUT])
     version = rng.between(row.first, row.last)
@@ -96,7 +96,7 @@ def test_mutated_frames_cost_their_own_connection(served: TcpCluster) -> None:
         with Wire(served.bootstrap_servers) as wire:
             count = rng.between(1, 3)
             try:
-                wire.send(b"".join(garbled(rng, rng.choice(generators)) for _ in range(count)))
+                wire.send(b"".join(garbage(rng, rng.choice(generators)) for _ in range(count)))
                 if rng.chance(3, 4):
                     wire.socket.shutdown(1)
                     wire.is_closed()

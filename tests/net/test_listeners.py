@@ -96,7 +96,7 @@ def running(request: pytest.FixtureRequest) -> Running:
     return found
 
 
-def until(cluster: Cluster | TcpCluster, condition: Callable[[], bool], what: str) -> None:
+def wait_until(cluster: Cluster | TcpCluster, condition: Callable[[], bool], what: str) -> None:
     if isinstance(cluster, Cluster):
         cluster.simulation.run_until(condition, what=what)
     else:
@@ -107,7 +107,7 @@ def endpoints(cluster: Cluster | TcpCluster, listener: str) -> dict[int, Endpoin
     return {broker_id: cluster.endpoint(broker_id, listener) for broker_id in cluster.broker_ids}
 
 
-def named(rows: Any) -> dict[int, Endpoint]:
+def brokers_by_id(rows: Any) -> dict[int, Endpoint]:
     """Return the brokers of an answer, by their ids."""
     return {row.node_id if hasattr(row, "node_id") else row.broker_id: Endpoint(row.host, row.port) for row in rows}
 
@@ -122,13 +122,13 @@ def test_a_client_gets_the_endpoints_of_its_own_listener(running: Running) -> No
             for at in here.values():
                 for version in (0, 5, 12, 12):  # The second one in a version is kept.
                     reply = ask(at, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), version)
-                    assert named(reply.brokers) == here
+                    assert brokers_by_id(reply.brokers) == here
                     assert reply.topics[0].partitions[0].leader_id == leader
-                assert named(ask(at, DescribeClusterRequest(), 1).brokers) == here
+                assert brokers_by_id(ask(at, DescribeClusterRequest(), 1).brokers) == here
                 until_found(cluster, ask, at, here)
         assert len({at for listener in LISTENERS for at in endpoints(cluster, listener).values()}) == 6
         cluster.produce(TOPIC, 0, [b"a"])
-        until(cluster, lambda: len(cluster.leader(TP).image.isr) == 2, "a full ISR")
+        wait_until(cluster, lambda: len(cluster.leader(TP).image.isr) == 2, "a full ISR")
         controller = cluster.process(CONTROLLER_ID)
         assert {listener for process, listener in opened.links if process == controller} == {"CONTROLLER"}
         brokers = {listener for process, listener in opened.links if process != controller}
@@ -142,7 +142,7 @@ def until_found(cluster: Cluster | TcpCluster, ask: Ask, at: Endpoint, here: dic
         if not found.error_code:
             assert Endpoint(found.host, found.port) == here[found.node_id]
             return
-        until(cluster, lambda: cluster.is_settled(), "leaders")
+        wait_until(cluster, lambda: cluster.is_settled(), "leaders")
     raise AssertionError("no coordinator")
 
 
@@ -222,7 +222,9 @@ def commit(cluster: Cluster | TcpCluster, records: list[Any]) -> None:
     else:
         cluster.run_on_loop(write)
     brokers = [cluster.broker(broker_id) for broker_id in cluster.broker_ids]
-    until(cluster, lambda: all(len(each.context.image.acls.latest) == len(records) for each in brokers), "the ACLs")
+    wait_until(
+        cluster, lambda: all(len(each.context.image.acls.latest) == len(records) for each in brokers), "the ACLs"
+    )
 
 
 @pytest.mark.parametrize(

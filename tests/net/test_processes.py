@@ -110,7 +110,7 @@ class Watch:
         return all(row.leader >= 0 and len(row.isrs) == 3 for row in rows)
 
 
-def stored(servers: str) -> list[dict[int, bytes]]:
+def stored_values(servers: str) -> list[dict[int, bytes]]:
     """Return the values of each partition by their offsets."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "x", "enable.auto.commit": False, **QUIET})
     found: list[dict[int, bytes]] = [{} for _ in range(PARTITIONS)]
@@ -159,7 +159,7 @@ def test_nodes_start_in_any_order_and_lose_no_acknowledged_records(nodes: Nodes)
     finally:
         load.end()
     assert not load.failed and len(load.acked) == load.sent
-    assert faults_of(load.acked, stored(nodes.servers)) == []
+    assert faults_of(load.acked, stored_values(nodes.servers)) == []
     for node_id in (*BROKERS, CONTROLLER):
         nodes.terminate(node_id)
     for node_id in BROKERS:

@@ -33,7 +33,7 @@ from kmirror.proxy.traffic import Exchange, Summary, TrafficNode
 from kmirror.spec.error_codes import ErrorCode
 from tests.builders import batch_of
 from tests.net.test_cluster import QUICK, TP, cluster, values
-from tests.net.wire import Wire, framed
+from tests.net.wire import Wire, frame_of
 
 
 @pytest.fixture
@@ -258,9 +258,9 @@ def test_a_throttled_client_gets_its_throttle_time(proxy: Proxy, client: Client)
 @pytest.mark.parametrize("applied", [False, True])
 def test_a_broker_that_never_responds(served: TcpCluster, proxy: Proxy, client: Client, applied: bool) -> None:
     dropped = proxy.on("Produce", times=1).drop(applied=applied)
-    client.link.send(framed(client.request(b"a"), 9))
+    client.link.send(frame_of(client.request(b"a"), 9))
     proxy.until(lambda: dropped.count == 1)
-    client.link.send(framed(MetadataRequest(topics=[]), 9))
+    client.link.send(frame_of(MetadataRequest(topics=[]), 9))
     assert not client.link.has_data(0.05)
     client.close()
     assert client.produce(b"b") is ErrorCode.NONE
@@ -291,8 +291,8 @@ def test_requests_of_a_link_reach_the_broker_in_order(served: TcpCluster, proxy:
     proxy.on("Produce", every=3).delay(1)
     asked = []
     for number in range(20):
-        asked.append(framed(client.request(b"%d" % number), 9, number))
-        asked.append(framed(MetadataRequest(topics=[]), 9, 1000 + number))
+        asked.append(frame_of(client.request(b"%d" % number), 9, number))
+        asked.append(frame_of(MetadataRequest(topics=[]), 9, 1000 + number))
     client.link.send(b"".join(asked))
     answers = [int.from_bytes(client.link.frame()[:4], "big") for _ in asked]
     assert answers == [n for number in range(20) for n in (number, 1000 + number)]
@@ -302,7 +302,7 @@ def test_requests_of_a_link_reach_the_broker_in_order(served: TcpCluster, proxy:
 def test_requests_without_a_response_arrive_although_the_client_leaves(
     served: TcpCluster, proxy: Proxy, client: Client
 ) -> None:
-    client.link.send(framed(client.request(b"a", acks=0), 9))
+    client.link.send(frame_of(client.request(b"a", acks=0), 9))
     client.close()
     served.until(lambda: served.broker(1).parts.replicas.partitions[TP].log.log_end_offset == 1, what="the record")
     assert values(served) == [b"a"]
@@ -327,7 +327,7 @@ def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, exchan
     assert [client.produce(b"a") for _ in range(2)] == [ErrorCode.INVALID_RECORD, ErrorCode.NONE]
     proxy.on("Produce", times=1).close()
     assert client.produce(b"a") is None
-    client.link.send(framed(client.request(b"a", acks=0), 9))
+    client.link.send(frame_of(client.request(b"a", acks=0), 9))
     client.fetch()
     summary = Summary()
     for exchange in exchanges:
@@ -374,7 +374,7 @@ def test_frames_are_mutated_in_both_directions_and_reported(served: TcpCluster) 
             with Wire(at) as wire:
                 wire.socket.settimeout(0.1)
                 for version in (1, 9, 12):
-                    wire.send(framed(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), version, number))
+                    wire.send(frame_of(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), version, number))
                 try:
                     wire.read(1)
                 except (TimeoutError, ConnectionError):

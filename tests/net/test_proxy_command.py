@@ -19,7 +19,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.proxy.replay import replay
 from tests.net.test_cluster import cluster
-from tests.net.wire import WITHIN_S, Wire, framed
+from tests.net.wire import WITHIN_S, Wire, frame_of
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_a_table_for_people_and_a_signal_that_lets_go(served: TcpCluster, tmp_pa
     with Command(served, "--rules", str(rules)) as made:
         at = made.first.removeprefix("bootstrap.servers=").strip()
         with Wire(at) as wire:
-            wire.send(framed(ApiVersionsRequest(), 2))
+            wire.send(frame_of(ApiVersionsRequest(), 2))
             assert not wire.has_data(0.05)
             made.process.send_signal(signal.SIGUSR1)
             assert wire.frame()
@@ -114,7 +114,7 @@ def test_mutations_are_reported(served: TcpCluster) -> None:
     with Command(served, "--mutate", "3", "--every", "1", "--no-summary") as made:
         with Wire(made.first.removeprefix("bootstrap.servers=").strip()) as wire:
             wire.socket.settimeout(1)
-            wire.send(framed(ApiVersionsRequest(), 2))
+            wire.send(frame_of(ApiVersionsRequest(), 2))
             try:
                 wire.read(1)
             except TimeoutError:

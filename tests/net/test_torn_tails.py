@@ -130,7 +130,7 @@ class Rounds:
         return all(row.leader >= 0 and len(row.isr) == len(BROKERS) for row in rows)
 
 
-def stored(cluster: TcpCluster, topic: str, isolation: IsolationLevel) -> list[dict[int, bytes]]:
+def stored_values(cluster: TcpCluster, topic: str, isolation: IsolationLevel) -> list[dict[int, bytes]]:
     """Return the values of each partition by their offsets."""
     logs = [cluster.read(TopicPartition(topic, n), isolation=isolation) for n in range(PARTITIONS)]
     return [{record.offset: record.value or b"" for record in log} for log in logs]
@@ -150,8 +150,8 @@ def test_a_torn_tail_loses_nothing_if_a_replica_shut_down_cleanly_or_led_last(tm
             paid.end()
         assert not cluster.failures and rounds.torn_bytes
         assert not load.failed and len(load.acked) == load.sent
-        assert faults_of(load.acked, stored(cluster, PLAIN, IsolationLevel.READ_UNCOMMITTED)) == []
-        counts = Counter(v for log in stored(cluster, PAID, IsolationLevel.READ_COMMITTED) for v in log.values())
+        assert faults_of(load.acked, stored_values(cluster, PLAIN, IsolationLevel.READ_UNCOMMITTED)) == []
+        counts = Counter(v for log in stored_values(cluster, PAID, IsolationLevel.READ_COMMITTED) for v in log.values())
         assert {n for n in paid.committed if not counts[b"%d" % n]} == set(), "committed transactions are lost"
         assert {n: count for n, count in counts.items() if count != IN_EACH} == {}, "transactions are read in part"
         assert len(paid.committed) > ROUNDS

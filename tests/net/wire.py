@@ -14,7 +14,7 @@ WITHIN_S = 30.0
 """A deadline, not a measure."""
 
 
-def framed(body: Message, version: int, correlation_id: int = 1) -> bytes:
+def frame_of(body: Message, version: int, correlation_id: int = 1) -> bytes:
     """Return a request in the form sent over a connection."""
     return with_size(encode_request(body, version, correlation_id=correlation_id, client_id="wire"))
 
@@ -82,7 +82,7 @@ class Wire:
 
     def ask(self, body: Message, version: int) -> Message:
         """Send a request and return the response; raises ConnectionResetError if the other end closes instead."""
-        self.send(framed(body, version))
+        self.send(frame_of(body, version))
         frame = self.frame()
         if not frame:
             raise ConnectionResetError

@@ -57,7 +57,9 @@ def is_possible(values: Mapping[str, str]) -> bool:
     return not wrong and problem_between(values, BROKER) is None
 
 
-def altered(ours: dict[str, dict[str, str]], alter: Sequence[AlterConfigsResource]) -> dict[str, dict[str, str]]:
+def altered_configs(
+    ours: dict[str, dict[str, str]], alter: Sequence[AlterConfigsResource]
+) -> dict[str, dict[str, str]]:
     """Return the configs after a controller's changes to `ours`; it refuses impossible ones."""
     after = {topic: dict(values) for topic, values in ours.items()}
     for resource in alter:
@@ -81,7 +83,7 @@ def test_configs_agree_under_the_rules_and_stay(
     theirs: dict[str, dict[str, str]], ours: dict[str, dict[str, str]], rules: Rules
 ) -> None:
     made = configs.plan(NAMES, theirs, ours, rules, BROKER)
-    after = altered(ours, made.alter)
+    after = altered_configs(ours, made.alter)
     for topic in NAMES:
         refused = made.refused.get(topic, {})
         for name in {*ours[topic], *theirs.get(topic, {})}:
@@ -156,7 +158,7 @@ LOG = st.integers(0, 5).flatmap(lambda start: st.builds(LocalLog, st.just(start)
 IDS = {name: Uuid(name.encode() * 16) for name in NAMES}
 
 
-def committed(ours: dict[str, dict[TopicPartition, Offset]], requests: Sequence[OffsetCommitRequest]) -> None:
+def committed_offsets(ours: dict[str, dict[TopicPartition, Offset]], requests: Sequence[OffsetCommitRequest]) -> None:
     for request in requests:
         assert (request.generation_id_or_member_epoch, request.member_id) == (-1, ""), "refused while there are members"
         for topic in request.topics:
@@ -177,7 +179,7 @@ def test_offsets_agree_where_partitions_mirror(
     mirroring: dict[TopicPartition, Local],
 ) -> None:
     before = {group: dict(offsets) for group, offsets in ours.items()}
-    committed(ours, groups.plan(theirs, ours, mirroring, IDS))
+    committed_offsets(ours, groups.plan(theirs, ours, mirroring, IDS))
     for group, offsets in ours.items():
         for tp in TPS:
             source, local = theirs.get(group, {}).get(tp), mirroring.get(tp)

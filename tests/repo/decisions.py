@@ -66,7 +66,7 @@ def _heading(page: Source) -> re.Match[str] | None:
     return _HEADING.fullmatch(page.text.partition("\n")[0])
 
 
-def cited(source: Source) -> list[tuple[int, str]]:
+def citations(source: Source) -> list[tuple[int, str]]:
     """Return (line, id) of every citation in a file; `D01`, as in the name of a page, cites D1."""
     return [
         (number, f"D{int(found[0][1:])}")
@@ -78,7 +78,7 @@ def cited(source: Source) -> list[tuple[int, str]]:
 def check_citations(known: Iterable[str], source: Source) -> Iterator[str]:
     """Report ids without a heading."""
     headings = frozenset(known)
-    for line, name in cited(source):
+    for line, name in citations(source):
         if name not in headings:
             yield f"{source.path}:{line}: {PAGES} has no {name}"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from tests.repo.layers import imported
+from tests.repo.layers import imports
 from tests.repo.sources import Source
 
 Graph = Mapping[str, Sequence[str]]
@@ -24,7 +24,7 @@ def import_graph(files: Sequence[Source]) -> Graph:
     """Return the imports among `files`: importer to imported."""
     modules = {source.module for source in files}
     return {
-        source.module: sorted({found for _, name in imported(source) for found in _modules(name, modules)})
+        source.module: sorted({found for _, name in imports(source) for found in _modules(name, modules)})
         for source in files
     }
 

@@ -66,7 +66,7 @@ BANNED_ATTRIBUTES = frozenset(
 )
 
 
-def imported(source: Source) -> Iterator[tuple[int, str]]:
+def imports(source: Source) -> Iterator[tuple[int, str]]:
     """Yield line and absolute name of every import, including those in functions and for types alone."""
     for node in source.nodes:
         if isinstance(node, ast.Import):
@@ -90,7 +90,7 @@ def check_layers(source: Source) -> Iterator[str]:
     if rank is None:
         yield f"{source.path}:1: the package {source.package} has no layer in tests/repo/layers.py"
         return
-    for line, name in imported(source):
+    for line, name in imports(source):
         parts = name.split(".")
         if parts[0] == "codegen":
             yield f"{source.path}:{line}: codegen is no part of kmirror"
@@ -107,7 +107,7 @@ def check_layers(source: Source) -> Iterator[str]:
 
 def check_reserved(source: Source) -> Iterator[str]:
     """Report modules that only some packages may import."""
-    for line, name in imported(source):
+    for line, name in imports(source):
         owners = RESERVED.get(name.split(".")[0])
         if owners is not None and source.package not in owners:
             yield f"{source.path}:{line}: only {' and '.join(sorted(owners))} may import {name.split('.')[0]}"
@@ -117,7 +117,7 @@ def check_core_imports(source: Source) -> Iterator[str]:
     """Report imports of the core that access the environment, or packages that are not listed for it."""
     if source.package not in CORE:
         return
-    for line, name in imported(source):
+    for line, name in imports(source):
         top = name.split(".")[0]
         if top in WORLD_MODULES:
             yield f"{source.path}:{line}: the core may not import {top}"

@@ -37,7 +37,7 @@ def test_every_decision_that_is_cited_is_written_down(root: Path, pages: list[So
     files = list(decisions.texts(root))
     assert {"README.md", "check", "schemas/mirroring.json", "kmirror/mirror/states.py"} <= {file.path for file in files}
     assert [text for file in files for text in decisions.check_citations(known, file)] == []
-    assert sum(len(decisions.cited(file)) for file in files) > 500, "the search finds what there is"
+    assert sum(len(decisions.citations(file)) for file in files) > 500, "the search finds what there is"
 
 
 def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, pages: list[Source]) -> None:
@@ -70,7 +70,7 @@ def test_false_friends_and_known_decisions_are_not_reported(text: str) -> None:
 
 
 def test_the_name_of_a_page_cites_its_decision() -> None:
-    assert decisions.cited(Source("docs/a.md", "[the rule](decisions/D07.md), D12")) == [(1, "D7"), (1, "D12")]
+    assert decisions.citations(Source("docs/a.md", "[the rule](decisions/D07.md), D12")) == [(1, "D7"), (1, "D12")]
 
 
 FIRST = Source(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repo.layers import imported
+from tests.repo.layers import imports
 from tests.repo.sources import Source, sources
 
 # Distributions whose module has another name.
@@ -30,9 +30,9 @@ def names(requirements: Sequence[str]) -> list[str]:
     return [name for name in found if name != "kmirror"]
 
 
-def used(source: Source) -> Iterator[tuple[int, str]]:
+def used_packages(source: Source) -> Iterator[tuple[int, str]]:
     """Yield line and top package of every import, and of literal arguments of `import_module` and `find_spec`."""
-    for line, name in imported(source):
+    for line, name in imports(source):
         yield line, name.split(".")[0]
     for node in source.nodes:
         if isinstance(node, ast.Call) and node.args:
@@ -49,7 +49,7 @@ def complaints(requirements: Sequence[str], reasons: Mapping[str, str], files: S
     wanted = {MODULES.get(name, name.replace("-", "_")): name for name in names(requirements)}
     seen: dict[str, str] = {}
     for source in files:
-        for line, module in used(source):
+        for line, module in used_packages(source):
             seen.setdefault(module, f"{source.path}:{line}")
     found = [f"{name} is imported nowhere" for module, name in wanted.items() if module not in seen | reasons]
     found += [f"{name} is excused and {seen[name]} imports it" for name in reasons if name in seen]

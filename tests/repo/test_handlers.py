@@ -16,7 +16,7 @@ HANDLERS = sorted(
 )
 
 
-def unguarded(source: str) -> Iterator[str]:
+def unguarded_callbacks(source: str) -> Iterator[str]:
     """Return unguarded callbacks in functions that hold an `inbound`: nested functions, and lambdas."""
     for outer in ast.walk(ast.parse(source)):
         if isinstance(outer, ast.FunctionDef) and "inbound" in (arg.arg for arg in outer.args.args):
@@ -48,13 +48,15 @@ def test_handlers_are_found() -> None:
 
 @pytest.mark.parametrize("path", HANDLERS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_callbacks_of_handlers_are_guarded(path: Path) -> None:
-    assert list(unguarded(path.read_text())) == []
+    assert list(unguarded_callbacks(path.read_text())) == []
 
 
 @pytest.mark.parametrize("line", ["send(now, on_done)", "send(now, lambda _: reply())", "send(now, on_done=on_done)"])
 def test_an_unguarded_callback_is_seen(line: str) -> None:
     text = f"def handle(inbound):\n    def on_done(now):\n        inbound.reply(1)\n    {line}\n"
-    assert len(list(unguarded(text))) == 1
+    assert len(list(unguarded_callbacks(text))) == 1
     assert not list(
-        unguarded(text.replace("    def on", "    @inbound.guard\n    def on").replace(": reply", ": on_done"))
+        unguarded_callbacks(
+            text.replace("    def on", "    @inbound.guard\n    def on").replace(": reply", ": on_done")
+        )
     )

@@ -26,7 +26,7 @@ def test_codegen_imports_nothing_of_kmirror(root: Path) -> None:
     found = [
         f"{source.path}:{line}: {name}"
         for source in sources(root, "codegen")
-        for line, name in layers.imported(source)
+        for line, name in layers.imports(source)
         if name.split(".")[0] == "kmirror"
     ]
     assert found == []

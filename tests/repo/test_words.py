@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.repo.sources import Source, sources
-from tests.repo.words import unwanted
+from tests.repo.words import unwanted_forms
 
 FOLDERS = ("kmirror", "codegen", "manual", "benchmarks", "tests")
 ALLOWED = {
@@ -20,7 +20,7 @@ def test_no_unwanted_form_is_used(root: Path) -> None:
     found = {
         source.path: forms
         for source in sources(root, *FOLDERS)
-        if not source.is_generated and (forms := list(unwanted(source)))
+        if not source.is_generated and (forms := list(unwanted_forms(source)))
     }
     assert [line for path, forms in found.items() if len(forms) > ALLOWED.get(path, 0) for line in forms] == []
     assert {path: len(found.get(path, ())) for path in ALLOWED} == ALLOWED, "lower the number"
@@ -36,9 +36,9 @@ def test_no_unwanted_form_is_used(root: Path) -> None:
     ],
 )
 def test_a_planted_form_is_found(text: str, form: str) -> None:
-    (found,) = unwanted(Source("kmirror/log/a.py", text))
+    (found,) = unwanted_forms(Source("kmirror/log/a.py", text))
     assert found.endswith(f": {form}")
 
 
 def test_names_in_backticks_are_not_counted() -> None:
-    assert list(unwanted(Source("kmirror/log/a.py", '"""Calls `tell` of `what`."""\n'))) == []
+    assert list(unwanted_forms(Source("kmirror/log/a.py", '"""Calls `tell` of `what`."""\n'))) == []

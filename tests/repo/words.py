@@ -45,7 +45,7 @@ def prose(source: Source) -> Iterator[tuple[int, str]]:
                 yield token.start[0], token.string
 
 
-def unwanted(source: Source) -> Iterator[str]:
+def unwanted_forms(source: Source) -> Iterator[str]:
     """Yield the place and the name of each unwanted form."""
     for number, line in prose(source):
         text = _CODE.sub("", line)

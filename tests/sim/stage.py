@@ -275,20 +275,20 @@ class Pair:
         """Create the mirror from a to b, add the topics, wait until it has caught up."""
         self.there.create()
         self.there.add_topics(topics)
-        return mirrored(self.there, topics)
+        return wait_until_mirrored(self.there, topics)
 
     def fail_over(self, mirror: Mirror | None = None, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
         """Remove the topics and wait until they are writable."""
         mirror = mirror or self.there
         mirror.remove_topics(topics)
-        return stopped(mirror, topics)
+        return wait_until_stopped(mirror, topics)
 
     def fail_back(self, topics: Sequence[str] = (TOPIC,), *, create: bool = True) -> list[MirrorRow]:
         """Mirror from b to a, and wait until a has caught up."""
         if create:
             self.back.create()
         self.back.add_topics(topics)
-        return mirrored(self.back, topics)
+        return wait_until_mirrored(self.back, topics)
 
     def cuts_of(self, cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int, int]]:
         """Return (offset, end) of truncations by leaders of `cluster` because of mirroring, in order."""
@@ -372,7 +372,7 @@ def check_epochs(*clusters: Cluster) -> None:
 # -- waiting ----------------------------------------------------------------------------------
 
 
-def mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+def wait_until_mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
     """Wait until every partition is MIRRORING and the destination's committed log ends where the source's does."""
     wanted = mirror.source.partitions(topics)
     mirror.wait_for_state(MirrorState.MIRRORING, wanted)
@@ -395,7 +395,7 @@ def has_all(mirror: Mirror, tp: TopicPartition = TP) -> bool:
     )
 
 
-def stopped(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+def wait_until_stopped(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
     return mirror.wait_for_state(MirrorState.STOPPED, mirror.destination.partitions(topics))
 
 
@@ -407,7 +407,7 @@ def settle(*clusters: Cluster) -> None:
 
 def assert_equal(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> None:
     """Settle both clusters; then every batch on every replica of the destination is the source's."""
-    mirrored(mirror, topics)
+    wait_until_mirrored(mirror, topics)
     settle(mirror.source, mirror.destination)
     difference, compared = mirror_agrees(mirror.source, mirror.destination, mirror.source.partitions(topics))
     assert difference is None, str(difference)

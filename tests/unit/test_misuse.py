@@ -33,7 +33,7 @@ def append(**fields: Any) -> Callable[[], object]:
     return lambda: BatchBuilder().append(**fields)
 
 
-def put(*numbers: int, buffer: Any = None, position: int = 0) -> Callable[[], object]:
+def put_numbers(*numbers: int, buffer: Any = None, position: int = 0) -> Callable[[], object]:
     given = bytearray(ONE) if buffer is None else buffer
     return lambda: set_base_offset_and_epoch(given, *numbers, position=position)
 
@@ -97,11 +97,14 @@ ROWS: dict[str, tuple[Callable[[], object], str]] = {
     "a batch before the buffer": (lambda: Batch(ONE, -70), "before its buffer, at position -70"),
     "batches before the buffer": (lambda: list(iter_batches(ONE, position=-70)), "at position -70"),
     "text for batches": (lambda: list(iter_batches(ANY or "abc")), "a batch is read from bytes"),
-    "an offset into bytes": (put(1, 1, buffer=ONE), "base offset 1 and leader epoch 1 into bytes"),
-    "an offset into too little": (put(1, 1, buffer=bytearray(3)), "no batch header is at position 0 of 3 bytes"),
-    "an offset behind the end": (put(1, 1, position=500), "no batch header is at position 500"),
-    "an offset too large": (put(1 << 70, 1), "cannot write base offset"),
-    "an epoch too large": (put(1, 1 << 40), "cannot write base offset 1 and leader epoch 1099511627776"),
+    "an offset into bytes": (put_numbers(1, 1, buffer=ONE), "base offset 1 and leader epoch 1 into bytes"),
+    "an offset into too little": (
+        put_numbers(1, 1, buffer=bytearray(3)),
+        "no batch header is at position 0 of 3 bytes",
+    ),
+    "an offset behind the end": (put_numbers(1, 1, position=500), "no batch header is at position 500"),
+    "an offset too large": (put_numbers(1 << 70, 1), "cannot write base offset"),
+    "an epoch too large": (put_numbers(1, 1 << 40), "cannot write base offset 1 and leader epoch 1099511627776"),
     # messages
     "text for a version": (lambda: FetchRequest().encode(ANY or "17"), "a version must be an integer, not '17'"),
     "no version": (lambda: FetchRequest().encode(ANY), "a version must be an integer, not None"),

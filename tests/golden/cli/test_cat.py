@@ -38,7 +38,7 @@ def consumed_records(run: Path, name: str, *, committed: bool = False) -> list[d
     return [] if path is None else [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def shortened(record: dict[str, Any]) -> dict[str, Any]:
+def shorten_values(record: dict[str, Any]) -> dict[str, Any]:
     """Replace long values by their digest, like the recording."""
     short = {name: _short(record[name]) for name in ("key", "value")}
     return record | short | {"headers": [[name, _short(value)] for name, value in record["headers"]]}
@@ -55,7 +55,7 @@ def check(run: Path, folder: Path) -> None:
     name = folder.name
     is_internal = name.startswith("__")
     for committed in (False, True):
-        got = [shortened(row) for row in cat(folder, *(["--read-committed"] if committed else []))]
+        got = [shorten_values(row) for row in cat(folder, *(["--read-committed"] if committed else []))]
         want = consumed_records(run, name, committed=committed)
         if is_internal and committed:
             continue  # The recording consumer read the internal topics uncommitted.

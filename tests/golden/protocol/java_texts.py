@@ -37,7 +37,7 @@ def ask_jvm(strings: Sequence[bytes]) -> list[str]:
     return found
 
 
-def recorded() -> list[str]:
+def recorded_texts() -> list[str]:
     """Return the JVM's text for each of `byte_strings`."""
     return gzip.decompress(RECORDED.read_bytes()).decode().split("\n")
 

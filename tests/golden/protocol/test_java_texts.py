@@ -7,13 +7,13 @@ from kmirror.protocol import Policy
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.records import Batch, build_batch
 from kmirror.records.record import RecordData
-from tests.golden.protocol.java_texts import byte_strings, recorded
+from tests.golden.protocol.java_texts import byte_strings, recorded_texts
 
 SURROGATES = (b"\xed\xa0", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xed\xa0\x41")
 
 
 def test_every_short_string_is_read_as_by_a_jvm() -> None:
-    strings, texts = byte_strings(), recorded()
+    strings, texts = byte_strings(), recorded_texts()
     assert len(strings) == len(texts) > 10_000
     assert set(SURROGATES) < set(strings)
     assert sum("\ufffd" in text for text in texts) > len(texts) // 2
@@ -21,7 +21,7 @@ def test_every_short_string_is_read_as_by_a_jvm() -> None:
 
 
 def test_messages_and_record_headers_show_the_same_marks() -> None:
-    answers = dict(zip(byte_strings(), recorded(), strict=True))
+    answers = dict(zip(byte_strings(), recorded_texts(), strict=True))
     for data in SURROGATES:
         plain = MetadataResponse(cluster_id="x" * len(data)).encode(2)
         message = MetadataResponse.decode(plain.replace(b"x" * len(data), data), 2)

@@ -60,17 +60,17 @@ DIFFERENT: Mapping[str, str] = {
 """Steps with a different result here, and the reasons; also in docs/reference/configs.md and docs/apis.md."""
 
 
-def settled(value: Any, name: str = "") -> Any:
+def comparable(value: Any, name: str = "") -> Any:
     """Return a result without the values that differ between clusters."""
     if isinstance(value, Mapping):
-        kept = {key: settled(one, key) for key, one in value.items()}
+        kept = {key: comparable(one, key) for key, one in value.items()}
         if kept.get("name") in (*WHERE, *READ_AT_THE_START) and "configSource" in kept:
             return {"name": kept["name"]}
         if "errorMessage" in kept and kept.get("errorCode"):
             kept["errorMessage"] = _words(kept["errorMessage"], kept["errorCode"])
         return kept
     if isinstance(value, list):
-        return [settled(one, name) for one in value]
+        return [comparable(one, name) for one in value]
     if name in TIMES and value > RECENT_MS:
         return "a time"
     if name == "batchIndexErrorMessage":
@@ -99,7 +99,7 @@ def talk(peer: Any) -> Outcomes:
     for script in SCRIPTS:
         session = Admin(peer)
         script(session)
-        found[script.__name__] = json.loads(json.dumps(settled(session.outcomes)))
+        found[script.__name__] = json.loads(json.dumps(comparable(session.outcomes)))
     return found
 
 

@@ -29,7 +29,7 @@ def run(class_path: str, bootstrap_servers: str, *words: str) -> tuple[int, str]
     return done.returncode, done.stdout
 
 
-def described(class_path: str, bootstrap_servers: str) -> dict[str, str]:
+def describe_features(class_path: str, bootstrap_servers: str) -> dict[str, str]:
     """Return the tool's output for each feature, except for the epoch of the metadata."""
     status, text = run(class_path, bootstrap_servers, "describe")
     assert status == 0
@@ -39,9 +39,9 @@ def described(class_path: str, bootstrap_servers: str) -> dict[str, str]:
 
 def test_a_cluster_has_the_levels_of_a_fresh_kafka(kafka_class_path: str, tmp_path: Path) -> None:
     with real_clusters(kafka_class_path, tmp_path, (1,)) as addresses:
-        expected = described(kafka_class_path, addresses[1])
+        expected = describe_features(kafka_class_path, addresses[1])
     with TcpCluster(brokers=1, mirror_version=0) as cluster:
-        found = described(kafka_class_path, cluster.bootstrap_servers)
+        found = describe_features(kafka_class_path, cluster.bootstrap_servers)
     assert found.pop("mirror.version")
     assert set(expected) - set(found) == LEFT_OUT
     assert found == {name: row for name, row in expected.items() if name not in LEFT_OUT}

@@ -31,7 +31,7 @@ CLASSES = {"configs": "kafka.admin.ConfigCommand", "features": "org.apache.kafka
 COMMANDS = {"configs": configs.command, "features": features.command}
 
 
-class Ended(NamedTuple):
+class ToolResult(NamedTuple):
     """Exit code and output of a tool."""
 
     status: int
@@ -52,14 +52,14 @@ class KafkaTools:
             encoding="utf-8",
         )
 
-    def run(self, tool: str, words: list[str]) -> tuple[Ended, str]:
+    def run(self, tool: str, words: list[str]) -> tuple[ToolResult, str]:
         """Return the tool's result, and its output on stderr."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         stdin.write(json.dumps([CLASSES[tool], *words]) + "\n")
         stdin.flush()
         told = json.loads(stdout.readline())
-        return Ended(told["status"], told["out"]), told["err"]
+        return ToolResult(told["status"], told["out"]), told["err"]
 
     def close(self) -> None:
         self._process.kill()
@@ -86,12 +86,12 @@ def ours() -> Iterator[str]:
         yield cluster.bootstrap_servers
 
 
-def ours_ended(tool: str, words: list[str]) -> tuple[Ended, str]:
+def ours_ended(tool: str, words: list[str]) -> tuple[ToolResult, str]:
     result = CliRunner().invoke(COMMANDS[tool], words, standalone_mode=False)
     if isinstance(result.exception, UsageError):
-        return Ended(1, result.stdout), str(result.exception)
+        return ToolResult(1, result.stdout), str(result.exception)
     assert result.exception is None, result.exception
-    return Ended(result.return_value, result.stdout), result.stderr
+    return ToolResult(result.return_value, result.stdout), result.stderr
 
 
 def differences(tools: KafkaTools, server: str, script: str) -> Iterator[str]:
@@ -101,17 +101,17 @@ def differences(tools: KafkaTools, server: str, script: str) -> Iterator[str]:
         words = ["--bootstrap-server", server, *rest]
         theirs, why = tools.run(tool, [word.replace("TOOL", "of-kafka") for word in words])
         found, our_why = ours_ended(tool, [word.replace("TOOL", "of-ours") for word in words])
-        if masked(tool, found) != masked(tool, theirs):
+        if mask_differences(tool, found) != mask_differences(tool, theirs):
             yield f"{line}\nKafka's: {theirs}\n{why}\nours: {found}\n{our_why}"
 
 
-def masked(tool: str, ended: Ended) -> Ended:
+def mask_differences(tool: str, ended: ToolResult) -> ToolResult:
     """Return a tool's result without intended differences."""
     if tool == "configs" and ended.status:
-        return Ended(ended.status, "")  # Kafka's prints the title of a resource before it fails to describe it.
+        return ToolResult(ended.status, "")  # Kafka's prints the title of a resource before it fails to describe it.
     out = re.sub("of-kafka|of-ours", "TOOL", re.sub(r"Epoch: \d+", "Epoch: N", ended.out))
     blocks = re.split(r"(?m)^(?=Dynamic|All)", out)  # Kafka's prints topics in the order of a hash table.
-    return Ended(ended.status, "".join(sorted(blocks)))
+    return ToolResult(ended.status, "".join(sorted(blocks)))
 
 
 AT_BOTH = """

@@ -36,14 +36,14 @@ def _python(module: str) -> Callable[[Path, str], list[str]]:
     return lambda folder, class_path: [sys.executable, "-m", f"tests.interop.clients.{module}"]
 
 
-def _go(folder: Path, class_path: str) -> list[str]:
-    needed("go")
+def _prepare_go(folder: Path, class_path: str) -> list[str]:
+    require_programs("go")
     _built(["go", "build", "-o", str(folder / "steps"), "."], HERE / "go")
     return [str(folder / "steps")]
 
 
 def _node(folder: Path, class_path: str) -> list[str]:
-    needed("node", "npm")
+    require_programs("node", "npm")
     for name in ("package.json", "package-lock.json", "steps.js"):
         shutil.copy(HERE / "node" / name, folder)
     _built(["npm", "ci", "--no-audit", "--no-fund"], folder)
@@ -68,7 +68,7 @@ FAMILIES = {
         Family("confluent-kafka", _python("confluent")),
         Family("kafka-python", _python("kafka_python")),
         Family("aiokafka", _python("aio")),
-        Family("franz-go", _go),
+        Family("franz-go", _prepare_go),
         Family("kafkajs", _node),
         Family("java", _java),
     )
@@ -121,7 +121,7 @@ def run_script(command: list[str], bootstrap: str, brokers: int) -> dict[str, An
     return {row["step"]: row["outcome"] for row in rows}
 
 
-def needed(*programs: str) -> None:
+def require_programs(*programs: str) -> None:
     """Raise CannotRun unless these programs are installed."""
     for program in programs:
         if shutil.which(program) is None:

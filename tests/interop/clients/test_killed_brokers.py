@@ -57,7 +57,7 @@ class Reader:
         self._consumer.close()
 
 
-def stored(cluster: TcpCluster) -> list[dict[int, bytes]]:
+def stored_values(cluster: TcpCluster) -> list[dict[int, bytes]]:
     """Return a reader's values of each partition, by their offsets."""
     rows: list[Any] = [cluster.read(tp) for tp in cluster.partitions([TOPIC])]
     return [{record.offset: record.value for record in records} for records in rows]
@@ -90,7 +90,7 @@ def test_acknowledged_records_survive_brokers_killed_under_load() -> None:
             load.end()
         assert not load.failed
         assert len(load.acked) == load.sent
-        assert faults_of(load.acked, stored(cluster)) == []
+        assert faults_of(load.acked, stored_values(cluster)) == []
         try:
             cluster.until(lambda: len(reader.values) == load.sent, within_s=WITHIN_S, what="the reader to have all")
         finally:

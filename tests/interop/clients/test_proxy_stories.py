@@ -194,10 +194,10 @@ def test_a_client_of_now_meets_a_broker_of_then(proxied: Proxied, proxy: Proxy, 
 
 def test_records_are_the_same_bytes(proxied: Proxied, proxy: Proxy, topic: str) -> None:
     produce(proxy.bootstrap_servers, topic, **{"compression.type": "zstd", "batch.num.messages": 3})
-    assert fetched(proxy.bootstrap_servers, topic) == fetched(proxied.direct, topic) != b""
+    assert fetch_records(proxy.bootstrap_servers, topic) == fetch_records(proxied.direct, topic) != b""
 
 
-def fetched(at: str, topic: str) -> bytes:
+def fetch_records(at: str, topic: str) -> bytes:
     """Return a partition's records in its leader's response; the leader is found as in a client."""
     with Wire(at.split(",")[0]) as wire:
         asked = [MetadataRequestTopic(name=topic)]

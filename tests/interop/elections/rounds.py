@@ -56,7 +56,7 @@ Place = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Seen:
+class Description:
     """A broker's description of a partition."""
 
     leader: int
@@ -151,12 +151,12 @@ class Played:
             yield f"the return of {broker_id}"
             self._write()
 
-    def seen(self) -> dict[Place, Seen]:
+    def seen(self) -> dict[Place, Description]:
         """Return a broker's current description of each partition."""
         wanted = [TopicRequest(name=topic) for topic in self.topics]
         reply = self._side.ask(WATCHER, DescribeTopicPartitionsRequest(topics=wanted), 0)
         return {
-            (topic.name, row.partition_index): Seen(
+            (topic.name, row.partition_index): Description(
                 row.leader_id,
                 tuple(sorted(row.isr_nodes)),  # The order of additions by the leader is arbitrary.
                 tuple(row.eligible_leader_replicas or ()),
@@ -227,7 +227,7 @@ class Played:
         return [(record.value or b"").decode() for batch in batches for record in batch.records()]
 
 
-def compared(round_: Round, number: int, real: Side, ours: Side) -> list[str]:
+def compare_round(round_: Round, number: int, real: Side, ours: Side) -> list[str]:
     """Play one round with both; return the differences."""
     theirs, here = Played(real, number), Played(ours, number)
     faults: list[str] = []

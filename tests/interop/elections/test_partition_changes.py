@@ -105,7 +105,7 @@ def draw_case(rng: random.Random) -> Case:
     return draw_case(rng)
 
 
-def decided(case: Case) -> str:
+def kmirrors_change(case: Case) -> str:
     """Return the change that kmirror's controller writes."""
     image = MetadataImage()
     partition = PartitionRecord(
@@ -168,7 +168,7 @@ def test_kafkas_controller_decides_the_same(kafka_class_path: str) -> None:
     differences = [
         (case, f"Kafka: {theirs}", f"here: {ours}")
         for case, theirs in zip(cases, answers, strict=True)
-        if theirs != (ours := decided(case))
+        if theirs != (ours := kmirrors_change(case))
     ]
     assert differences == []
     assert {case.kind for case, answer in zip(cases, answers, strict=True) if answer != NOTHING} == set(KINDS)

@@ -16,7 +16,7 @@ import pytest
 
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from tests.interop.elections.rounds import CONFIGS, VICTIMS, OurSide, RealSide, Round, compared
+from tests.interop.elections.rounds import CONFIGS, VICTIMS, OurSide, RealSide, Round, compare_round
 from tests.interop.mirror.brokers import RealCluster
 
 pytestmark = pytest.mark.decision("D71")
@@ -29,7 +29,7 @@ ROUNDS = (
 )
 
 
-def chosen() -> Sequence[Round]:
+def selected_rounds() -> Sequence[Round]:
     """Return the selected rounds."""
     wanted = os.environ.get("KMIRROR_ROUNDS")
     if wanted is None:
@@ -49,5 +49,5 @@ def test_three_brokers_that_restart_leave_the_same_files(kafka_class_path: str, 
     kafka = RealCluster("4.3.1", kafka_class_path, tmp_path / "kafka", brokers=4, alone=VICTIMS, configs=CONFIGS)
     with kafka:
         real = RealSide(kafka)
-        for number, round_ in enumerate(chosen()):
-            assert compared(round_, number, real, ours) == [], f"in round {number}: {round_}"
+        for number, round_ in enumerate(selected_rounds()):
+            assert compare_round(round_, number, real, ours) == [], f"in round {number}: {round_}"

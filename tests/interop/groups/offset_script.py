@@ -421,7 +421,7 @@ def refused_transactions(admin: Administrator) -> None:
 
 def expiry(talk: Talk) -> None:
     """Expired and remaining offsets, with retentions given by clients."""
-    admin = prepared(talk)
+    admin = prepare(talk)
     short = {"retention_ms": 1500}
     plain, gone = Consumer(admin, "expires"), Consumer(admin, "goes")
     plain.commit("short", {("orders", 0): PLAIN, ("payments", 0): PLAIN}, 4, **short)
@@ -482,7 +482,7 @@ def rows_in_log(log: bytes) -> Iterable[tuple[str, str, Any]]:
                 yield key.group, f"group {key.group}, producer {producer}", value is None
 
 
-def prepared(talk: Talk) -> Administrator:
+def prepare(talk: Talk) -> Administrator:
     """Wait until the coordinators are available, and create the topics."""
     talk.find_coordinator()
     talk.ask_raw("admin", FindCoordinatorRequest(key="t", key_type=1), 1)
@@ -493,7 +493,7 @@ def prepared(talk: Talk) -> Administrator:
 
 def run(talk: Talk) -> None:
     """Run all conversations except the one about expiry."""
-    admin = prepared(talk)
+    admin = prepare(talk)
     every_version(admin)
     many_groups(admin)
     refusals(admin)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.interop.groups.offset_script import PLAIN, Administrator, Consumer, Producer, prepared
+from tests.interop.groups.offset_script import PLAIN, Administrator, Consumer, Producer, prepare
 from tests.interop.groups.talk import RealPeer, SimulatedPeer, Talk
 from tests.interop.log.judge import Judge
 from tests.interop.log.test_one_folder import CLUSTER_ID, served, stop
@@ -46,7 +46,7 @@ def ours(folder: Path) -> Iterator[Talk]:
 
 def leave(talk: Talk) -> None:
     """Commit, and leave a transaction open."""
-    admin = prepared(talk)
+    admin = prepare(talk)
     Consumer(admin, GROUP).commit("before", {("orders", 0): (3, 1, "before"), ("payments", 0): PLAIN})
     for commit, offset in ((True, 10), (False, 20), (None, 30)):
         producer = Producer(talk, "folder")
@@ -57,7 +57,7 @@ def leave(talk: Talk) -> None:
             producer.end("ends", commit=commit)
 
 
-def found(talk: Talk, *, stable: bool = True) -> dict[tuple[str, int], tuple[int, int]]:
+def fetch_offsets(talk: Talk, *, stable: bool = True) -> dict[tuple[str, int], tuple[int, int]]:
     """Return offset and error of all partitions that the group has committed."""
     talk.find_coordinator()
     answer: Any = Consumer(Administrator(talk), GROUP).fetch("found", None, 7, stable=stable)
@@ -74,21 +74,21 @@ def test_pending_offsets_are_settled_by_the_other_broker(first: str, judge: Judg
     open_now = {("orders", 0): (-1, 88), ("orders", 1): (-1, 88), **payments}
     settled = {("orders", 0): (10, 0), ("orders", 1): (10, 0), **payments}
     with theirs(judge, folder, CLUSTER_ID) as talk:
-        prepared(talk)
+        prepare(talk)
         if first == "kafka":
             leave(talk)
-            assert found(talk) == open_now
+            assert fetch_offsets(talk) == open_now
     if first == "kmirror":
         with ours(folder) as talk:
             leave(talk)
-            assert found(talk) == open_now
+            assert fetch_offsets(talk) == open_now
     second = ours(folder) if first == "kafka" else theirs(judge, folder)
     with second as talk:
-        assert (found(talk), found(talk, stable=False)) == (open_now, settled)
+        assert (fetch_offsets(talk), fetch_offsets(talk, stable=False)) == (open_now, settled)
         Producer(talk, "folder").begin()  # This aborts the transaction that the former one has left open.
-        assert found(talk) == settled
+        assert fetch_offsets(talk) == settled
         Consumer(Administrator(talk), GROUP).delete("deletes", {"payments": [0]})
     third = theirs(judge, folder) if first == "kafka" else ours(folder)
     with third as talk:
         del settled["payments", 0]
-        assert found(talk) == settled
+        assert fetch_offsets(talk) == settled

@@ -31,7 +31,7 @@ appender.file.layout.pattern = %p %c %m%n
 """
 
 
-class Ended(NamedTuple):
+class ToolResult(NamedTuple):
     """Exit code of a tool, and its output."""
 
     status: int
@@ -100,9 +100,9 @@ class Judge:
         assert ended.status == 0, ended.err
         return ended.out
 
-    def run_dump(self, arguments: Sequence[str]) -> Ended:
+    def run_dump(self, arguments: Sequence[str]) -> ToolResult:
         """Run kafka-dump-log."""
-        return Ended(**self.ask("dump", arguments=arguments))
+        return ToolResult(**self.ask("dump", arguments=arguments))
 
     def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> str:
         """Start a broker on the folder; it leads `partitions`. Return its address for clients."""
@@ -110,7 +110,7 @@ class Judge:
         self._partitions = list(partitions)
         config = {**_properties(folder, "controller.quorum.voters", f"{NODE_ID}@"), **configs}
         self.ask("start", config=config)
-        return _where(config)
+        return _address(config)
 
     def start_formatted(self, folder: Path, cluster_id: str = "", **configs: str) -> str:
         """Start a broker on a folder that names its controller; format it for `cluster_id`, if given.
@@ -122,7 +122,7 @@ class Judge:
         if cluster_id:
             assert self.ask("format", config=config, cluster=cluster_id) == 0
         self.ask("start", config=config)
-        return _where(config)
+        return _address(config)
 
     def stop(self) -> list[str]:
         """Shut the broker down cleanly by its controller; return its warnings."""
@@ -134,7 +134,7 @@ class Judge:
         return self.ask(what, partitions=[(tp.topic, tp.partition) for tp in self._partitions], **details)
 
 
-def _where(config: dict[str, str]) -> str:
+def _address(config: dict[str, str]) -> str:
     return config["listeners"].split(",")[0].removeprefix("PLAINTEXT://")
 
 

@@ -114,7 +114,7 @@ def different(left: dict[str, bytes], right: dict[str, bytes]) -> list[str]:
     return [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
 
 
-def changed(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+def changed_files(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
     """Return the same without the epochs, as each leader adds one, and the snapshots that opening a log deletes.
 
     They are below its start, or not at the start of a segment: where it ended before, or was truncated.

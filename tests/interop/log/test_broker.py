@@ -24,7 +24,7 @@ from tests.interop.log.judge import Judge
 from tests.interop.log.restarts import (
     ISOLATIONS,
     Run,
-    changed,
+    changed_files,
     different,
     files,
     live,
@@ -140,7 +140,7 @@ def test_a_broker_that_trusts_our_files_leaves_them_unchanged(trusted: Run, tmp_
         assert different(files(trusted.after.path, tp), kept) == [], tp
         # A log emptied by its log start is closed without a snapshot, and the next life begins with one.
         added = [f"{10:020}.snapshot"] if tp.topic == "deleted-to-the-end" else []
-        assert changed(files(trusted.before.path, tp), kept) == added, tp
+        assert changed_files(files(trusted.before.path, tp), kept) == added, tp
 
 
 def test_files_rebuilt_by_kafka_equal_those_rebuilt_by_kmirror(recovered: Run, tmp_path: Path) -> None:
@@ -179,4 +179,4 @@ def test_kmirror_verifies_and_opens_logs_continued_by_kafka(written_to: Run, tmp
         assert offsets_by_us(log, told) == told, tp
         assert producers_by_us(log) == sorted(written_to.producers[str(tp)]), tp
         log.close()
-        assert changed(files(written_to.after.path, tp), files(folder.path, tp)) == [], tp
+        assert changed_files(files(written_to.after.path, tp), files(folder.path, tp)) == [], tp

@@ -74,7 +74,7 @@ def read_values(judge: Judge, tp: TopicPartition = ORDERS) -> list[bytes]:
     return [base64.b64decode(row["value"]) for row in rows]
 
 
-def consumed(judge: Judge, topic: str, count: int, group: str, protocol: str = "classic") -> list[str]:
+def consume(judge: Judge, topic: str, count: int, group: str, protocol: str = "classic") -> list[str]:
     """Return the values that a new member of a group reads."""
     config = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest"}
     found: list[str] = judge.ask("consume", topic=topic, count=count, config=config)
@@ -110,7 +110,7 @@ def kafka_folder(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path
     judge.ask("produce", values=["state"], end="none", partitions=[("states", 0)], config={})
     judge.ask("commit", partitions=[ORDERS, ("orders", 1)], group="readers", offsets=[2, 1])
     for protocol in ("classic", "consumer"):  # The second one writes records that no classic group has.
-        assert consumed(judge, "states", 1, f"by-{protocol}", protocol) == ["state"]
+        assert consume(judge, "states", 1, f"by-{protocol}", protocol) == ["state"]
     judge.stop()
     return folder
 
@@ -187,7 +187,7 @@ def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
         judge.ask("produce", values=["four"], end="none", partitions=[ORDERS], config={"enable.idempotence": "true"})
         assert read_values(judge) == [b"one", b"two", b"three", b"four"]
         judge.ask("produce", values=["next"], end="none", partitions=[("states", 0)], config={})
-        assert consumed(judge, "states", 1, "by-classic") == ["next"]
+        assert consume(judge, "states", 1, "by-classic") == ["next"]
         judge.ask("commit", partitions=[ORDERS], group="others", offsets=[1])
         assert cluster.failures == []
         cluster.stop()

@@ -18,7 +18,7 @@ OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitio
 """Configs of the mirroring kmirror brokers."""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a value for a JAAS config."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -27,7 +27,7 @@ def login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
     """Return the configs with which a client logs in."""
     module = "Plain" if mechanism == "PLAIN" else "Scram"
     name = f"{PACKAGE}.{module.lower()}.{module}LoginModule"
-    jaas = f'{name} required username="{USER}" password={quoted(password)};'
+    jaas = f'{name} required username="{USER}" password={quote(password)};'
     return {"sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
 
 
@@ -42,7 +42,7 @@ def sasl_of_listener(listener: str, *mechanisms: str) -> dict[str, str]:
     prefix = f"listener.name.{listener.lower()}"
     found = {f"{prefix}.sasl.enabled.mechanisms": ",".join(mechanisms)}
     for mechanism in mechanisms:
-        users = f'"user_{USER}"={quoted(PASSWORD)}' if mechanism == "PLAIN" else ""
+        users = f'"user_{USER}"={quote(PASSWORD)}' if mechanism == "PLAIN" else ""
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
         config = f"{PACKAGE}.{module} required {users};"
         found[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = in_file(config)

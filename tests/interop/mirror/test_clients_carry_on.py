@@ -49,7 +49,7 @@ Acked = dict[bytes, tuple[int, int]]
 """Value to partition and offset."""
 
 
-def committed(servers: str) -> dict[TopicPartition, int]:
+def committed_offsets(servers: str) -> dict[TopicPartition, int]:
     """Return the group's committed offsets at a cluster."""
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)])[GROUP].result(WITHIN_S)
@@ -57,7 +57,7 @@ def committed(servers: str) -> dict[TopicPartition, int]:
 
 
 def is_committed(servers: str, ends: dict[TopicPartition, int]) -> bool:
-    return committed(servers) == ends
+    return committed_offsets(servers) == ends
 
 
 def log_ends(servers: str) -> dict[TopicPartition, int]:
@@ -66,7 +66,7 @@ def log_ends(servers: str) -> dict[TopicPartition, int]:
     return {TopicPartition(tp.topic, tp.partition): future.result().offset for tp, future in told.items()}
 
 
-def described(class_path: str, servers: str) -> list[Sequence[str]]:
+def describe_group(class_path: str, servers: str) -> list[Sequence[str]]:
     """Return group, topic, partition, committed offset, log end and lag, as printed by kafka-consumer-groups.sh."""
     command = java(class_path, GROUP_COMMAND, "-Xmx128m")
     words = ["--bootstrap-server", servers, "--describe", "--group", GROUP]
@@ -74,13 +74,13 @@ def described(class_path: str, servers: str) -> list[Sequence[str]]:
     return sorted(line.split()[:6] for line in done.stdout.splitlines() if line.startswith(GROUP))
 
 
-def stored(cluster: TcpCluster) -> Stored:
+def stored_values(cluster: TcpCluster) -> Stored:
     """Return the value at each offset for a read_committed reader."""
     level = IsolationLevel.READ_COMMITTED
     return {tp: {row.offset: row.value or b"" for row in cluster.read(tp, isolation=level)} for tp in TPS}
 
 
-def misplaced(topic: str, acked: Acked, found: Stored) -> Acked:
+def misplaced_values(topic: str, acked: Acked, found: Stored) -> Acked:
     """Return the acknowledged values that are not at their offset."""
     return {value: at for value, at in acked.items() if found[TopicPartition(topic, at[0])].get(at[1]) != value}
 
@@ -126,7 +126,7 @@ class Applications:
     def lose(self, there: Stored) -> None:
         """Forget values that the source acknowledged and the other cluster lacks: the last ones of each partition."""
         for topic, acked in ((PLAIN, self.load.acked), (LEDGER, self.ledger.acked)):
-            gone = misplaced(topic, acked, there)
+            gone = misplaced_values(topic, acked, there)
             for value in gone:
                 del acked[value]
             for partition in (0, 1):
@@ -161,7 +161,7 @@ def judge(
     assert twice <= in_flight.values
     once = [{at: v for at, v in log.items() if v not in twice or acked[v] == (p, at)} for p, log in enumerate(plain)]
     assert faults_of(acked, once) == []
-    assert misplaced(LEDGER, ledger.acked, found) == {}
+    assert misplaced_values(LEDGER, ledger.acked, found) == {}
     values = [list(found[TopicPartition(LEDGER, p)].values()) for p in (0, 1)]
     assert halves(values[0]) == halves(values[1]) == []
     attempts = {tuple(map(int, value.split(b".")[:2])) for value in (*values[0], *values[1])}
@@ -180,7 +180,7 @@ def test_duplicates_skips_and_half_transactions_are_detected() -> None:
     assert "1 was read twice" in faults_of_reading([*straight[:2], *straight[1:]], there, synced=2, settled=end)[-1]
     assert "[3]" in faults_of_reading([*whole[:4], (4, b"d")], there, synced=2, settled=end)[0]
     assert halves([b"1.0.0", b"1.0.2", b"2.0.0"]) == [b"2.0"]
-    assert misplaced(PLAIN, {b"a": (0, 0), b"d": (0, 3)}, {TopicPartition(PLAIN, 0): there}) == {b"d": (0, 3)}
+    assert misplaced_values(PLAIN, {b"a": (0, 0), b"d": (0, 3)}, {TopicPartition(PLAIN, 0): there}) == {b"d": (0, 3)}
 
 
 @pytest.mark.parametrize("release", ["2.1.1", "3.9.1", "4.3.1"])
@@ -203,13 +203,13 @@ def test_clients_continue_without_a_restart(release: str, class_path_of: Callabl
         applications.work()
         applications.rest(kafka.bootstrap_servers, b.bootstrap_servers)
         there.catch_up()
-        assert described(class_path, b.bootstrap_servers) == described(class_path, kafka.bootstrap_servers)
+        assert describe_group(class_path, b.bootstrap_servers) == describe_group(class_path, kafka.bootstrap_servers)
 
         applications.work()
         kafka.kill()
         there.fail_over()
-        sent, synced = applications.load.sent, committed(b.bootstrap_servers)
-        applications.lose(stored(b))
+        sent, synced = applications.load.sent, committed_offsets(b.bootstrap_servers)
+        applications.lose(stored_values(b))
         in_flight = applications.in_flight(sent)
         door.lead_to(b.bootstrap_servers)
         applications.work()
@@ -220,7 +220,7 @@ def test_clients_continue_without_a_restart(release: str, class_path_of: Callabl
         back.add_topics(TOPICS)
         applications.rest(b.bootstrap_servers, c.bootstrap_servers)
         back.catch_up()
-        assert described(class_path, c.bootstrap_servers) == described(class_path, b.bootstrap_servers)
+        assert describe_group(class_path, c.bootstrap_servers) == describe_group(class_path, b.bootstrap_servers)
         for broker_id in b.broker_ids:  # Immediately: clients could learn of elections at b that c does not know (D36).
             b.kill(broker_id)
         back.fail_over()
@@ -228,5 +228,5 @@ def test_clients_continue_without_a_restart(release: str, class_path_of: Callabl
         door.lead_to(c.bootstrap_servers)
         applications.work()
         applications.rest(c.bootstrap_servers)
-        judge(applications, stored(c), synced, settled, in_flight)
+        judge(applications, stored_values(c), synced, settled, in_flight)
         assert not b.failures and not c.failures

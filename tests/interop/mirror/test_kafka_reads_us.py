@@ -132,7 +132,7 @@ def test_describe_producers_returns_the_same(results: Seen) -> None:
     assert any(theirs.values())
 
 
-def dumped(judge: Judge, folder: Path, tp: TopicPartition, suffix: str, *flags: str) -> list[str]:
+def dump(judge: Judge, folder: Path, tp: TopicPartition, suffix: str, *flags: str) -> list[str]:
     """Return the dump tool's output for a partition's files, without file names and positions."""
     files = [str(path) for path in sorted((folder / str(tp)).glob(f"*{suffix}")) if path.stat().st_size]
     if not files:
@@ -145,7 +145,7 @@ def dumped(judge: Judge, folder: Path, tp: TopicPartition, suffix: str, *flags: 
 @pytest.mark.parametrize("flags", [("--deep-iteration", "--print-data-log"), ()], ids=len)
 def test_the_dump_tool_prints_the_same_batches(results: Seen, flags: tuple[str, ...]) -> None:
     for tp in results.ends:
-        theirs, ours = (dumped(results.judge, folder, tp, ".log", *flags) for folder in results.folders)
+        theirs, ours = (dump(results.judge, folder, tp, ".log", *flags) for folder in results.folders)
         first = theirs.index(ours[0])  # The source may still have records below its log start.
         assert ours == theirs[first : first + len(ours)], tp
         assert any("partitionLeaderEpoch: " in line and "producerId: " in line for line in ours)
@@ -155,11 +155,11 @@ def test_the_dump_tool_prints_the_same_batches(results: Seen, flags: tuple[str, 
 def test_the_dump_tool_finds_our_indexes_sound(results: Seen) -> None:
     for suffix in (".index", ".timeindex"):
         for tp in results.ends:
-            assert dumped(results.judge, results.folders[1], tp, suffix, "--verify-index-only") == [], tp
+            assert dump(results.judge, results.folders[1], tp, suffix, "--verify-index-only") == [], tp
         said = [
             line
             for tp in results.ends
-            for line in dumped(results.judge, results.folders[1], tp, suffix, "--index-sanity-check")
+            for line in dump(results.judge, results.folders[1], tp, suffix, "--index-sanity-check")
         ]
         assert said and all(line.endswith(" passed sanity check.") for line in said), said
 
@@ -167,7 +167,7 @@ def test_the_dump_tool_finds_our_indexes_sound(results: Seen) -> None:
 def test_the_dump_tool_prints_the_same_aborted_transactions(results: Seen) -> None:
     told = 0
     for tp in results.ends:
-        theirs, ours = (dumped(results.judge, folder, tp, ".txnindex") for folder in results.folders)
+        theirs, ours = (dump(results.judge, folder, tp, ".txnindex") for folder in results.folders)
         assert ours == theirs, tp
         told += len(ours)
     assert told

@@ -22,7 +22,7 @@ from kmirror.protocol.headers import decode_response
 from kmirror.protocol.registry import key_of
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.destination import Mirrored
-from tests.net.wire import Wire, framed
+from tests.net.wire import Wire, frame_of
 
 RATE = 1_000_000
 BYTES = 20_000_000
@@ -39,7 +39,7 @@ def set_quota(server: str, client_id: str, rate: int) -> None:
     )
     request = AlterClientQuotasRequest(entries=[entry])
     with Wire(server) as wire:
-        wire.send(framed(request, 1))
+        wire.send(frame_of(request, 1))
         answer = decode_response(wire.frame(), key_of(AlterClientQuotasRequest), 1).body
     assert isinstance(answer, AlterClientQuotasResponse)
     assert [row.error_code for row in answer.entries] == [0], answer

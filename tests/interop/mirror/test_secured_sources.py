@@ -123,7 +123,7 @@ def destination() -> Iterator[TcpCluster]:
         yield cluster
 
 
-def begun(source: Source, destination: TcpCluster, configs: Mapping[str, str]) -> Mirrored:
+def start_mirror(source: Source, destination: TcpCluster, configs: Mapping[str, str]) -> Mirrored:
     """Return a mirror whose own connections use `configs`; the test uses the plain listener."""
     mirrored = Mirrored(source.plain, destination, configs)
     mirrored.add([TOPIC])
@@ -136,7 +136,7 @@ def begun(source: Source, destination: TcpCluster, configs: Mapping[str, str]) -
     [("PLAIN", "PLAIN"), *(("SECURED", mechanism) for mechanism in MECHANISMS), ("MUTUAL", "")],
 )
 def test_everything_is_mirrored_through(listener: str, mechanism: str, source: Source, destination: TcpCluster) -> None:
-    mirrored = begun(source, destination, source.configs(listener, mechanism))
+    mirrored = start_mirror(source, destination, source.configs(listener, mechanism))
     mirrored.catch_up()
     produce(source.plain, TOPIC, listener)
     mirrored.catch_up()
@@ -164,7 +164,7 @@ def test_an_admin_client_reads_through(listener: str, source: Source) -> None:
 
 
 def test_a_session_is_renewed_and_no_link_is_lost(source: Source, destination: TcpCluster) -> None:
-    mirrored = begun(source, destination, source.configs("PLAIN"))
+    mirrored = start_mirror(source, destination, source.configs("PLAIN"))
     mirrored.catch_up()
     lost: list[str] = []
     destination.on_note.append(lambda _, note: lost.append(note.text) if "does not answer" in note.text else None)
@@ -222,7 +222,7 @@ def test_mirroring_continues_once_a_refused_config_is_corrected(
     configs = source.configs(listener, **others)
     if "bootstrap_servers" in others:
         configs["bootstrap.servers"] = f"{HOST}:{source.ports[others['bootstrap_servers']]}"
-    mirrored = begun(source, destination, configs)
+    mirrored = start_mirror(source, destination, configs)
     reason = mirrored.wait_for_reason(*words)
     assert "hush" not in reason and PASSWORD not in reason
     mends = source.configs("PLAIN" if listener in ("ELSEWHERE", "EXPIRED") else listener)
@@ -232,7 +232,7 @@ def test_mirroring_continues_once_a_refused_config_is_corrected(
 
 def test_any_host_name_will_do_without_identification(source: Source, destination: TcpCluster) -> None:
     configs = source.configs("ELSEWHERE", ssl_endpoint_identification_algorithm="")
-    begun(source, destination, configs).catch_up()
+    start_mirror(source, destination, configs).catch_up()
 
 
 def test_stores_are_files_of_pkcs12(source: Source, destination: TcpCluster, tmp_path: Path) -> None:
@@ -247,13 +247,13 @@ def test_stores_are_files_of_pkcs12(source: Source, destination: TcpCluster, tmp
         "ssl.keystore.location": str(tmp_path / "own.p12"),  # Its default type is JKS, which Java accepts too.
         "ssl.keystore.password": "hush",
     }
-    begun(source, destination, configs).catch_up()
+    start_mirror(source, destination, configs).catch_up()
 
 
 def test_credentials_that_become_wrong_are_the_reason_of_each_partition(
     source: Source, destination: TcpCluster
 ) -> None:
-    mirrored = begun(source, destination, source.configs("SECURED"))
+    mirrored = start_mirror(source, destination, source.configs("SECURED"))
     mirrored.catch_up()
     mirrored.alter(login("SCRAM-SHA-512", "hush"))
     reason = mirrored.wait_for_reason("no answer from the source at", "SASL_AUTHENTICATION_FAILED")

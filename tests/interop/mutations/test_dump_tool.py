@@ -63,7 +63,7 @@ def by_us(line: list[str]) -> Dump:
     return Dump(int(died), done.stdout_bytes, "" if died else done.stderr)
 
 
-def damaged(draw: random.Random, data: bytes) -> bytes:
+def damage(draw: random.Random, data: bytes) -> bytes:
     """Truncate the file, or change some bits or bytes, more often near its start."""
     if draw.random() < 0.2:
         return data[: draw.randrange(len(data) + 1)]
@@ -93,9 +93,9 @@ def prepare(draw: random.Random, source: Path, folder: Path) -> list[str]:
     beside = folder / f"{stem}.log"
     if not is_log and beside.exists() and beside.stat().st_size and draw.random() < 0.2:
         (folder / source.name).write_bytes(data)
-        beside.write_bytes(damaged(draw, beside.read_bytes()))
+        beside.write_bytes(damage(draw, beside.read_bytes()))
     else:
-        (folder / source.name).write_bytes(damaged(draw, data))
+        (folder / source.name).write_bytes(damage(draw, data))
     decoder = DECODERS.get(source.parent.name.rpartition("-")[0])
     if source.name == "bootstrap.checkpoint":
         decoder = DECODERS["__cluster_metadata"]

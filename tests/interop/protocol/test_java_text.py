@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from kmirror.kernel.java import java_text
-from tests.golden.protocol.java_texts import BYTES, LATER, ask_jvm, byte_strings, recorded
+from tests.golden.protocol.java_texts import BYTES, LATER, ask_jvm, byte_strings, recorded_texts
 
 CASES = int(os.environ.get("KMIRROR_TEXT_CASES", "20000"))
 PIECES = [bytes([byte]) for byte in BYTES] + ["é€😀"[n].encode() for n in range(3)] + [b"\xed" + LATER[:2], b"\xed\xa0"]
@@ -28,4 +28,4 @@ def test_random_bytes_are_read_as_by_the_jvm(skip_or_fail: Callable[[str], NoRet
 def test_the_recorded_results_equal_this_jvms(skip_or_fail: Callable[[str], NoReturn]) -> None:
     if shutil.which("java") is None:
         skip_or_fail("there is no java")
-    assert ask_jvm(byte_strings()) == recorded()
+    assert ask_jvm(byte_strings()) == recorded_texts()

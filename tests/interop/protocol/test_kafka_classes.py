@@ -82,7 +82,7 @@ def struct(cls: type[Any], version: int, flexible: bool, draw: random.Random) ->
     return found
 
 
-def released() -> list[tuple[type[Message], int]]:
+def released_messages() -> list[tuple[type[Message], int]]:
     """Return every message and version of the locked release: the additions of schemas/mirroring/ are not Kafka's."""
     found = []
     for file in read_files(SCHEMAS, RELEASE_FOLDERS):
@@ -95,7 +95,7 @@ def random_messages(seed: int) -> list[tuple[Message, int]]:
     draw = random.Random(seed)
     return [
         (struct(cls, version, cls.FLEXIBLE_FROM is not None and version >= cls.FLEXIBLE_FROM, draw), version)
-        for cls, version in released()
+        for cls, version in released_messages()
         for _ in range(PER_VERSION)
     ]
 

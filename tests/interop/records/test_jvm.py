@@ -135,7 +135,7 @@ def test_old_message_sets_and_control_batches_decode_on_the_jvm(tmp_path: Path, 
     assert [read_by_us(data) for data in datas] == read_by_jvm(datas, tmp_path, kafka_class_path)
 
 
-def mutated(draw: random.Random, data: bytes) -> bytes:
+def mutate(draw: random.Random, data: bytes) -> bytes:
     """Return `data` with a few bits or bytes changed, dropped or doubled, mostly near its start."""
     broken = bytearray(data)
     for _ in range(draw.choice([1, 1, 2, 4])):
@@ -160,9 +160,9 @@ def broken_batch(draw: random.Random) -> bytes:
     )
     head, body = bytearray(sound[21:61]), sound[61:]
     if draw.random() < 0.6:
-        body = compress(codec, mutated(draw, body))
+        body = compress(codec, mutate(draw, body))
     else:
-        body = mutated(draw, compress(codec, body))
+        body = mutate(draw, compress(codec, body))
     head[1] = head[1] & ~7 | codec
     if draw.random() < 0.1:
         struct.pack_into(">i", head, 36, draw.choice([0, 1, 2, 3, -1, 6, 2**31 - 1]))
@@ -173,15 +173,15 @@ def broken_message(draw: random.Random) -> bytes:
     magic, codec = draw.choice([0, 1]), draw.choice(list(Compression)[:4])
     records = some_records(draw, draw.choice([1, 2, 4]), size=300, headers=False)
     if codec is Compression.NONE:
-        message = bytearray(mutated(draw, build_message(records[0], magic=magic, offset=5)))
+        message = bytearray(mutate(draw, build_message(records[0], magic=magic, offset=5)))
         if len(message) > 20:
             struct.pack_into(">i", message, 8, len(message) - 12)
             struct.pack_into(">I", message, 12, zlib.crc32(bytes(message[16:])))
         return bytes(message)
     inside = build_message_set(records, magic=magic)
-    packed = compress(codec, mutated(draw, inside) if draw.random() < 0.5 else inside)
+    packed = compress(codec, mutate(draw, inside) if draw.random() < 0.5 else inside)
     if draw.random() < 0.5:
-        packed = mutated(draw, packed)
+        packed = mutate(draw, packed)
     return build_message(
         RecordData(None, packed, (), 55),
         magic=magic,

@@ -42,7 +42,7 @@ FAR_TIMES = (0, 1, LONG_MAX, LONG_MAX - 1, 1 << 62)
 NEGATIVE_TIMES = (-2, -LONG_MAX)
 
 
-class Drawn:
+class StepDrawer:
     """Draws one step after another for a log; the same seed draws the same steps if the log behaves the same."""
 
     def __init__(self, seed: int) -> None:

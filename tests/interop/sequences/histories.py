@@ -14,7 +14,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.records.batch import iter_batches
 from tests.interop.sequences.both_logs import BothLogs, Difference, Jvm, Step, Unreadable, properties
-from tests.interop.sequences.drawn import START_MS, Drawn
+from tests.interop.sequences.drawn import START_MS, StepDrawer
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Historian:
         self._folders = (folder / str(number) for number in count())
 
     def draw(self, seed: int, steps: int) -> History:
-        drawn = Drawn(seed)
+        drawn = StepDrawer(seed)
         history = History(drawn.config)
         folder = next(self._folders)
         try:

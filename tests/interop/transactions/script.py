@@ -393,12 +393,12 @@ def _shown(batch: Any, topic: str) -> list[Any]:
         if topic == TOPIC:
             rows.append((record.value, batch.producer_epoch, batch.base_sequence, batch.is_transactional))
             continue
-        key, value, version = _decoded(topic, record)
+        key, value, version = _decode(topic, record)
         rows.append((key, version, value))
     return rows
 
 
-def _decoded(topic: str, record: Any) -> tuple[Any, Any, int]:
+def _decode(topic: str, record: Any) -> tuple[Any, Any, int]:
     key, value, version = decode_record(topic, record.key, record.value)
     told = to_json(value, version)
     own = told["producerId"]

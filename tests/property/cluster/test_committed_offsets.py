@@ -45,7 +45,7 @@ def expected_offset(rows: Rows, key: OffsetKey) -> tuple[int | None, list[int]]:
     return holds, sorted(pending)
 
 
-def found(offsets: Offsets, key: OffsetKey) -> tuple[int | None, list[int]]:
+def state_of(offsets: Offsets, key: OffsetKey) -> tuple[int | None, list[int]]:
     newest = offsets.newest(key)
     return None if newest is None else newest.record_offset, sorted(offsets.producers(key))
 
@@ -149,7 +149,7 @@ class CommittedOffsets(RuleBasedStateMachine):
     @invariant()
     def agree_with_the_log(self) -> None:
         for key in KEYS:
-            assert found(self.log.offsets, key) == expected_offset(self.rows, key)
+            assert state_of(self.log.offsets, key) == expected_offset(self.rows, key)
             settled = self.log.offsets.settled(key)
             below = [(at, entry) for at, entry in self.rows if at < self.high_watermark]
             assert (None if settled is None else settled.record_offset) == expected_offset(below, key)[0]

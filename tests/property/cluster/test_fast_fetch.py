@@ -74,7 +74,7 @@ def only_in_general() -> Iterator[None]:
         yield
 
 
-def filled(denied: str | None = None) -> LoneBroker:
+def filled_broker(denied: str | None = None) -> LoneBroker:
     """Return a broker whose high watermark is a batch below the log end in each second partition.
 
     An ACL denies to read the topic `denied`.
@@ -102,7 +102,7 @@ def test_a_plain_fetch_is_answered_as_any_other(
     request: FetchRequest, asked: list[tuple[str, list[FetchPartition]]], denied: str | None
 ) -> None:
     """Each on a separate broker, since a fetch may open a session, or wait."""
-    plainly, generally = filled(denied), filled(denied)
+    plainly, generally = filled_broker(denied), filled_broker(denied)
     request.topics = [
         FetchTopic(topic_id=plainly.topic_ids.get(name, UNKNOWN), partitions=rows) for name, rows in asked
     ]
@@ -115,7 +115,7 @@ def test_a_plain_fetch_is_answered_as_any_other(
 @pytest.mark.parametrize("denied", [None, "another"])
 def test_plain_fetches_take_the_fast_path(denied: str | None) -> None:
     """Otherwise the property above would compare the general path with itself."""
-    broker = filled(denied)
+    broker = filled_broker(denied)
     rows = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(COUNT)]
     topics = [FetchTopic(topic_id=broker.topic_ids[name], partitions=list(rows)) for name in TOPICS]
     request = FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 20, session_epoch=-1, topics=topics)

@@ -36,7 +36,7 @@ class Row(NamedTuple):
     timestamp: int
 
 
-def filled(batches: list[tuple[list[int], str, int]], interval: int, segment: int) -> PartitionLog:
+def filled_log(batches: list[tuple[list[int], str, int]], interval: int, segment: int) -> PartitionLog:
     log = open_log(index_interval_bytes=interval, segment_bytes=segment, segment_ms=1 << 40)
     for times, kind, gap in batches:
         end = log.log_end_offset
@@ -92,7 +92,7 @@ def test_the_index_finds_the_same_as_a_scan_of_all_records(
     marks: tuple[int, int],
     asker: tuple[int, int],
 ) -> None:
-    log = filled(batches, interval, segment)
+    log = filled_log(batches, interval, segment)
     log.update_high_watermark(marks[0])
     log.advance_log_start(min(marks[1], log.high_watermark))
     partition = Partition(1, TP, Uuid.from_ints(1, 1), log)

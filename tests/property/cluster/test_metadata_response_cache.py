@@ -61,7 +61,7 @@ def topic_id(name: str, generation: int) -> Uuid:
     return Uuid.from_ints(generation, TOPICS.index(name) + 1)
 
 
-class Told:
+class BrokerWithImage:
     """A broker with its own image."""
 
     def __init__(self, records: list[Message], *, has_acls: bool = False) -> None:
@@ -162,12 +162,12 @@ def questions(cluster: Cluster) -> list[tuple[MetadataRequest, int]]:
 def test_cached_responses_equal_fresh_ones(steps: list[tuple[str, int, int]], has_acls: bool) -> None:
     cluster = Cluster()
     records = cluster.start()
-    asked = Told(records, has_acls=has_acls)
+    asked = BrokerWithImage(records, has_acls=has_acls)
     for step in steps:
         more = cluster.step(*step)
         records += more
         asked.tell(more)
-        fresh = Told(records, has_acls=has_acls)
+        fresh = BrokerWithImage(records, has_acls=has_acls)
         for (request, version), client in product(questions(cluster), (CLIENT, *OTHERS)):
             told = asked.answer(request, version, client)
             assert told == asked.answer(request, version, client)
@@ -179,7 +179,7 @@ def test_cached_responses_equal_fresh_ones(steps: list[tuple[str, int, int]], ha
 def test_the_cache_has_a_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_response_cache, "BYTES_MAX", 2000)
     cluster = Cluster()
-    asked = Told(cluster.start() + cluster.step("create", 0, 2))
+    asked = BrokerWithImage(cluster.start() + cluster.step("create", 0, 2))
     kept = asked.broker.parts.metadata_responses
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]

@@ -301,7 +301,7 @@ def test_log_and_snapshot_make_the_same_image(log: list[tuple[VersionedMessage, 
         assert merged([first.data, *batches[cut:]]) == whole, "a snapshot of a snapshot loses nothing"
 
 
-def secured(chunks: Sequence[bytes]) -> dict[object, Message]:
+def records_outside_image(chunks: Sequence[bytes]) -> dict[object, Message]:
     """Return the records that are not part of an image, by subject, unless a later record removes them."""
     found: dict[object, Message] = {}
     for chunk in chunks:
@@ -320,7 +320,7 @@ def secured(chunks: Sequence[bytes]) -> dict[object, Message]:
 @given(logs([kind for kind in KINDS if kind.removeprefix("Remove") in SECURED]))
 def test_records_outside_the_image_stay_as_written(log: list[tuple[VersionedMessage, ...]]) -> None:
     batches = encoded(log)
-    assert secured([merged(batches).data]) == secured(batches)
+    assert records_outside_image([merged(batches).data]) == records_outside_image(batches)
 
 
 @given(logs())

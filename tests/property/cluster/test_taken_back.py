@@ -19,7 +19,7 @@ from tests.property.cluster.test_metadata_snapshots import facts, logs
 from tests.unit.cluster.stage import controller
 
 
-def proposed(log: list[tuple[VersionedMessage, ...]]) -> list[Message]:
+def proposed_records(log: list[tuple[VersionedMessage, ...]]) -> list[Message]:
     """Return the records that count, as a controller writes them."""
     transactions = MetadataTransactions()
     records = [record.message for batch in log for one in batch for record in transactions.take(one)]
@@ -44,7 +44,7 @@ def write_snapshot(target: Controller) -> None:
 
 @given(logs(), st.data())
 def test_reverted_records_leave_the_former_image(log: list[tuple[VersionedMessage, ...]], data: st.DataObject) -> None:
-    target, records = controller(brokers=(), mirror_version=0), proposed(log)
+    target, records = controller(brokers=(), mirror_version=0), proposed_records(log)
     image = target.image
     committed = data.draw(st.integers(0, len(records)))
     kept = data.draw(st.integers(committed, len(records)))

@@ -57,7 +57,7 @@ def converge(leader: Log, follower: Log) -> tuple[int, int]:
     return follower.log_end_offset, cuts
 
 
-def grown(start: int, steps: list[int]) -> list[int]:
+def growing_epochs(start: int, steps: list[int]) -> list[int]:
     """Return epochs that increase from `start` by these steps, twice each, so that their parity is kept."""
     found = []
     for step in steps:
@@ -76,10 +76,10 @@ def test_a_truncation_keeps_the_common_prefix(
     common: list[int], leader_steps: list[int], follower_steps: list[int], kind: str
 ) -> None:
     """An epoch has one leader, so past the fork no epoch is in both logs, except perhaps the last common one."""
-    shared = grown(0, common)
+    shared = growing_epochs(0, common)
     last = shared[-1] if shared else 0
     # Past the fork the leader's epochs are even and the follower's odd; one may first continue the common one.
-    leader_tail, follower_tail = grown(last + 2, leader_steps), grown(last + 1, follower_steps)
+    leader_tail, follower_tail = growing_epochs(last + 2, leader_steps), growing_epochs(last + 1, follower_steps)
     if kind == "leader stayed" and shared:
         leader_tail = [last, last, *leader_tail]
     if kind == "follower stayed" and shared:
@@ -93,7 +93,7 @@ def test_a_truncation_keeps_the_common_prefix(
 
 @given(STEPS, st.integers(0, 30))
 def test_a_follower_that_only_lags_behind_is_not_truncated(steps: list[int], behind: int) -> None:
-    leader = Log(grown(0, steps), 1000)
+    leader = Log(growing_epochs(0, steps), 1000)
     follower = Log(leader.epochs[: max(0, len(leader.epochs) - behind)])
     assert converge(leader, follower) == (follower.log_end_offset, 0)
 

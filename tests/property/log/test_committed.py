@@ -30,7 +30,7 @@ STEPS = st.lists(
 Step = tuple[str, int, int]
 
 
-def written(steps: Sequence[Step]) -> list[bytes]:
+def batches_of(steps: Sequence[Step]) -> list[bytes]:
     """Return the batches of `steps`; data outside a transaction joins the producer's open one, if any."""
     found: list[bytes] = []
     opened: dict[int, bool] = {}
@@ -52,7 +52,7 @@ def written(steps: Sequence[Step]) -> list[bytes]:
     return found
 
 
-def walked(log: PartitionLog, *, with_snapshots: bool) -> Committed:
+def walk_log(log: PartitionLog, *, with_snapshots: bool) -> Committed:
     """Return the result of the walk over all of the log's segments."""
 
     def open_at(offset: int) -> dict[int, int]:
@@ -88,34 +88,34 @@ def check(log: PartitionLog, committed: Committed) -> None:
 @given(STEPS, st.booleans(), st.sampled_from((300, 1 << 20)))
 def test_the_walk_and_the_log_agree(steps: list[Step], at_once: bool, segment_bytes: int) -> None:
     log = open_log(segment_bytes=segment_bytes)
-    batches = written(steps)
+    batches = batches_of(steps)
     for part in [batches] if at_once else [[data] for data in batches]:
         follow(log, *part)
     log.update_high_watermark(log.log_end_offset)
     event(f"{len(log.aborted_transactions(0, log.log_end_offset)) > 0} aborted")
     for with_snapshots in (False, True):
-        check(log, walked(log, with_snapshots=with_snapshots))
+        check(log, walk_log(log, with_snapshots=with_snapshots))
 
 
 @given(STEPS, st.data())
 def test_they_agree_on_a_log_that_begins_inside_of_transactions(steps: list[Step], data: st.DataObject) -> None:
     log = open_log(segment_bytes=200)
-    for part in written(steps):
+    for part in batches_of(steps):
         follow(log, part)
     log.update_high_watermark(log.log_end_offset)
     starts = [found.base_offset for found in log.batches()]
     log.advance_log_start(data.draw(st.sampled_from(starts), label="log start"))
     deleted = log.delete_old_segments(NOW_MS)
     event(f"{deleted > 0} deleted")
-    check(log, walked(log, with_snapshots=True))
+    check(log, walk_log(log, with_snapshots=True))
 
 
 @given(STEPS, st.data())
 def test_each_part_of_a_log_hides_the_same_records_as_the_whole(steps: list[Step], data: st.DataObject) -> None:
     log = open_log()
-    follow(log, *written(steps))
+    follow(log, *batches_of(steps))
     log.update_high_watermark(log.log_end_offset)
-    committed = walked(log, with_snapshots=False)
+    committed = walk_log(log, with_snapshots=False)
     first = data.draw(st.integers(0, log.log_end_offset))
     end = data.draw(st.none() | st.integers(first, log.log_end_offset))
     part = committed.between(first, end)

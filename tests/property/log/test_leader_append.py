@@ -80,11 +80,11 @@ def appends(draw: st.DrawFn) -> tuple[bytes, AppendOrigin]:
         last_offset_delta=len(records) - 1 if gaps else None,
     )
     is_changed = origin is AppendOrigin.CLIENT and draw(st.booleans())
-    return draw(changed(batch)) if is_changed else batch, origin
+    return draw(changed_batches(batch)) if is_changed else batch, origin
 
 
 @st.composite
-def changed(draw: st.DrawFn, batch: bytes) -> bytes:
+def changed_batches(draw: st.DrawFn, batch: bytes) -> bytes:
     """Draw the same bytes with a fault or a change, mostly under a valid checksum."""
     data = bytearray(batch)
     if draw(st.booleans()):
@@ -169,7 +169,7 @@ def test_a_timestamp_out_of_range_is_detected_at_any_position(delta: int) -> Non
     assert log.log_end_offset == 0
 
 
-def led(log: PartitionLog, data: bytes, leader_epoch: int = 0) -> AppendInfo | None:
+def append_as_leader(log: PartitionLog, data: bytes, leader_epoch: int = 0) -> AppendInfo | None:
     """Append to the log as its leader if that is possible without a scan."""
     log.now_ms = NOW_MS
     return lead_one(
@@ -234,9 +234,9 @@ def test_other_batches_are_left_to_the_careful_path(config: dict[str, Any], data
     first = build_batch(records(1), producer_id=7, producer_epoch=0, base_sequence=0)
     log.append_as_leader(first, leader_epoch=0, now_ms=NOW_MS)
     before = state(log)
-    assert led(log, data) is None and state(log) == before
+    assert append_as_leader(log, data) is None and state(log) == before
     log.config = LogConfig()
     for count, plain in enumerate((PLAIN, NEXT_OF_PRODUCER), 1):
-        assert led(log, plain, leader_epoch=1) is None, "the epoch begins there"
-        taken = led(log, plain)
+        assert append_as_leader(log, plain, leader_epoch=1) is None, "the epoch begins there"
+        taken = append_as_leader(log, plain)
         assert taken is not None and taken.last_offset == 20 * count

@@ -19,7 +19,7 @@ ENDED_ON_THIS_BROKER_ALONE = [*BEGUN, ("end", 0), ("hold", 1), ("end", 1)]
 READ_FROM_A_SNAPSHOT = [*BEGUN, ("end", 0), ("open", 0)]
 
 
-def reopened(log: PartitionLog) -> list[int]:
+def reopened_transactions(log: PartitionLog) -> list[int]:
     """Return the start offsets of transactions that begin below the last stable offset and end at or above it."""
     begun: dict[int, int] = {}
     stable, found = log.last_stable_offset, []
@@ -56,7 +56,7 @@ def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int
             log.close()
             log, is_exact = open_log(store), False
         log.update_high_watermark(max(log.high_watermark, log.log_end_offset - lag))
-        settled = min([log.last_stable_offset, *reopened(log)])
+        settled = min([log.last_stable_offset, *reopened_transactions(log)])
         assert log.settled_offset == settled if is_exact else log.settled_offset <= settled
         assert set(log.producers.overlapped) <= {*log.producers.ongoing, *log.producers.unreplicated}
         if not log.producers.ongoing and not log.producers.unreplicated:

@@ -37,7 +37,7 @@ def built(rows: Rows) -> list[bytes]:
     return found
 
 
-def written(folder: Path, batches: list[bytes], cut: int) -> Path:
+def write_log(folder: Path, batches: list[bytes], cut: int) -> Path:
     """Write a log of two segments."""
     folder.mkdir(parents=True)
     for part in (batches[:cut], batches[cut:]):
@@ -47,12 +47,12 @@ def written(folder: Path, batches: list[bytes], cut: int) -> Path:
     return folder
 
 
-def compared(left: list[bytes], right: list[bytes], cuts: tuple[int, int], *, logical: bool) -> PartitionResult:
+def compare_logs(left: list[bytes], right: list[bytes], cuts: tuple[int, int], *, logical: bool) -> PartitionResult:
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         top = "."
         one, other = (
             # Logs that have lost their beginning are compared from the higher start on: not here.
-            open_partition(written(Path(top) / name / "t-0", batches, cut))._replace(log_start_offset=0)
+            open_partition(write_log(Path(top) / name / "t-0", batches, cut))._replace(log_start_offset=0)
             for name, batches, cut in (("a", left, cuts[0]), ("b", right, cuts[1]))
         )
         return compare_partition(one, other, CompareOptions(logical=logical))
@@ -61,10 +61,10 @@ def compared(left: list[bytes], right: list[bytes], cuts: tuple[int, int], *, lo
 @given(LOG, LOG, st.integers(0, 12), st.tuples(st.integers(0, 12), st.integers(0, 12)))
 def test_runs_of_equal_bytes_count_as_the_steps_do(ours: Rows, theirs: Rows, same: int, cuts: tuple[int, int]) -> None:
     left, right = built(ours), built([*ours[:same], *theirs])
-    found = compared(left, right, cuts, logical=False)
+    found = compare_logs(left, right, cuts, logical=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cursor.LogCursor, "skip_equal", lambda here, there: None)
-        assert compared(left, right, cuts, logical=False) == found
+        assert compare_logs(left, right, cuts, logical=False) == found
     shares = found.shares
     both = shares.common.batches + shares.differing.batches
     assert both + shares.only_expected.batches == len(left)
@@ -79,7 +79,7 @@ def test_each_record_is_counted_once(ours: Rows, theirs: Rows, same: int, ahead:
     left, right = built(ours), built([*ours[:same], *theirs])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "_AHEAD_MAX", ahead)
-        found = compared(left, right, (0, 0), logical=True)
+        found = compare_logs(left, right, (0, 0), logical=True)
     values = [
         [record.value for batch in iter_any_batches(b"".join(side)) for record in batch.records()]
         for side in (left, right)
@@ -106,7 +106,7 @@ def test_a_copy_in_other_batches_is_equal(rows: Rows, sizes: list[int], codec: C
         size = sizes[len(right) % len(sizes)]
         right.append(build_batch(data[:size], base_offset=offset, compression=codec, timestamp_ms=0))
         offset, data = offset + size, data[size:]
-    found = compared(left, right, (3, 5), logical=True)
+    found = compare_logs(left, right, (3, 5), logical=True)
     assert found.is_equal, found.differences
     assert found.shares.common.records == sum(count for _, count, *_ in rows)
 

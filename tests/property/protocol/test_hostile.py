@@ -66,7 +66,7 @@ def mutate(data: bytes, draw: random.Random) -> bytes:
     return bytes(out)
 
 
-def mutated(count: int, seed: int) -> list[tuple[str, int, bytes]]:
+def mutated_messages(count: int, seed: int) -> list[tuple[str, int, bytes]]:
     draw = random.Random(seed)
     return [(name, version, mutate(data, draw)) for name, version, data in draw.choices(seeds(), k=count)]
 
@@ -94,14 +94,14 @@ def test_mutated_messages_are_accepted_or_refused() -> None:
     step = 10_000
     taken = 0
     for first in range(0, FRAMES, step):
-        for name, version, data in mutated(min(step, FRAMES - first), first):
+        for name, version, data in mutated_messages(min(step, FRAMES - first), first):
             taken += check(name, version, data, Policy.STRICT)
     # Neither all nor none: otherwise the mutations would test nothing.
     assert FRAMES * 0.05 < taken < FRAMES * 0.95
 
 
 def test_mutated_messages_are_accepted_or_refused_leniently() -> None:
-    for name, version, data in mutated(FRAMES // 5, 7):
+    for name, version, data in mutated_messages(FRAMES // 5, 7):
         check(name, version, data, Policy.LENIENT)
 
 
@@ -152,7 +152,7 @@ def peak(name: str, version: int, data: bytes) -> int:
 def test_memory_is_bounded_by_the_frame() -> None:
     for name in names():
         by_name(name)
-    for name, version, data in mutated(max(500, FRAMES // 100), 17):
+    for name, version, data in mutated_messages(max(500, FRAMES // 100), 17):
         found = peak(name, version, data)
         assert found <= 4 * len(data) + CONSTANT, (name, version, len(data), found)
 
@@ -220,7 +220,7 @@ def test_large_frames_that_break_at_their_end_cost_no_more(name: str, version: i
 
 
 def test_skimming_refuses_the_same_as_decoding() -> None:
-    for name, version, data in mutated(FRAMES // 5, 23):
+    for name, version, data in mutated_messages(FRAMES // 5, 23):
         cls = by_name(name)
         try:
             expected: object = careful.decode(cls, data, version)[1]

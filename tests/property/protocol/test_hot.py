@@ -36,12 +36,12 @@ def hot_bytes(message: Any, version: int) -> bytes:
     return b"".join(chunks)
 
 
-def repeated(message: Any, times: int) -> Any:
+def repeat_structs(message: Any, times: int) -> Any:
     """Return the message with longer arrays of structs, so that neighbours have equal inner lengths."""
     for field in message.FIELDS:
         value = getattr(message, field.attribute)
         if field.type == "struct" and field.is_array and value:
-            setattr(message, field.attribute, [repeated(item, times) for item in value] * times)
+            setattr(message, field.attribute, [repeat_structs(item, times) for item in value] * times)
     return message
 
 
@@ -54,7 +54,7 @@ def test_every_hot_version_has_both_functions() -> None:
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_both_forms_are_equal(name: str, version: int, data: st.DataObject) -> None:
-    message = repeated(data.draw(messages(by_name(name), version)), data.draw(st.integers(1, 4)))
+    message = repeat_structs(data.draw(messages(by_name(name), version)), data.draw(st.integers(1, 4)))
     raw = plain_bytes(message, version)
     assert hot_bytes(message, version) == raw
     plain, end = type(message)._read(raw, 0, version)
@@ -68,7 +68,7 @@ def test_both_forms_are_equal(name: str, version: int, data: st.DataObject) -> N
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_the_hot_form_decodes_like_the_careful_one(name: str, version: int, data: st.DataObject) -> None:
-    message = repeated(data.draw(messages(by_name(name), version)), 2)
+    message = repeat_structs(data.draw(messages(by_name(name), version)), 2)
     raw = bytearray(message.encode(version))
     for _ in range(data.draw(st.integers(1, 3))):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xFF]))

@@ -40,7 +40,7 @@ def last_produce_of(frame: bytes) -> LastProduce | None:
     return last_produce(frame, head, body)
 
 
-def again(last: LastProduce, frame: bytes | memoryview) -> tuple[RequestHead, ProduceRequest] | None:
+def recognise(last: LastProduce, frame: bytes | memoryview) -> tuple[RequestHead, ProduceRequest] | None:
     records = last.records(frame)
     return None if records is None else last.request(frame, records)
 
@@ -58,7 +58,7 @@ def test_a_recognised_frame_equals_its_decoded_form(data: st.DataObject, version
     for _ in range(2):
         request.topic_data[0].partition_data[0].records = data.draw(RECORDS)
         later = encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id)
-        found = again(last, memoryview(later) if data.draw(st.booleans()) else later)
+        found = recognise(last, memoryview(later) if data.draw(st.booleans()) else later)
         assert found == decode_request(later) or (
             found is None and version >= ProduceRequest.FLEXIBLE_FROM and size_of(request) == LEFT_OUT
         )
@@ -77,10 +77,10 @@ def test_a_frame_that_differs_elsewhere_is_not_recognised(data: st.DataObject, v
     elsewhere = [at for at in range(len(frame)) if not 4 <= at < 8 and not begin <= at < begin + len(records)]
     at = data.draw(st.sampled_from(elsewhere))
     other = frame[:at] + bytes([frame[at] ^ data.draw(st.integers(1, 255))]) + frame[at + 1 :]
-    assert again(last, other) is None
-    assert again(last, frame + b"\0") is None
-    assert again(last, frame[:-1]) is None
-    assert again(last, frame[:9]) is None
+    assert recognise(last, other) is None
+    assert recognise(last, frame + b"\0") is None
+    assert recognise(last, frame[:-1]) is None
+    assert recognise(last, frame[:9]) is None
 
 
 @given(st.data(), VERSION, st.one_of(st.binary(max_size=12), st.integers(5, 9).map(lambda size: b"\x80" * size)))
@@ -96,7 +96,7 @@ def test_records_replaced_by_any_bytes_are_decoded_or_not_recognised(
     after = 3 if version >= ProduceRequest.FLEXIBLE_FROM else 0
     for cut in range(6):
         other = frame[: len(frame) - after - len(records) - cut] + rest
-        found = again(last, other)
+        found = recognise(last, other)
         assert found is None or found == decode_request(other)
 
 

@@ -100,7 +100,7 @@ def test_offsets_that_are_not_consecutive_are_kept(gaps: list[int], codec: Compr
     assert batch.last_offset == offsets[-1] + 5
 
 
-def sealed(body: bytes, count: int) -> Batch:
+def seal(body: bytes, count: int) -> Batch:
     """Return an uncompressed batch with any bytes in place of the records, and a valid checksum."""
     from kmirror.records import build
     from kmirror.records.layout import CHECKED_HEADER
@@ -115,7 +115,7 @@ def sealed(body: bytes, count: int) -> Batch:
 @example(body=b"\x14\x00\x00\x00\xfe\xff\xff\xff\x0f\x01\x00", count=1)  # A key of 2^31-1 bytes.
 @example(body=b"\x80\x80\x80\x80\x80\x00", count=1)  # A varint that is too long.
 def test_garbage_records_are_read_or_refused(body: bytes, count: int) -> None:
-    batch = sealed(body, count)
+    batch = seal(body, count)
     try:
         records = list(batch.records())
     except CorruptBatch as error:

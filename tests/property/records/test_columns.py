@@ -11,7 +11,7 @@ from kmirror.records import Batch, Record, RecordData, build_batch, iter_batches
 from kmirror.records.framing import check_framing
 from kmirror.records.views import iter_views
 from kmirror.testing.strategies.batches import record_batches
-from tests.property.records.test_batch import sealed
+from tests.property.records.test_batch import seal
 
 numpy = pytest.importorskip("numpy")
 
@@ -79,7 +79,7 @@ def test_arrow_holds_short_and_long_values_alike(size: int, count: int, null: in
 @example(body=b"\x0c\x00\x00\x00\x01\x01\x00" * 2, count=2)
 @example(body=b"\x14\x00\x00\x00\x01\x01\x02\x01\x00\x00\x00", count=1)  # A header with a null name.
 def test_garbage_is_read_alike_or_refused_alike(body: bytes, count: int) -> None:
-    batch = sealed(body, count)
+    batch = seal(body, count)
     try:
         records = list(batch.records())
     except CorruptBatch as error:
@@ -130,7 +130,7 @@ def test_lengths_that_do_not_fill_the_batch_are_refused(data: bytes, count: int)
     with pytest.raises(CorruptBatch):
         check_framing(data, count)
     with pytest.raises(CorruptBatch):
-        sealed(data, count).check_framing()
+        seal(data, count).check_framing()
 
 
 def test_empty_input_gives_no_rows() -> None:

@@ -21,7 +21,7 @@ from kmirror.records import Batch, Compression, RecordData, build_batch
 from kmirror.records.legacy import LegacyBatch, build_message
 from kmirror.records.varint import encode_varint, read_varint, read_varlong
 from kmirror.testing.strategies.batches import CONTENTS, TIMESTAMPS_MS, record_batches
-from tests.property.records.test_batch import sealed
+from tests.property.records.test_batch import seal
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 
@@ -104,7 +104,7 @@ def test_a_batch_is_read_and_written_alike(data: bytes) -> None:
 @example(body=b"\x1c\x00\x80\x80\x80\x80\x80\x00\x00\x01\x01\x00\x00\x00\x00", count=1)
 @example(body=b"\x14\x00\x00\x00\x01\x01\x02\x01\x00\x00\x00", count=1)
 def test_records_are_accepted_by_both_or_by_neither(body: bytes, count: int) -> None:
-    batch = sealed(body, count)
+    batch = seal(body, count)
     try:
         fields = records_of(batch.payload(), count)
         # A layout cannot express that a null name is invalid.

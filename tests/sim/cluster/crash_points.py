@@ -39,12 +39,12 @@ from tests.sim.stage import (
     StagedCluster,
     WrittenLogs,
     assert_equal,
-    mirrored,
     pair,
     plain,
     resets,
     settle,
     transactional,
+    wait_until_mirrored,
 )
 
 S = MirrorState
@@ -497,5 +497,5 @@ def _check(trip: JourneyRun, death: Crash, right: Course) -> None:
         assert here.write("after the stop") == here.log().log_end_offset - 1
     elif journey.final is S.MIRRORING:
         journey.source(trip.pair).write("after the crash")
-        mirrored(journey.mirror(trip.pair))
+        wait_until_mirrored(journey.mirror(trip.pair))
         assert_equal(journey.mirror(trip.pair))

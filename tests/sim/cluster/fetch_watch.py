@@ -60,7 +60,7 @@ def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
 
 
 @contextmanager
-def watched() -> Iterator[Watch]:
+def watch_fetches() -> Iterator[Watch]:
     """Compare every fetch that is made within the block."""
     watch = Watch()
     fetch, fill, again = FetchLoop._fetch, FetchSession.fill, Sent.resend

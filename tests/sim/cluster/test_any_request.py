@@ -43,7 +43,7 @@ def is_owed_an_answer(frame: bytes) -> bool:
         return True
 
 
-def named(row: ApiRow) -> str:
+def name_of(row: ApiRow) -> str:
     return row.name
 
 
@@ -89,7 +89,7 @@ def test_any_well_formed_request_is_answered_or_its_link_closed(row: ApiRow, rol
     cluster.simulation.run_for(span_s=15)  # Decisions reach every broker, and timers fire.
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "controller" in row.roles], ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if "controller" in row.roles], ids=name_of)
 def test_any_request_inside_an_envelope_is_answered(row: ApiRow) -> None:
     cluster = start(row.key)
     raw = RawClient(cluster)

@@ -60,10 +60,10 @@ from tests.sim.cluster.authorization_cases import (
     fetch,
     produce,
 )
-from tests.sim.stage import ONE_BROKER, TOPIC, WrittenLogs, mirrored, pair, plain, values
+from tests.sim.stage import ONE_BROKER, TOPIC, WrittenLogs, pair, plain, values, wait_until_mirrored
 
 
-def named(case: Case) -> str:
+def name_of(case: Case) -> str:
     return f"{case.request.NAME}-v{case.version}-{case.role}"
 
 
@@ -126,7 +126,7 @@ def test_every_api_that_is_served_has_its_row() -> None:
 
 
 @pytest.mark.decision("D18")
-@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_each_api_asks_the_authorizer_for_its_operations(case: Case, watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     watcher.allowed, watcher.asked = None, []
@@ -135,7 +135,7 @@ def test_each_api_asks_the_authorizer_for_its_operations(case: Case, watched: tu
 
 
 @pytest.mark.decision("D18")
-@pytest.mark.parametrize("case", [case for case in CASES if case.error], ids=named)
+@pytest.mark.parametrize("case", [case for case in CASES if case.error], ids=name_of)
 def test_each_api_returns_its_error_if_all_operations_are_denied(case: Case, watched: tuple[Cluster, Watcher]) -> None:
     cluster, watcher = watched
     watcher.allowed, watcher.asked = [], []
@@ -291,7 +291,7 @@ def test_a_failback_to_a_source_without_rights_waits_and_truncates_nothing(alway
     p.run_until(lambda: reason in p.a.reason(), "the reason to be told")
     p.hold(10, lambda: values(p.a.log()) == before, "nothing is cut")
     authorizer.active = False
-    mirrored(p.back)
+    wait_until_mirrored(p.back)
     assert p.cuts_of(p.a) == [(2, 3)]
 
 

@@ -23,7 +23,7 @@ from kmirror.spec.topics import TRANSACTION_TOPIC
 from tests.sim.stage import SMALL, StagedCluster
 
 
-def started(**configs: str) -> StagedCluster:
+def start_cluster(**configs: str) -> StagedCluster:
     own = {name.replace("_", "."): value for name, value in configs.items()}
     cluster = StagedCluster(Simulation(4), "a", configs={**SMALL, **own})
     cluster.start()
@@ -57,7 +57,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_a_requested_topic_is_created_soon(orders: list[list[str]]) -> None:
-    cluster = started(num_partitions="3")
+    cluster = start_cluster(num_partitions="3")
     cluster.simulation.line(cluster.process(1), cluster.process(CONTROLLER_ID)).set(latency_ms=200)
     for _ in range(2):
         assert ask(cluster, "a", "b d", "b") == [UNKNOWN, INVALID, UNKNOWN]
@@ -71,7 +71,7 @@ def test_a_requested_topic_is_created_soon(orders: list[list[str]]) -> None:
 def test_nothing_is_created_where_request_or_configs_forbid_it(
     orders: list[list[str]], configs: dict[str, str], create: bool
 ) -> None:
-    cluster = started(**configs)
+    cluster = start_cluster(**configs)
     for _ in range(2):
         assert ask(cluster, "a", "b d", create=create) == [UNKNOWN, INVALID]
         cluster.simulation.run_for(span_s=1)
@@ -80,7 +80,7 @@ def test_nothing_is_created_where_request_or_configs_forbid_it(
 
 def test_a_repeated_request_tries_the_creation_again(orders: list[list[str]]) -> None:
     """The response is not cached, though it equals the one before."""
-    cluster = started()
+    cluster = start_cluster()
     assert ask(cluster, "a.b") == [UNKNOWN]
     cluster.simulation.run_until(lambda: "a.b" in cluster.image.topics)
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_a_repeated_request_tries_the_creation_again(orders: list[list[str]]) ->
 
 
 def test_a_topic_is_requested_again_if_the_controller_did_not_respond() -> None:
-    cluster = started(request_timeout_ms="2000")
+    cluster = start_cluster(request_timeout_ms="2000")
     cluster.kill(CONTROLLER_ID)
     assert ask(cluster, "a") == [UNKNOWN]
     cluster.simulation.run_for(span_s=3)
@@ -99,7 +99,7 @@ def test_a_topic_is_requested_again_if_the_controller_did_not_respond() -> None:
 
 
 def test_an_internal_topic_gets_the_size_and_configs_of_its_own() -> None:
-    cluster = started()
+    cluster = start_cluster()
     assert ask(cluster, TRANSACTION_TOPIC) == [UNKNOWN]
     cluster.simulation.run_until(lambda: TRANSACTION_TOPIC in cluster.image.topics, what="the topic")
     assert cluster.image.configs.topic(TRANSACTION_TOPIC)["cleanup.policy"] == "compact"
@@ -107,7 +107,7 @@ def test_an_internal_topic_gets_the_size_and_configs_of_its_own() -> None:
 
 
 def test_an_offline_broker_is_left_out_or_returned_as_fenced() -> None:
-    cluster = started()
+    cluster = start_cluster()
     cluster.place_topic("t", replicas=((1, 2, 3),))
     cluster.kill(3)
     cluster.simulation.run_until(
@@ -127,7 +127,7 @@ def test_an_offline_broker_is_left_out_or_returned_as_fenced() -> None:
 
 
 def test_all_partitions_are_described_page_by_page() -> None:
-    cluster = started(max_request_partition_size_limit="4")
+    cluster = start_cluster(max_request_partition_size_limit="4")
     for name, count in (("b", 3), ("a", 5), ("c", 1)):
         cluster.place_topic(name, replicas=((1, 2, 3),) * count)
     seen: list[tuple[str, int]] = []

@@ -29,11 +29,11 @@ from tests.sim.stage import (
     TP,
     WrittenLogs,
     assert_equal,
-    mirrored,
     pair,
     plain,
     transactional,
     values,
+    wait_until_mirrored,
 )
 
 T = TopicPartition("t", 0)
@@ -194,7 +194,7 @@ def test_a_copy_that_begins_above_offset_0_gets_to_followers_that_flush(flush_me
     row = row_of(RawClient(made.a).ask(made.a.endpoint(leader.broker_id), request(10, TOPIC), 2))
     assert (row.error_code, row.low_watermark) == (0, 10)
     made.begin()
-    mirrored(made.there)
+    wait_until_mirrored(made.there)
     assert_equal(made.there)
 
 
@@ -205,7 +205,7 @@ def test_a_failback_knows_where_logs_part_that_deletion_had_emptied() -> None:
     made.a.produce(TOPIC, 0, [b"%d" % value for value in range(4)])
     made.a.settle()
     made.begin()
-    mirrored(made.there)
+    wait_until_mirrored(made.there)
     made.a.settle()
     leader = made.a.leader(TP)
     assert leader is not None
@@ -219,7 +219,7 @@ def test_a_failback_knows_where_logs_part_that_deletion_had_emptied() -> None:
     made.simulation.line(made.a, made.b).bring_up()
     made.back.create()
     made.back.add_topics([TOPIC])
-    mirrored(made.back)
+    wait_until_mirrored(made.back)
     assert_equal(made.back)
     assert [value for _, value in values(made.a.log())] == ["next"]
 

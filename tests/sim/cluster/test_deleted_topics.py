@@ -30,7 +30,7 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
 from tests.builders import batch
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, mirrored, pair, plain, records
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, pair, plain, records, wait_until_mirrored
 
 OLD, NEW = ("old 0", "old 1", "old 2"), ("new 0", "new 1")
 
@@ -51,7 +51,7 @@ def commit(cluster: StagedCluster, *decided: Message) -> None:
     cluster.simulation.world.perform(cluster.process(CONTROLLER_ID), cluster.controller.outbox.drain())
 
 
-def anew(replicas: tuple[int, ...] = (1, 2, 3)) -> list[Message]:
+def topic_again(replicas: tuple[int, ...] = (1, 2, 3)) -> list[Message]:
     """Return the records of a new topic of the same name."""
     topic_id = Uuid.from_ints(8, 8)
     partition = PartitionRecord(
@@ -112,7 +112,7 @@ def test_a_returning_replica_does_not_serve_the_log_of_the_earlier_topic(cluster
     cluster.kill(3)
     assert cluster.delete(TOPIC) == [ErrorCode.NONE]
     cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
-    commit(cluster, *anew((1, 2, 3)))
+    commit(cluster, *topic_again((1, 2, 3)))
     cluster.simulation.run_until(lambda: cluster.leader(TP) is not None, what="a leader")
     cluster.simulation.run_until(lambda: 3 not in isr(cluster), what="the session of broker 3 to end")
     cluster.restart(3)
@@ -142,7 +142,7 @@ def test_a_broker_with_old_metadata_drops_the_records_it_accepted(cluster: Stage
     line = cluster.simulation.line(cluster.process(leader.broker_id), cluster.process(CONTROLLER_ID))
     line.take_down()
     assert cluster.delete(TOPIC) == [ErrorCode.NONE]
-    commit(cluster, *anew((*sorted({1, 2, 3} - {leader.broker_id}), leader.broker_id)))
+    commit(cluster, *topic_again((*sorted({1, 2, 3} - {leader.broker_id}), leader.broker_id)))
     stamp = cluster.simulation.now_ms
     broker.parts.replicas.appends.append(cluster.simulation.world.now, leader, batch(4, timestamp=stamp))
     cluster.simulation.run_for(span_s=5)
@@ -160,7 +160,7 @@ def test_a_wait_for_acks_on_a_deleted_topic_ends_with_an_error(cluster: StagedCl
     parts, now = cluster.broker(leader.broker_id).parts, cluster.simulation.world.now
     told: list[ErrorCode] = []
     parts.replicas.purgatory.await_acks(now, leader, 4, 20_000, lambda _, error: told.append(error))
-    commit(cluster, remove(cluster), *(anew((leader.broker_id,)) if is_replaced else ()))
+    commit(cluster, remove(cluster), *(topic_again((leader.broker_id,)) if is_replaced else ()))
     cluster.simulation.run_until(
         lambda: parts.replicas.partitions.get(TP) is not leader, what="the old partition to go"
     )
@@ -184,7 +184,7 @@ def test_a_fetch_by_id_ends_with_the_topic(cluster: StagedCluster, is_replaced: 
     cluster.client.send(cluster.endpoint(leader.broker_id), request, told.append, version=13)
     cluster.simulation.run_for(span_s=1)
     assert not told
-    commit(cluster, remove(cluster), *(anew((leader.broker_id,)) if is_replaced else ()))
+    commit(cluster, remove(cluster), *(topic_again((leader.broker_id,)) if is_replaced else ()))
     cluster.simulation.run_until(lambda: bool(told), within_s=5, what="an answer")
     [answer] = told
     assert isinstance(answer, FetchResponse)
@@ -341,8 +341,8 @@ def test_leader_epochs_of_a_recreated_topic_id_continue() -> None:
 def test_an_id_recreated_in_the_same_batch_is_a_new_log(cluster: StagedCluster, is_last: bool) -> None:
     """Also if another topic had the name in between."""
     leader = cluster.await_leader()
-    again = anew()
-    between = [] if is_last else [*anew(), RemoveTopicRecord(topic_id=Uuid.from_ints(8, 8))]
+    again = topic_again()
+    between = [] if is_last else [*topic_again(), RemoveTopicRecord(topic_id=Uuid.from_ints(8, 8))]
     for record in again:
         record.topic_id = leader.topic_id  # type: ignore[attr-defined]
     again[1].leader_epoch = leader.leader_epoch + 1  # type: ignore[attr-defined]
@@ -380,7 +380,7 @@ def test_a_topic_mirrored_again_has_no_former_state(stops: bool, knows: bool, mo
         p.simulation.run_for(span_s=2)
         monkeypatch.undo()
         p.b.component(1).context.coordinator.remove_orphans(lambda *_: None)
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     found = p.b.persisted()
     assert found.state is MirrorState.MIRRORING
     assert found.leader_epoch > former.leader_epoch and found.last_mirrored_epoch == NOT_SETTLED

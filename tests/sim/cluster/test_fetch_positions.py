@@ -16,7 +16,7 @@ from kmirror.spec.configs import Configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from kmirror.testing.histories import assert_history_clean
-from tests.sim.cluster.fetch_watch import watched
+from tests.sim.cluster.fetch_watch import watch_fetches
 from tests.sim.cluster.test_log_lifecycle import SEGMENT, cluster_of
 from tests.sim.stage import TOPIC, TP, WrittenLogs, legacy, pair
 
@@ -102,7 +102,7 @@ SCENARIOS: dict[Callable[[], None], tuple[type, str, Callable[..., object]]] = {
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_fetch_matches_the_state_of_the_log(scenario: Callable[[], None]) -> None:
-    with watched() as watch:
+    with watch_fetches() as watch:
         scenario()
     assert watch.fetches > 10
 
@@ -111,7 +111,7 @@ def test_a_fetch_matches_the_state_of_the_log(scenario: Callable[[], None]) -> N
 def test_the_watch_detects_a_missing_notification(scenario: Callable[[], None], monkeypatch: MonkeyPatch) -> None:
     owner, name, fault = SCENARIOS[scenario]
     monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
-    with watched(), pytest.raises(AssertionError, match="nobody told that orders-0 changed"):
+    with watch_fetches(), pytest.raises(AssertionError, match="nobody told that orders-0 changed"):
         scenario()
 
 
@@ -137,6 +137,6 @@ def test_unchanged_brokers_cause_no_new_assignment(monkeypatch: MonkeyPatch) -> 
 
 @pytest.mark.parametrize(("profile", "seed"), [("full", 70009), ("replicas", 3), ("topologies", 4), ("power", 3)])
 def test_fetches_in_histories_equal_full_ones(profile: str, seed: int) -> None:
-    with watched() as watch:
+    with watch_fetches() as watch:
         assert_history_clean(seed=seed, profile=profile)
     assert watch.positions > watch.fetches > 100

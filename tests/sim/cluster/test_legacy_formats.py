@@ -36,9 +36,9 @@ from tests.sim.stage import (
     pair,
     plain,
     resets,
-    stopped,
     transactional,
     values,
+    wait_until_stopped,
 )
 
 REAL = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"  # By Kafka 2.1.1.
@@ -354,4 +354,4 @@ def test_a_source_without_epochs_is_still_mirrored(monkeypatch: pytest.MonkeyPat
     p.a.write("with an epoch")
     assert_equal(p.there)
     p.fail_over()
-    assert stopped(p.there)[0].last_mirrored_epoch == 0
+    assert wait_until_stopped(p.there)[0].last_mirrored_epoch == 0

@@ -30,9 +30,9 @@ from tests.sim.stage import (
     Pair,
     StagedCluster,
     WrittenLogs,
-    mirrored,
     pair,
     values,
+    wait_until_mirrored,
 )
 
 SOON: Mapping[str, str] = {
@@ -418,7 +418,7 @@ def test_producers_that_are_silent_are_forgotten() -> None:
 # -- dropped partitions and mirrors -----------------------------------------------------------
 
 
-def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
+def start_mirror(topic: Mapping[str, str], **pair_configs: str) -> Pair:
     configs = {**SOON, **{name.replace("_", "."): value for name, value in pair_configs.items()}}
     p = pair(a_configs={**SMALL}, b_configs=configs)
     p.a.place_topic()
@@ -428,14 +428,14 @@ def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
     remember_all(p.b)
     p.there.create({"mirror.topic.properties.exclude": ".*"})  # The destination has its own configs of the topic.
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.b.alter(TOPIC, topic)
     return p
 
 
 @pytest.mark.decision("D46")
 def test_a_mirrored_log_ignores_its_own_retention_until_the_stop() -> None:
-    p = begun({**TINY, "retention.bytes": "0", "retention.ms": "1"})
+    p = start_mirror({**TINY, "retention.bytes": "0", "retention.ms": "1"})
     p.simulation.run_for(span_s=10)
     assert {log.log_start_offset for log in logs_of(p.b)} == {0}, "neither size nor age count while it is mirrored"
     p.fail_over()
@@ -446,7 +446,7 @@ def test_a_mirrored_log_ignores_its_own_retention_until_the_stop() -> None:
 
 @pytest.mark.decision("D46")
 def test_a_mirrored_log_begins_where_its_source_begins() -> None:
-    p = begun(TINY)
+    p = start_mirror(TINY)
     for replica in p.a.replicas(TP).values():
         replica.log.advance_log_start(5)
     p.a.write("r9")
@@ -458,7 +458,7 @@ def test_a_mirrored_log_begins_where_its_source_begins() -> None:
 
 @pytest.mark.decision("D46")
 def test_a_mirrored_log_is_compacted_by_each_of_its_replicas() -> None:
-    p = begun({})
+    p = start_mirror({})
     p.b.alter(TOPIC, BY_KEY)
     write_keys(p.a, *"abababababababab")
     p.simulation.run_for(span_s=10)
@@ -475,9 +475,9 @@ def test_a_mirrored_log_is_compacted_by_each_of_its_replicas() -> None:
 
 @pytest.mark.decision("D46")
 def test_a_paused_log_is_compacted_and_continues_when_resumed() -> None:
-    p = begun(TINY)
+    p = start_mirror(TINY)
     write_keys(p.a, *"abababab")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.there.pause([TOPIC])
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
     p.b.alter(TOPIC, BY_KEY)
@@ -487,7 +487,7 @@ def test_a_paused_log_is_compacted_and_continues_when_resumed() -> None:
         assert keys_of(log) == {b"a": b"a6", b"b": b"b7"}
         assert sum(b.record_count for b in log.batches() if b.base_offset >= 9) < 8
     p.there.resume([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert keys_of(p.b.log()) == {b"a": b"a6", b"b": b"b7", b"c": b"c1"}
 
 

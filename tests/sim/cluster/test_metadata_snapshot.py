@@ -16,7 +16,7 @@ from kmirror.log.partition_log import PartitionLog
 FULL = TopicPartition("full", 0)
 
 
-def stopped() -> kmirror.Cluster:
+def stopped_cluster() -> kmirror.Cluster:
     """Return a stopped cluster of two brokers that has a topic with a record."""
     cluster = kmirror.Cluster(kmirror.Simulation(seed=31), "a", brokers=2)
     cluster.start()
@@ -55,7 +55,7 @@ def test_a_cluster_starts_with_the_state_of_snapshot_and_log(
 ) -> None:
     if piece is not None:
         monkeypatch.setattr(metadata_follower, "BYTES_MAX", piece)
-    cluster = stopped()
+    cluster = stopped_cluster()
     before = cluster.image
     end_offset = cut(cluster, tail=tail)
     cluster.start()
@@ -73,7 +73,7 @@ def test_a_cluster_starts_with_the_state_of_snapshot_and_log(
 
 
 def test_the_log_may_continue_in_a_later_epoch_than_its_snapshot() -> None:
-    cluster = stopped()
+    cluster = stopped_cluster()
     cluster.start()
     cluster.stop()
     store = cluster.log_dirs[CONTROLLER_ID][0].open(METADATA_PARTITION)
@@ -87,7 +87,7 @@ def test_the_log_may_continue_in_a_later_epoch_than_its_snapshot() -> None:
 
 
 def test_a_log_ending_below_its_snapshot_restarts_at_its_end() -> None:
-    cluster = stopped()
+    cluster = stopped_cluster()
     end_offset = cut(cluster, tail=0)
     store = cluster.log_dirs[CONTROLLER_ID][0].open(METADATA_PARTITION)
     [name] = [name for name in store.files() if name.startswith(f"{end_offset:020}-")]
@@ -102,7 +102,7 @@ def test_a_log_ending_below_its_snapshot_restarts_at_its_end() -> None:
 
 
 def test_a_log_without_its_beginning_and_without_a_snapshot_is_refused() -> None:
-    cluster = stopped()
+    cluster = stopped_cluster()
     end_offset = cut(cluster, tail=1, has_snapshot=False)
     told: list[str] = []
     cluster.simulation.on(GaveUp, lambda seen: told.append(seen.fact.why))

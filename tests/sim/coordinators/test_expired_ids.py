@@ -18,7 +18,7 @@ CONFIGS = {
 }
 
 
-def begun(*, transaction_version: int = 2) -> Stage:
+def start_stage(*, transaction_version: int = 2) -> Stage:
     stage = Stage(transaction_version=transaction_version, **CONFIGS)
     assert stage.init() is NONE
     return stage
@@ -31,7 +31,7 @@ def tombstones(stage: Stage) -> int:
 
 @pytest.mark.parametrize("is_used", [True, False], ids=["committed", "never-used"])
 def test_an_unused_id_is_removed_once_it_has_expired(is_used: bool) -> None:
-    stage = begun()
+    stage = start_stage()
     if is_used:
         assert stage.produce() is NONE
         stage.end(commit=COMMIT)
@@ -49,7 +49,7 @@ def test_an_unused_id_is_removed_once_it_has_expired(is_used: bool) -> None:
 
 
 def test_an_id_with_an_open_transaction_does_not_expire() -> None:
-    stage = begun()
+    stage = start_stage()
     assert stage.produce() is NONE
     stage.cluster.simulation.run_for(span_s=30)
     assert stage.state.status is Status.ONGOING
@@ -58,7 +58,7 @@ def test_an_id_with_an_open_transaction_does_not_expire() -> None:
 
 
 def test_an_id_that_is_used_again_does_not_expire() -> None:
-    stage = begun()
+    stage = start_stage()
     for _ in range(4):
         stage.cluster.simulation.run_for(span_s=6)
         assert stage.init() is ErrorCode.NONE

@@ -41,7 +41,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import TRANSACTION_VERSION
 from kmirror.spec.topics import TRANSACTION_TOPIC
 from kmirror.spec.wire_values import UpgradeType
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, mirrored, pair
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, pair, wait_until_mirrored
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 SECOND = TopicPartition(TOPIC, 1)
@@ -150,14 +150,14 @@ class Stage:
         self.epoch = EPOCH_MAX - 1
 
 
-def started(**options: int | str) -> Stage:
+def start_stage(**options: int | str) -> Stage:
     stage = Stage(**options)  # type: ignore[arg-type]
     assert stage.init() is NONE and stage.epoch == 0
     return stage
 
 
 def test_each_transaction_has_an_epoch_of_its_own() -> None:
-    stage = started()
+    stage = start_stage()
     for n, commit in enumerate((COMMIT, ABORT, COMMIT)):
         assert stage.produce() is NONE, "nobody has added the partition but its leader"
         assert stage.state.status is Status.ONGOING and stage.state.partitions == (TP,)
@@ -169,7 +169,7 @@ def test_each_transaction_has_an_epoch_of_its_own() -> None:
 
 def test_transaction_records_equal_kafkas() -> None:
     """Fields that an older reader does not need are tagged; `previous_producer_id` is set from the first record on."""
-    stage = started()
+    stage = start_stage()
     stage.produce()
     stage.end(commit=COMMIT)
     rows = []
@@ -191,7 +191,7 @@ def test_transaction_records_equal_kafkas() -> None:
 
 
 def test_a_late_batch_cannot_get_into_the_next_transaction() -> None:
-    stage = started()
+    stage = start_stage()
     stage.produce()
     stage.end(commit=ABORT)
     assert stage.produce(epoch=0, sequence=1) is ErrorCode.INVALID_PRODUCER_EPOCH
@@ -201,7 +201,7 @@ def test_a_late_batch_cannot_get_into_the_next_transaction() -> None:
 
 @pytest.mark.parametrize("commit", [COMMIT, ABORT])
 def test_a_repeated_end_gets_the_same_response(commit: bool) -> None:
-    stage = started()
+    stage = start_stage()
     stage.produce()
     old = stage.epoch
     stage.end(commit=commit)
@@ -212,7 +212,7 @@ def test_a_repeated_end_gets_the_same_response(commit: bool) -> None:
 
 
 def test_a_repeated_end_waits_for_the_markers() -> None:
-    stage = started()
+    stage = start_stage()
     stage.produce()
     stage.silence_markers()
     stage.ask_end(commit=COMMIT)
@@ -223,7 +223,7 @@ def test_a_repeated_end_waits_for_the_markers() -> None:
 @pytest.mark.parametrize(("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)])
 def test_a_transaction_without_partitions_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
     """The batch that a client gave up may still be in flight: the abort fences it."""
-    stage = started()
+    stage = start_stage()
     for _ in range(2):  # Empty, then complete.
         told, _, epoch = stage.ask_end(commit=commit)
         assert told is error
@@ -239,7 +239,7 @@ def test_a_transaction_without_partitions_can_only_be_aborted(commit: bool, erro
 
 
 def test_an_end_without_a_transactional_id_is_no_request() -> None:
-    stage = started()
+    stage = start_stage()
     for version in (4, 5):
         reply = stage.call(EndTxnRequest("", 1, 0, True), version)
         assert isinstance(reply, EndTxnResponse) and reply.error_code == ErrorCode.INVALID_REQUEST
@@ -254,7 +254,7 @@ def test_a_producer_id_without_an_epoch_is_no_request(half: tuple[int, int]) -> 
 
 
 def test_when_the_epochs_are_used_up_there_is_another_producer_id() -> None:
-    stage = started()
+    stage = start_stage()
     stage.exhaust()
     old = stage.producer_id
     assert stage.produce() is NONE
@@ -273,7 +273,7 @@ def test_when_the_epochs_are_used_up_there_is_another_producer_id() -> None:
 
 def test_the_next_coordinator_continues_with_the_new_producer_id() -> None:
     """It is in PREPARE_*, as the client has its response."""
-    stage = started(partitions=1)
+    stage = start_stage(partitions=1)
     stage.exhaust()
     assert stage.produce() is NONE
     stage.silence_markers()
@@ -288,7 +288,7 @@ def test_the_next_coordinator_continues_with_the_new_producer_id() -> None:
 
 def test_a_timed_out_producer_may_abort_and_continue() -> None:
     """The coordinator has raised its epoch by one, as its own end would have done."""
-    stage = started(**{"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"})
+    stage = start_stage(**{"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"})
     stage.produce()
     stage.cluster.simulation.run_for(span_s=8)
     assert stage.state.status is Status.COMPLETE_ABORT and stage.state.client_version == 2
@@ -299,7 +299,7 @@ def test_a_timed_out_producer_may_abort_and_continue() -> None:
 
 
 def test_a_second_producer_fences_the_first() -> None:
-    stage = started()
+    stage = start_stage()
     stage.produce()
     old = stage.epoch
     assert stage.init() is NONE
@@ -310,7 +310,7 @@ def test_a_second_producer_fences_the_first() -> None:
 
 
 def test_a_repeated_request_gets_the_same_response() -> None:
-    stage = started()
+    stage = start_stage()
     stage.produce()
     old = stage.producer_id, stage.epoch
     stage.end(commit=COMMIT)
@@ -324,7 +324,7 @@ def test_a_repeated_request_gets_the_same_response() -> None:
 
 def test_a_batch_must_not_overtake_the_first_of_its_transaction() -> None:
     """The first one must be sent again; the log does not know the producer and would accept any."""
-    stage = started()
+    stage = start_stage()
     assert stage.produce(sequence=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert stage.produce() is NONE
     assert stage.produce(sequence=1) is NONE
@@ -332,7 +332,7 @@ def test_a_batch_must_not_overtake_the_first_of_its_transaction() -> None:
 
 def test_a_leader_verifies_again_while_the_previous_transaction_is_ending() -> None:
     """The client need not send its batch twice."""
-    stage = started()
+    stage = start_stage()
     stage.produce()
     error, _, stage.epoch = stage.ask_end(commit=COMMIT)
     assert error is NONE and stage.state.status is Status.PREPARE_COMMIT
@@ -341,7 +341,7 @@ def test_a_leader_verifies_again_while_the_previous_transaction_is_ending() -> N
 
 def test_a_marker_written_twice_ends_nothing_twice() -> None:
     """A coordinator that loads PREPARE_* does not know which partitions have it already (KAFKA-19999)."""
-    stage = started()
+    stage = start_stage()
     stage.produce()
     stage.end(commit=COMMIT)
 
@@ -361,7 +361,7 @@ def test_a_marker_written_twice_ends_nothing_twice() -> None:
 
 
 def test_brokers_before_version_2_of_markers_judge_them_by_the_old_rule() -> None:
-    stage = started()
+    stage = start_stage()
     stage.produce()
     topic = WritableTxnMarkerTopic(TOPIC, [0])
     reply = stage.call(WriteTxnMarkersRequest([WritableTxnMarker(stage.producer_id, 0, False, [topic], 0)]), 1, TP)
@@ -372,7 +372,7 @@ def test_brokers_before_version_2_of_markers_judge_them_by_the_old_rule() -> Non
 
 def test_the_version_of_the_request_decides_the_rules_of_the_end() -> None:
     """Like Kafka's brokers, even if the cluster is at level 0."""
-    stage = started(transaction_version=0)
+    stage = start_stage(transaction_version=0)
     assert stage.produce() is NONE
     error, _, epoch = stage.ask_end(commit=COMMIT)
     assert (error, epoch) == (NONE, 1)
@@ -385,7 +385,7 @@ def test_the_version_of_the_request_decides_the_rules_of_the_end() -> None:
 
 
 def test_below_level_2_a_broker_fences_by_the_old_rules() -> None:
-    stage = started(transaction_version=1)
+    stage = start_stage(transaction_version=1)
     reply = stage.call(
         AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="t",
@@ -462,7 +462,7 @@ def test_the_raised_epochs_are_mirrored_and_forgotten_at_a_failover() -> None:
         write(there, commit=commit)
     p.begin()
     write(there)
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     entry = p.b.log().producers.entries[there.producer_id]
     assert entry.producer_epoch == there.producer_epoch == 4
     p.fail_over()

@@ -15,7 +15,17 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, mirrored, pair, plain, stopped
+from tests.sim.stage import (
+    SMALL,
+    TOPIC,
+    TP,
+    StagedCluster,
+    WrittenLogs,
+    pair,
+    plain,
+    wait_until_mirrored,
+    wait_until_stopped,
+)
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 
@@ -174,11 +184,11 @@ def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
     producer.begin_transaction()
     producer.add_partitions([TP])
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     producer.abort_transaction()
     p.simulation.run_for(span_s=5)
     p.there.remove_topics([TOPIC])
-    stopped(p.there)
+    wait_until_stopped(p.there)
     assert sent(p.b, producer, 11) is ErrorCode.TRANSACTION_ABORTABLE
     p.run_until(lambda: p.b.state() == "STOPPED", "B to stay stopped")
     assert not p.b.log().producers.ongoing

@@ -76,7 +76,7 @@ def events(text: str, histories: Counter[str], times: Counter[str]) -> list[str]
     return told
 
 
-def missed(seeds: Counter[str]) -> list[str]:
+def missed_rows(seeds: Counter[str]) -> list[str]:
     """Return the rows that the seeds did not reach, one line for each group."""
     told = []
     for group, rows in reachable().items():
@@ -86,7 +86,7 @@ def missed(seeds: Counter[str]) -> list[str]:
     return told
 
 
-def barred() -> list[str]:
+def unreachable_rows() -> list[str]:
     """Return the rows that no history can reach, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for row in ROWS.values():
@@ -117,7 +117,7 @@ def main(arguments: list[str]) -> int:
     what = f"seeds {first} to {first + count - 1} of `{profile}`"
     parts = {
         "counts": head(what, count, histories), "groups": groups(text, histories),
-        "events": events(text, histories, times), "missed": missed(histories), "barred": barred(),
+        "events": events(text, histories, times), "missed": missed_rows(histories), "barred": unreachable_rows(),
     }  # fmt: skip
     for name, told in parts.items():
         begin, end = f"<!-- counted: {name} -->", f"<!-- end of {name} -->"

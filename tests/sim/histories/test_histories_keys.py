@@ -173,20 +173,20 @@ def test_full_draws_compacted_topics_that_no_mirror_has() -> None:
     assert 10 < len(keyed) < 35
     for plan in keyed:
         assert not any(TOPIC in str(step.args.get("topics", "")) for step in plan.steps)
-        assert next(topic for topic in compacted(plan) if topic != COMPACTED) == TOPIC
+        assert next(topic for topic in compacted_topics(plan) if topic != COMPACTED) == TOPIC
         assert {client.kind for client in plan.clients if client.topics == (TOPIC,)} > {"read_committed"}
 
 
 def test_mirrored_topics_are_compacted_in_a_profile_of_its_own_and_in_a_part_of_full() -> None:
-    full = [plan for plan in map(draw, range(60)) if set(compacted(plan)) - {TOPIC, COMPACTED}]
+    full = [plan for plan in map(draw, range(60)) if set(compacted_topics(plan)) - {TOPIC, COMPACTED}]
     assert 3 < len(full) < 20
     for plan in (*(draw(seed, "compacted") for seed in range(8)), *full):
-        assert set(compacted(plan)) - {COMPACTED} == set(plan.topics) - {SMALL, COMPACTED}
-        own = [client for client in plan.clients if set(client.topics) & set(compacted(plan)) - {COMPACTED}]
+        assert set(compacted_topics(plan)) - {COMPACTED} == set(plan.topics) - {SMALL, COMPACTED}
+        own = [client for client in plan.clients if set(client.topics) & set(compacted_topics(plan)) - {COMPACTED}]
         assert all("keys" in client.options for client in own if not client.kind.startswith("read_"))
 
 
-def compacted(plan: Plan) -> list[str]:
+def compacted_topics(plan: Plan) -> list[str]:
     """Return the topics that are compacted from the beginning on."""
     rows = [step.args for step in plan.steps if step.at_ms == 0 and step.args.get("name") == "cleanup.policy"]
     return [str(row["topic"]) for row in rows if "compact" in str(row["value"])]

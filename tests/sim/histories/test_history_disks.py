@@ -118,7 +118,7 @@ def test_a_nearly_right_clock_permits_no_deletion(monkeypatch: pytest.MonkeyPatc
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
 
 
-def abandoned(ahead_ms: int) -> Plan:
+def plan_with_open_transactions(ahead_ms: int) -> Plan:
     """Return a plan in which transactions are left open, while the clocks of all coordinators are ahead."""
     nodes = [{"cluster": "a", "broker": number} for number in (1, 2)]
     steps: list[tuple[int, str, dict[str, Value]]] = []
@@ -130,14 +130,14 @@ def abandoned(ahead_ms: int) -> Plan:
 
 
 def test_a_transaction_that_a_fast_clock_dated_may_stay_open() -> None:
-    outcome = run_history(abandoned(3_600_000))
+    outcome = run_history(plan_with_open_transactions(3_600_000))
     assert outcome.anomalies == []
     assert "wrong clock" in {row.decision for row in outcome.accepted}
 
 
 def test_a_slow_clock_is_no_excuse_for_an_open_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TransactionCoordinator, "abort_and_fence", lambda *_: None)
-    outcome = run_history(abandoned(-1))
+    outcome = run_history(plan_with_open_transactions(-1))
     assert {row.checker for row in outcome.anomalies} >= {"hanging-transaction"}
 
 

@@ -22,7 +22,7 @@ from tests.sim.histories.test_history_disks import TP, site_without_power
 UNFLUSHED = {"cluster": "a", "topic": "t", "name": "flush.messages", "value": "1000000"}
 
 
-def unflushed() -> Plan:
+def plan_without_flushes() -> Plan:
     """Cluster a, which b mirrors, loses power three times, and topic t does not flush before a segment is rolled."""
     plan = site_without_power("1")
     return replace(plan, steps=(Step(0, "alter_topic", UNFLUSHED), *plan.steps))
@@ -30,7 +30,7 @@ def unflushed() -> Plan:
 
 @pytest.fixture(scope="module")
 def outcome() -> Outcome:
-    return run_history(unflushed())
+    return run_history(plan_without_flushes())
 
 
 def test_unflushed_records_of_a_site_may_be_lost_with_its_power(outcome: Outcome) -> None:
@@ -43,26 +43,26 @@ def test_unflushed_records_of_a_site_may_be_lost_with_its_power(outcome: Outcome
     assert a.rows == b.rows and len(a.rows) > 10
 
 
-def found(outcome: Outcome, change: Callable[[PowerLoss], PowerLoss]) -> set[str]:
+def checkers_with(outcome: Outcome, change: Callable[[PowerLoss], PowerLoss]) -> set[str]:
     """Return the checkers with findings if the power losses had been different."""
     account: Account = replace(outcome.account, power_losses=[change(loss) for loss in outcome.account.power_losses])
     return {anomaly.checker for anomaly in judge(account, outcome.plan)[0]}
 
 
 def test_flushed_records_must_not_be_lost(outcome: Outcome) -> None:
-    assert found(outcome, lambda loss: loss) == set()
-    assert "acked-lost" in found(outcome, lambda loss: replace(loss, kept=loss.ends))
+    assert checkers_with(outcome, lambda loss: loss) == set()
+    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, kept=loss.ends))
 
 
 def test_a_power_loss_excuses_only_records_missing_in_the_next_leader(outcome: Outcome) -> None:
-    assert "acked-lost" in found(outcome, lambda loss: replace(loss, heir=None))
+    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, heir=None))
 
     def all_there(loss: PowerLoss) -> PowerLoss:
         assert loss.heir is not None
         return replace(loss, heir=replace(loss.heir, log_end_offset=loss.ends[loss.heir.broker]))
 
-    assert "acked-lost" in found(outcome, all_there)
-    assert "acked-lost" in found(outcome, lambda loss: replace(loss, at=loss.at + 10**9))
+    assert "acked-lost" in checkers_with(outcome, all_there)
+    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, at=loss.at + 10**9))
 
 
 def test_a_disk_that_loses_flushed_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_disk_that_loses_flushed_records_is_found(monkeypatch: pytest.MonkeyPa
 
     original = MemoryDisk.cut_power
     monkeypatch.setattr(MemoryDisk, "cut_power", cut_power)
-    plan = unflushed()
+    plan = plan_without_flushes()
     plan = replace(plan, steps=(replace(plan.steps[0], args={**UNFLUSHED, "value": "4"}), *plan.steps[1:]))
     outcome = run_history(plan)
     assert not outcome.account.crash and "acked-lost" in {anomaly.checker for anomaly in outcome.anomalies}
@@ -85,7 +85,7 @@ def test_a_mirror_that_keeps_records_lost_by_its_source_is_found(monkeypatch: py
         self._loop.pause(now, fetcher, mp)
 
     monkeypatch.setattr(MirrorFetchers, "_on_diverged", waits)
-    outcome = run_history(unflushed())
+    outcome = run_history(plan_without_flushes())
     assert not outcome.account.crash and {anomaly.checker for anomaly in outcome.anomalies} == {"stuck-state"}
 
 

@@ -462,14 +462,14 @@ def run(profile: str, seed: int) -> Outcome:
     return run_history(DRAWN[profile, seed] if plan is None else plan())
 
 
-def found(outcome: Outcome) -> set[str]:
+def checkers_of(outcome: Outcome) -> set[str]:
     """Return the names of checkers, and of rules in place of broken-invariant."""
     return {anomaly.rule or anomaly.checker for anomaly in outcome.anomalies}
 
 
 @cache
 def found_without_faults(profile: str, seed: int) -> set[str]:
-    return found(run(profile, seed))
+    return checkers_of(run(profile, seed))
 
 
 EACH_FAULT = pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
@@ -480,7 +480,7 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
     with planted(fault.name):
         outcome = run(fault.profile, fault.seed)
     assert not outcome.account.crash
-    assert found(outcome) & set(fault.checkers), found(outcome)
+    assert checkers_of(outcome) & set(fault.checkers), checkers_of(outcome)
 
 
 @EACH_FAULT

@@ -14,13 +14,13 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataReque
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.topics import SYSTEM_TOPICS
-from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, mirrored, pair, plain
+from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D6")
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
 
 
-def begun() -> Pair:
+def start_mirror() -> Pair:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     return p
@@ -45,7 +45,7 @@ def add(p: Pair, *, to: int) -> AddTopicsToMirrorResponse:
 
 def test_an_unreadable_state_returns_a_retriable_error() -> None:
     """The request is valid, so the error must be retriable; an admin client repeats it."""
-    p = begun()
+    p = start_mirror()
     p.fail_over()
     victim = coordinator(p)
     p.b.kill(victim)
@@ -58,7 +58,7 @@ def test_an_unreadable_state_returns_a_retriable_error() -> None:
 
 
 def test_adding_a_partition_that_is_not_stopped_yet_is_an_error() -> None:
-    p = begun()
+    p = start_mirror()
     p.b.kill(next(b for b in p.b.broker_ids if b != p.b.await_leader().broker_id))  # The stop waits for the ISR.
     p.there.remove_topics([TOPIC])
     p.run_until(lambda: p.b.persisted().state is MirrorState.STOPPING, "STOPPING")
@@ -69,7 +69,7 @@ def test_adding_a_partition_that_is_not_stopped_yet_is_an_error() -> None:
 
 @pytest.mark.decision("D26")
 def test_internal_topics_and_invalid_names_are_in_no_mirror() -> None:
-    p = begun()
+    p = start_mirror()
     names = [*SYSTEM_TOPICS, "or/ders"]
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=name) for name in names])
     reply = p.b.client.call(p.b.endpoint(1), request)
@@ -79,7 +79,7 @@ def test_internal_topics_and_invalid_names_are_in_no_mirror() -> None:
 
 
 def test_a_paused_topic_is_in_its_mirror_still() -> None:
-    p = begun()
+    p = start_mirror()
     p.there.pause([TOPIC])
     assert [row.error_code for row in add(p, to=p.b.living()[0]).topics] == [E.TOPIC_ALREADY_IN_MIRROR]
     assert p.b.delete(TOPIC) == [E.READ_ONLY_TOPIC]
@@ -96,7 +96,7 @@ def test_a_client_cannot_create_a_topic_that_a_mirror_will_create() -> None:
     with pytest.raises(KafkaError, match="is in mirror 'm'; remove it from the mirror first") as refused:
         p.b.create_topic(TOPIC)
     assert refused.value.code is E.READ_ONLY_TOPIC
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert_equal(p.there)
     with pytest.raises(KafkaError) as refused:
         p.b.create_topic(TOPIC)

@@ -16,10 +16,10 @@ from tests.sim.stage import (
     StagedCluster,
     WrittenLogs,
     assert_equal,
-    mirrored,
     plain,
     settle,
-    stopped,
+    wait_until_mirrored,
+    wait_until_stopped,
 )
 
 pytestmark = pytest.mark.decision("D53")
@@ -33,7 +33,7 @@ def mirror_of(source: StagedCluster, destination: StagedCluster, name: str) -> M
     mirror = Mirror(name, source=source, destination=destination)
     mirror.create()
     mirror.add_topics([TOPIC])
-    mirrored(mirror)
+    wait_until_mirrored(mirror)
     return mirror
 
 
@@ -68,7 +68,7 @@ def copy_the_later_one(p: OldPair, *, deleted: bool, compacted: bool = False, up
     if upgraded:
         p.run_until(lambda: TOPIC in p.b.image.topics, "a topic at b")
         p.hooks.clear()
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
 
 
 def assert_copied(*mirrors: Mirror) -> None:
@@ -82,7 +82,7 @@ def assert_copied(*mirrors: Mirror) -> None:
 def test_a_mirror_that_was_removed_in_between_copies_the_later_topic(deleted: bool, how: str) -> None:
     p, _, onward = chain()
     onward.remove_topics([TOPIC])
-    stopped(onward)
+    wait_until_stopped(onward)
     copy_the_later_one(p, deleted=deleted, compacted=how == "compacted", upgraded=how == "upgraded")
     onward.add_topics([TOPIC])
     assert_copied(p.there, onward)
@@ -109,7 +109,7 @@ def test_leaders_that_change_do_not_forget_which_copy_it_is() -> None:
     recreate(p, *LATER)
     p.simulation.line(p.b, c).take_down()
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     for cluster in (p.b, c):
         cluster.restart(cluster.elect())
         settle(cluster)
@@ -131,9 +131,9 @@ def test_two_mirrors_of_the_source_may_have_copies_of_two_topics() -> None:
     other = OldMirror("o", source=p.a, destination=c)
     other.create()
     other.add_topics([TOPIC])
-    mirrored(other)
+    wait_until_mirrored(other)
     other.remove_topics([TOPIC])
-    stopped(other)
+    wait_until_stopped(other)
     copy_the_later_one(p, deleted=True)
     again = mirror_of(p.b, c, "p")
     assert_copied(p.there, again)
@@ -143,7 +143,7 @@ def test_a_failback_within_the_chain_copies_new_records() -> None:
     p, c, onward = chain()
     p.fail_over()
     onward.remove_topics([TOPIC])
-    stopped(onward)
+    wait_until_stopped(onward)
     p.b.write("never mirrored")
     c.write("at the new place")
     back = Mirror("m2", source=c, destination=p.b)
@@ -152,7 +152,7 @@ def test_a_failback_within_the_chain_copies_new_records() -> None:
     assert_equal(back)
     assert p.cuts_of(p.b)[0][0] > 0
     back.remove_topics([TOPIC])
-    stopped(back)
+    wait_until_stopped(back)
     p.b.write("and back")
     before = len(p.cuts_of(c))
     onward.add_topics([TOPIC])
@@ -184,7 +184,7 @@ def test_a_mirror_that_follows_a_failback_to_the_upgraded_source() -> None:
     p.b.write("at the new place")
     p.hooks.clear()
     p.fail_back()
-    mirrored(onward)
+    wait_until_mirrored(onward)
     p.fail_over(p.back)
     p.a.write("at the old one")
     before = len(p.cuts_of(p.b))

@@ -16,7 +16,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.cluster.test_log_lifecycle import BY_KEY, keys_of, write_keys
-from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, assert_equal, mirrored, pair
+from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, assert_equal, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D63")
 NO_CLEANER = {"log.cleaner.enable": "false"}
@@ -159,7 +159,7 @@ def test_a_leader_that_dies_in_between_leaves_the_copy_to_the_next(step: str) ->
     }[step]
     p.run_until(reached, step)
     p.a.restart(p.a.elect())
-    mirrored(p.back)
+    wait_until_mirrored(p.back)
     p.a.settle()
     assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
 
@@ -182,7 +182,7 @@ def test_an_unclean_leader_that_missed_the_truncation_copies_from_scratch() -> N
     for other in p.a.broker_ids:
         if other != victim.broker_id:
             p.a.restart(other)
-    mirrored(p.back)
+    wait_until_mirrored(p.back)
     p.a.settle()
     assert p.cuts_of(p.a)[1:] == [(0, 8)]
     assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
@@ -365,7 +365,7 @@ def test_a_first_copy_of_an_old_log_is_made_once(elects: bool) -> None:
     if elects:
         p.run_until(lambda: p.b.leader(TP) is not None and 8 < p.b.log().high_watermark < 15, "a part")
         p.b.restart(p.b.elect())
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert keys_of(p.a.log()) == keys_of(p.b.log())
     assert p.cuts_of(p.b) == []
 

@@ -9,7 +9,7 @@ import pytest
 from kmirror import Mirror, Producer
 from kmirror.log.partition_log import PartitionLog
 from kmirror.records.record import RecordData
-from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair, settle
+from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, pair, settle, wait_until_mirrored
 
 BY_KEY = {"internal.segment.bytes": "400", "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
 CLEANER = {
@@ -93,7 +93,7 @@ class Story:
 
     def move(self, mirror: Mirror, back: Mirror) -> None:
         """Fail over, write there, and start the mirror back."""
-        mirrored(mirror)
+        wait_until_mirrored(mirror)
         self.check()
         self.pair.fail_over(mirror)
         assert isinstance(mirror.destination, StagedCluster)
@@ -104,7 +104,7 @@ class Story:
         if not Mirror.list(back.destination):
             back.create()
         back.add_topics([TOPIC])
-        mirrored(back)
+        wait_until_mirrored(back)
 
     def check(self) -> None:
         for cluster in (self.pair.a, self.pair.b):

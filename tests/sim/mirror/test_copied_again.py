@@ -10,7 +10,7 @@ from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.cluster.test_log_lifecycle import BY_KEY, keys_of, write_keys
 from tests.sim.mirror.test_compacted_failbacks import NO_CLEANER, STAY_MS, clean, logs_of
-from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, mirrored, pair
+from tests.sim.stage import ONE_BATCH, TOPIC, TP, Pair, StagedCluster, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D69")
 
@@ -19,7 +19,7 @@ def mirror_of(source: StagedCluster, destination: StagedCluster, name: str) -> M
     mirror = Mirror(name, source=source, destination=destination)
     mirror.create()
     mirror.add_topics([TOPIC])
-    mirrored(mirror)
+    wait_until_mirrored(mirror)
     return mirror
 
 
@@ -137,6 +137,6 @@ def test_a_mirror_whose_topic_was_deleted_and_created_again_with_its_id(away: bo
         p.simulation.line(p.b, c).take_down()
     assert p.b.delete(TOPIC) == [ErrorCode.NONE]
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.simulation.line(p.b, c).bring_up()
     assert_followed(p, c)

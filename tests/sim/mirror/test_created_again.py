@@ -22,7 +22,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.message import Message
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import ONE_BROKER, TOPIC, Pair, StagedCluster, assert_equal, stopped, values
+from tests.sim.stage import ONE_BROKER, TOPIC, Pair, StagedCluster, assert_equal, values, wait_until_stopped
 
 OURS = [(0, "one"), (1, "two"), (2, "three")]
 SYNC = "broker-1-mirror-m"
@@ -60,7 +60,7 @@ class Hooked(Pair):
         assert values(self.b.log()) == kept
 
 
-def hooked(release: str = "") -> Hooked:
+def pair_with_hooks(release: str = "") -> Hooked:
     simulation = Simulation(0)
     hooks = Hooks()
     if release:
@@ -83,7 +83,7 @@ def hooked(release: str = "") -> Hooked:
 @pytest.mark.parametrize("release", ["2.8", "3.3"])
 @pytest.mark.decision("D65")
 def test_another_topic_causes_no_truncation_and_no_append(release: str, written: list[str]) -> None:
-    p = hooked(release)
+    p = pair_with_hooks(release)
     p.begin()
     p.during(FetchRequest, *written)
     p.assert_failed(OURS)
@@ -92,7 +92,7 @@ def test_another_topic_causes_no_truncation_and_no_append(release: str, written:
 
 @pytest.mark.decision("D65")
 def test_the_log_start_of_another_topic_deletes_nothing() -> None:
-    p = hooked("2.8")
+    p = pair_with_hooks("2.8")
     p.begin()
     p.during(FetchRequest, "x", "y", "z", start=2)
     p.assert_failed(OURS)
@@ -101,7 +101,7 @@ def test_the_log_start_of_another_topic_deletes_nothing() -> None:
 
 @pytest.mark.decision("D65")
 def test_a_log_end_of_another_topic_truncates_nothing() -> None:
-    p = hooked()
+    p = pair_with_hooks()
     p.begin()
     refusal = p.hooks.on(FetchRequest).answer(ErrorCode.OFFSET_OUT_OF_RANGE)
     p.during(ListOffsetsRequest, "x")
@@ -111,7 +111,7 @@ def test_a_log_end_of_another_topic_truncates_nothing() -> None:
 
 @pytest.mark.decision("D65")
 def test_a_log_of_another_topic_that_begins_later_replaces_nothing() -> None:
-    p = hooked()
+    p = pair_with_hooks()
     p.begin()
     refusal = p.hooks.on(FetchRequest).answer(ErrorCode.OFFSET_OUT_OF_RANGE)
     p.during(ListOffsetsRequest, *"uvwxyz", start=5, nth=2)
@@ -121,7 +121,7 @@ def test_a_log_of_another_topic_that_begins_later_replaces_nothing() -> None:
 
 @pytest.mark.decision("D65")
 def test_missing_state_of_another_topic_is_no_reason_to_truncate() -> None:
-    p = hooked()
+    p = pair_with_hooks()
     p.begin()
     p.fail_over()
     p.b.write("ours")
@@ -136,7 +136,7 @@ def test_missing_state_of_another_topic_is_no_reason_to_truncate() -> None:
 
 @pytest.mark.decision("D65")
 def test_a_description_with_the_id_needs_no_other_proof() -> None:
-    p = hooked()
+    p = pair_with_hooks()
     p.begin()
     p.fail_over()
     p.a.write("four")
@@ -151,7 +151,7 @@ def test_a_description_with_the_id_needs_no_other_proof() -> None:
 
 @pytest.mark.decision("D65")
 def test_a_lineage_of_another_topic_truncates_nothing() -> None:
-    p = hooked()
+    p = pair_with_hooks()
     p.begin()
     p.fail_over()
     p.b.write("four")
@@ -171,7 +171,7 @@ def test_a_lineage_of_another_topic_truncates_nothing() -> None:
 
 @pytest.mark.decision("D65")
 def test_a_source_that_returns_no_topic_ids_waits_and_can_fail_over() -> None:
-    p = hooked("2.8")
+    p = pair_with_hooks("2.8")
     p.begin()
     p.hooks.on(MetadataRequest, client_id=SYNC).answer(ErrorCode.LEADER_NOT_AVAILABLE)
     p.a.write("four")
@@ -179,13 +179,13 @@ def test_a_source_that_returns_no_topic_ids_waits_and_can_fail_over() -> None:
     p.simulation.run_for(span_s=2)
     assert values(p.b.log()) == OURS, "nothing is appended before the topic is confirmed"
     p.there.remove_topics([TOPIC])
-    stopped(p.there, [TOPIC])
+    wait_until_stopped(p.there, [TOPIC])
     assert values(p.b.log()) == OURS
 
 
 @pytest.mark.decision("D65")
 def test_no_records_are_fetched_twice_while_their_topic_is_unconfirmed() -> None:
-    p = hooked("2.8")
+    p = pair_with_hooks("2.8")
     p.begin()
     held = p.hooks.on(MetadataRequest, client_id=SYNC).hold()
     p.a.write("four")
@@ -207,7 +207,7 @@ def test_no_records_are_fetched_twice_while_their_topic_is_unconfirmed() -> None
 def test_a_response_is_dropped_if_the_log_or_the_fetcher_has_changed(
     log_end: int, raises_rank: bool, is_taken: bool
 ) -> None:
-    p = hooked("2.8")
+    p = pair_with_hooks("2.8")
     p.begin()
     mp = p.b.mirror_partition()
     assert mp is not None and mp.fetcher is not None

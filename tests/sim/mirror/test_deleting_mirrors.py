@@ -42,7 +42,7 @@ def failed_over() -> Pair:
     return p
 
 
-def persisted(cluster: StagedCluster) -> list[StateKey]:
+def persisted_keys(cluster: StagedCluster) -> list[StateKey]:
     """Return the keys of all states that the coordinators have committed."""
     shards = [
         shard
@@ -65,7 +65,7 @@ def tombstones(cluster: StagedCluster) -> list[list[Message]]:
 
 
 def await_no_states(p: Pair) -> None:
-    p.run_until(lambda: persisted(p.b) == [], "the tombstones")
+    p.run_until(lambda: persisted_keys(p.b) == [], "the tombstones")
 
 
 def refusal_of(mirror: Mirror) -> str:
@@ -96,7 +96,7 @@ def test_a_mirror_is_deleted_only_when_all_its_partitions_are_stopped() -> None:
 def test_configs_and_states_are_removed_and_states_first() -> None:
     p = failed_over()
     topic_id = p.b.image.topics[TOPIC].topic_id
-    assert persisted(p.b) == [StateKey("m", topic_id, 0)]
+    assert persisted_keys(p.b) == [StateKey("m", topic_id, 0)]
     p.there.delete()
     await_no_states(p)
     (keys,) = tombstones(p.b)
@@ -145,7 +145,7 @@ def test_the_name_can_be_given_to_a_mirror_of_another_cluster() -> None:
     again.create()
     again.add_topics(["other"])
     assert_equal(again, ["other"])
-    assert [key.topic_id for key in persisted(p.b)] == [p.b.image.topics["other"].topic_id]
+    assert [key.topic_id for key in persisted_keys(p.b)] == [p.b.image.topics["other"].topic_id]
 
 
 @pytest.mark.decision("D51")
@@ -174,7 +174,7 @@ def test_a_new_coordinator_removes_leftovers_of_its_predecessor() -> None:
     reply = p.b.client.call(p.b.endpoint(leader), DeleteMirrorRequest(mirror_name="m"), 0)
     assert isinstance(reply, DeleteMirrorResponse) and not reply.error_code
     p.simulation.run_for(span_s=0.2)
-    assert p.b.await_leader(shard).broker_id == leader and persisted(p.b) == [key]
+    assert p.b.await_leader(shard).broker_id == leader and persisted_keys(p.b) == [key]
     p.b.elect(shard)
     await_no_states(p)
 
@@ -220,7 +220,7 @@ def test_states_are_removed_although_a_topic_of_the_same_id_exists_again(monkeyp
         wanted = CreatableTopic(TOPIC, 1, -1, mirror_info=MirrorInfo(topic_id=topic_id))
         p.b.order(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
         p.run_until(p.b.is_settled, "the topic")
-    assert persisted(p.b) == [StateKey("m", topic_id, 0)]
+    assert persisted_keys(p.b) == [StateKey("m", topic_id, 0)]
     shard = p.b.component(1).context.coordinator.shard_of(StateKey("m", topic_id, 0))
     assert shard is not None and p.b.image.topics[TOPIC].topic_id == topic_id
     p.b.settle()
@@ -238,7 +238,7 @@ def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
         reply = p.b.client.call(p.b.endpoint(broker_id), request, 0)
         assert isinstance(reply, WriteMirrorStatesResponse)
         assert reply.topics[0].partitions[0].error_code == E.UNKNOWN_MIRROR
-    assert len(persisted(p.b)) == 1
+    assert len(persisted_keys(p.b)) == 1
 
 
 @pytest.mark.decision("D30")

@@ -15,7 +15,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.mirror.test_throttles import HELD, RATE, loaded
-from tests.sim.stage import ONE_BROKER, TP, Pair, StagedCluster, mirrored, pair
+from tests.sim.stage import ONE_BROKER, TP, Pair, StagedCluster, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D62")
 
@@ -24,13 +24,13 @@ def row(p: Pair, tp: TopicPartition = TP) -> MirrorRow:
     return next(row for row in p.there.describe() if row.tp == tp)
 
 
-def begun() -> Pair:
+def start_mirror() -> Pair:
     """Return a pair whose mirror has all of the source's records."""
     p = pair(3, brokers=1)
     p.a.create_topic(TP.topic)
     p.begin()
     p.a.write("one")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.run_until(lambda: row(p).lag == 0, "the source's leader to prove that it leads", within_s=1.5)
     assert row(p).reason == ""
     return p
@@ -52,7 +52,7 @@ def test_a_new_mirror_is_described_although_all_brokers_lag_behind(brokers: int)
 
 
 def test_the_lag_stays_known_while_nothing_is_written() -> None:
-    p = begun()
+    p = start_mirror()
     p.simulation.run_for(span_s=60)
     assert (row(p).source_offset, row(p).lag, row(p).reason) == (1, 0, "")
 
@@ -67,7 +67,7 @@ def lags_counted(p: Pair) -> tuple[list[float], float]:
 
 
 def test_the_lag_is_unknown_soon_after_the_line_fails_and_the_reason_names_the_broker() -> None:
-    p = begun()
+    p = start_mirror()
     p.simulation.line(p.a, p.b).take_down()
     p.a.write("not mirrored")
     p.simulation.run_for(span_s=4)
@@ -81,14 +81,14 @@ def test_the_lag_is_unknown_soon_after_the_line_fails_and_the_reason_names_the_b
 
 
 def test_the_lag_of_a_paused_partition_is_unknown() -> None:
-    p = begun()
+    p = start_mirror()
     p.there.pause([TP.topic])
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
     p.a.write("not mirrored")
     assert (row(p).lag, row(p).source_offset) == (-1, 1)
     assert lags_counted(p) == ([], 0), "it is in no fetch"
     p.there.resume([TP.topic])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert (row(p).lag, row(p).source_offset) == (0, 2)
 
 
@@ -100,7 +100,7 @@ def test_the_lag_after_a_pause_is_unknown_until_the_partition_has_a_response() -
         p.a.create_topic(topic)
     p.begin(topics)
     p.a.write("one")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.there.pause([TP.topic])
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
     p.simulation.run_for(span_s=10)
@@ -134,7 +134,7 @@ def test_records_that_too_few_replicas_have_count_as_lag() -> None:
         f"ISR [{leader}] is smaller than min.insync.replicas, which is 2: brokers {followers} are not in it"
     )
     p.b.restart(followers[0])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert (row(p).lag, row(p).reason) == (0, "")
 
 
@@ -155,7 +155,7 @@ def test_the_lag_is_unknown_until_a_new_leader_here_was_answered() -> None:
     p.a.create_topic(TP.topic)
     p.begin()
     p.a.write("one")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.simulation.line(p.a, p.b).take_down()
     leader = p.b.leader(TP)
     assert leader is not None
@@ -171,7 +171,7 @@ def test_a_deposed_leader_that_does_not_know_it_is_not_believed() -> None:
     p.a.create_topic(TP.topic)
     p.begin()
     p.a.write("one")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     deposed = p.b.leader(TP)
     assert deposed is not None
     old = deposed.broker_id
@@ -222,4 +222,4 @@ def test_a_new_leader_does_not_say_that_a_source_is_silent_which_it_has_just_ask
     assert row(p).reason.startswith("no answer from the source at")
     asked.remove()
     asked.release()
-    mirrored(p.there)
+    wait_until_mirrored(p.there)

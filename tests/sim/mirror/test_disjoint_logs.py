@@ -12,7 +12,7 @@ from kmirror.sim.simulation import Simulation
 from tests.builders import marker
 from tests.sim.mirror.test_exactly_once import stop_after
 from tests.sim.mirror.test_known_losses import ONE
-from tests.sim.mirror.test_lineage import mirrored_by_a_third, written
+from tests.sim.mirror.test_lineage import mirrored_by_a_third, values_of
 from tests.sim.mirror.test_old_sources import old_pair
 from tests.sim.mirror.test_unclean_election import make, only
 from tests.sim.stage import (
@@ -150,7 +150,7 @@ def test_a_mirror_follows_a_source_overwritten_below_its_log_start(b_writes: int
         p.b.write(f"b{number}")
     p.fail_back()
     p.simulation.line(p.a, c).bring_up()
-    p.run_until(lambda: f"b{b_writes - 1}" in written(c), "C to follow A")
+    p.run_until(lambda: f"b{b_writes - 1}" in values_of(c), "C to follow A")
     assert_equal(other)
     for log in logs_of(c):
         assert start_of(log) == start_of(p.a.log())
@@ -181,13 +181,13 @@ def test_a_leader_that_missed_the_truncation_and_has_nothing_below_it() -> None:
     for broker_id in others:
         p.a.restart(broker_id)
     p.b.write("b0")
-    p.run_until(lambda: "b0" in written(p.a), "A to follow B")
+    p.run_until(lambda: "b0" in values_of(p.a), "A to follow B")
     assert_equal(p.back)
     for found in logs_of(p.a):
         assert start_of(found) == start_of(p.b.log())
 
 
-def shortened() -> Pair:
+def pair_with_shortened_log() -> Pair:
     """Return B failed over with records 0 to 3, and A without the first two: its own retention deletes earlier."""
     often = {"log.retention.check.interval.ms": "5000"}
     p = pair(9, a_configs=often, b_configs=often)
@@ -212,7 +212,7 @@ def starts(cluster: StagedCluster) -> list[int]:
 @pytest.mark.decision("D56")
 def test_a_log_shortened_by_retention_keeps_its_start_in_the_failback() -> None:
     """Records deleted at the old source are not copied again, and the serving cluster determines the log start."""
-    p = shortened()
+    p = pair_with_shortened_log()
     p.back.create()
     p.back.add_topics([TOPIC])
     p.back.catch_up()
@@ -234,7 +234,7 @@ def test_a_log_shortened_by_retention_keeps_its_start_in_the_failback() -> None:
 
 @pytest.mark.decision("D46")
 def test_a_topic_deleted_before_the_failback_gets_all_records_of_the_source() -> None:
-    p = shortened()
+    p = pair_with_shortened_log()
     p.a.delete(TOPIC)
     p.back.create()
     p.back.add_topics([TOPIC])

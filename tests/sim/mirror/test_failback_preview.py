@@ -29,7 +29,7 @@ def log_of(cluster: Cluster) -> PartitionLog:
     return leader.log
 
 
-def held(log: PartitionLog) -> dict[int, bytes]:
+def batches_by_offset(log: PartitionLog) -> dict[int, bytes]:
     """Return the batches of a log by their base offset."""
     return {batch.base_offset: bytes(batch.view) for batch in log.any_batches(log.log_start_offset)}
 
@@ -89,7 +89,7 @@ class Story:
 
 def check_the_way_back(story: Story, source: Cluster, destination: Cluster) -> int:
     """Preview a failback from `source` to `destination`, run it, and return the number of batches it removed."""
-    before, facts = held(log_of(destination)), story.facts(source, destination)
+    before, facts = batches_by_offset(log_of(destination)), story.facts(source, destination)
     said = removed_by(failback_cut(facts), log_of(destination).any_batches(log_of(destination).log_start_offset))
     back = story.mirror(source, destination)
     if not any(row.name == "m" for row in Mirror.list(destination)):
@@ -97,7 +97,7 @@ def check_the_way_back(story: Story, source: Cluster, destination: Cluster) -> i
     back.add_topics(["t"])
     back.catch_up()
     back.assert_equal()
-    after = held(log_of(destination))
+    after = batches_by_offset(log_of(destination))
     gone = {offset: data for offset, data in before.items() if after.get(offset) != data}
     assert said.batches == len(gone), f"{said.why}: said from {said.offset}, gone are {sorted(gone)}; {facts}"
     assert said.size_in_bytes == sum(map(len, gone.values()))

@@ -23,11 +23,11 @@ from tests.sim.stage import (
     WrittenLogs,
     assert_equal,
     check_epochs,
-    mirrored,
     plain,
     records,
-    stopped,
     values,
+    wait_until_mirrored,
+    wait_until_stopped,
 )
 
 pytestmark = pytest.mark.decision("D76")
@@ -76,9 +76,9 @@ def link(source: StagedCluster, destination: StagedCluster) -> Mirror:
 def failed_over(source: StagedCluster, destination: StagedCluster) -> None:
     """Give the destination a copy that is no longer mirrored."""
     mirror = link(source, destination)
-    mirrored(mirror)
+    wait_until_mirrored(mirror)
     mirror.remove_topics([TOPIC])
-    stopped(mirror)
+    wait_until_stopped(mirror)
 
 
 def begin_epoch(cluster: StagedCluster) -> None:
@@ -111,12 +111,12 @@ def test_a_source_that_begins_to_mirror_is_followed_by_its_lineage() -> None:
         c.write(f"c{number}")
     p.a.write("a0")
     to_b = link(p.a, p.b)
-    mirrored(to_b)
+    wait_until_mirrored(to_b)
     set_level(p.a, 1)
     to_b.pause([TOPIC])
     p.run_until(lambda: p.b.state() == "PAUSED", "PAUSED")
     back = link(c, p.a)
-    mirrored(back)
+    wait_until_mirrored(back)
     to_b.resume([TOPIC])
     assert_equal(to_b)
     assert_equal(back)
@@ -127,12 +127,12 @@ def test_a_ring_over_a_source_that_begins_to_mirror_is_seen() -> None:
     p, _ = two(0)
     c = p.third(brokers=1)
     to_b = link(p.a, p.b)
-    mirrored(to_b)
+    wait_until_mirrored(to_b)
     failed_over(p.a, c)
     c.write("c0")
     set_level(p.a, 1)
-    mirrored(link(c, p.a))
-    mirrored(to_b)
+    wait_until_mirrored(link(c, p.a))
+    wait_until_mirrored(to_b)
     to_b.pause([TOPIC])
     c.write("c1")
     link(p.b, c)
@@ -145,23 +145,23 @@ def test_a_ring_with_two_newly_mirroring_clusters_is_detected() -> None:
     p, _ = two(0)
     c, d = p.third(brokers=1), p.third("d", brokers=1)
     to_b = link(p.a, p.b)
-    mirrored(to_b)
+    wait_until_mirrored(to_b)
     failed_over(p.a, c)
     to_b.remove_topics([TOPIC])
-    stopped(to_b)
+    wait_until_stopped(to_b)
     to_b.delete()
     set_level(p.b, 0)
     to_d = link(p.b, d)
-    mirrored(to_d)
+    wait_until_mirrored(to_d)
     set_level(p.b, 1)
     to_b.create()
     to_b.add_topics([TOPIC])
-    mirrored(to_b)
+    wait_until_mirrored(to_b)
     set_level(p.a, 1)
     c.write("c0", "c1")
-    mirrored(link(c, p.a))
+    wait_until_mirrored(link(c, p.a))
     for mirror in (to_b, to_d):
-        mirrored(mirror)
+        wait_until_mirrored(mirror)
     p.simulation.line(d, c).set(latency_ms=1_000)
     link(d, c)
     p.run_until(lambda: ring(c, d, p.b, p.a, c) in c.reason(), "the reason")

@@ -20,15 +20,15 @@ from tests.sim.stage import (
     Pair,
     WrittenLogs,
     assert_equal,
-    mirrored,
     pair,
     plain,
     records,
     resets,
     settle,
-    stopped,
     transactional,
     values,
+    wait_until_mirrored,
+    wait_until_stopped,
 )
 
 ONE, TWO = 4001, 4002
@@ -96,7 +96,7 @@ def test_the_next_leader_of_a_stop_knows_the_reopened_transactions(cut: bool) ->
 
     p.run_until(reached, "the step")
     victim = p.b.elect()
-    stopped(p.there)
+    wait_until_stopped(p.there)
     p.b.restart(victim)
     p.b.settle()
     assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
@@ -140,7 +140,7 @@ def mirrored_without_one(p: Pair) -> int:
     """Mirror the topic while a follower of B's is down; return the broker."""
     victim = away(p)
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     return victim
 
 
@@ -197,7 +197,7 @@ def test_a_removal_does_not_overtake_the_persisted_truncation() -> None:
         "the leader to hear of the removal",
     )
     assert is_listing()
-    stopped(p.there)
+    wait_until_stopped(p.there)
     settle(p.b)
     assert short == [], "a member of the ISR was below the high watermark: (broker, log end, high watermark)"
     assert {replica.log.log_end_offset for replica in p.b.replicas(TP).values()} == {1}, "the reset of the stop alone"
@@ -261,7 +261,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     p.hold(20, lambda: len(values(p.a.log())) >= 2, "what both have is not cut on a rumour")
     for line in (to_informed, *to_controller):
         line.bring_up()
-    mirrored(p.back)
+    wait_until_mirrored(p.back)
     assert p.cuts_of(p.a) == [], "the source has the epoch, and nothing is above it"
 
 
@@ -385,7 +385,7 @@ def test_a_stop_out_of_preparing_after_the_cut_settles_nothing_and_leaves_nothin
     for broker_id in p.a.broker_ids:
         if not p.a.runs(broker_id):
             p.a.restart(broker_id)
-    rows = stopped(p.back)
+    rows = wait_until_stopped(p.back)
     assert [row.last_mirrored_epoch for row in rows] == [-1]
     p.a.settle()
     assert p.a.log().last_stable_offset == p.a.log().log_end_offset, "nothing hangs"
@@ -446,7 +446,7 @@ def test_a_wrong_source_address_waits_until_it_is_corrected() -> None:
     assert TOPIC not in p.b.image.topics
     right = {"bootstrap.servers": p.a.bootstrap_servers}
     assert p.b.alter("m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     wrong = {"bootstrap.servers": c.bootstrap_servers}
     assert p.b.alter("m", wrong, kind=ResourceType.MIRROR) is ErrorCode.NONE
     p.run_until(lambda: c.cluster_id in p.b.reason(), "the reason")
@@ -528,7 +528,7 @@ def test_pending_truncations_follow_a_topic_into_another_mirror() -> None:
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(n, f"a{n}") for n in range(20)]
     other.remove_topics([TOPIC])
-    stopped(other)
+    wait_until_stopped(other)
     while p.b.await_leader().broker_id != victim:
         p.b.restart(p.b.elect())
         p.b.settle()

@@ -17,7 +17,7 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsF
 from kmirror.protocol.message import Message
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import ONE_BROKER, TOPIC, Pair, StagedCluster, WrittenLogs, plain, stopped
+from tests.sim.stage import ONE_BROKER, TOPIC, Pair, StagedCluster, WrittenLogs, plain, wait_until_stopped
 
 RETENTION = "retention.ms"
 LOGS = WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]})
@@ -66,7 +66,7 @@ def alter_at_source(p: Pair) -> None:
 
 def remove(p: Pair) -> None:
     p.there.remove_topics([TOPIC])
-    stopped(p.there, [TOPIC])
+    wait_until_stopped(p.there, [TOPIC])
 
 
 def pause(p: Pair) -> None:

@@ -13,11 +13,11 @@ from tests.sim.stage import (
     StagedCluster,
     WrittenLogs,
     assert_equal,
-    mirrored,
     pair,
     plain,
-    stopped,
     values,
+    wait_until_mirrored,
+    wait_until_stopped,
 )
 
 LOGS = {TOPIC: [plain(0, 0, "r0"), plain(1, 0, "r1")]}
@@ -53,7 +53,7 @@ def mirrored_by_a_third() -> tuple[Pair, StagedCluster, Mirror]:
     return p, c, other
 
 
-def written(cluster: StagedCluster) -> list[str]:
+def values_of(cluster: StagedCluster) -> list[str]:
     return [value for _, value in values(cluster.log())]
 
 
@@ -65,7 +65,7 @@ def test_a_mirror_follows_a_source_that_was_overwritten_in_the_meantime() -> Non
     p.fail_back()
     assert p.a.log().log_end_offset > c.log().log_end_offset, "c's last epoch and offset are a's as well"
     p.simulation.line(p.a, c).bring_up()
-    p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
+    p.run_until(lambda: values_of(c)[-1:] == ["b5"], "c to follow a")
     assert_equal(other)
 
 
@@ -77,7 +77,7 @@ def test_a_replica_of_the_mirror_that_was_away() -> None:
     p.fail_back()
     for number in range(6):
         p.b.write(f"b{number}")
-    p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
+    p.run_until(lambda: values_of(c)[-1:] == ["b5"], "c to follow a")
     c.restart(follower)
     assert_equal(other)
 
@@ -87,15 +87,15 @@ def test_a_mirror_that_was_stopped_and_is_added_again() -> None:
     p = both_in_one_epoch()
     c = p.third()
     other = mirror_of(p.a, c)
-    mirrored(other)
+    wait_until_mirrored(other)
     other.remove_topics([TOPIC])
-    stopped(other)
+    wait_until_stopped(other)
     for number in range(6):
         p.b.write(f"b{number}")
     p.fail_back()
     other.add_topics([TOPIC])
     assert_equal(other)
-    assert "a0" not in written(c)
+    assert "a0" not in values_of(c)
 
 
 def test_a_failback_from_a_mirror_of_deleted_records() -> None:
@@ -103,13 +103,13 @@ def test_a_failback_from_a_mirror_of_deleted_records() -> None:
     p = both_in_one_epoch()
     c = p.third()
     other = mirror_of(p.a, c, "m2")
-    mirrored(other)
+    wait_until_mirrored(other)
     other.remove_topics([TOPIC])
-    stopped(other)
+    wait_until_stopped(other)
     c.write("c0")
     p.fail_back()
     p.back.remove_topics([TOPIC])
-    stopped(p.back)
+    wait_until_stopped(p.back)
     back = mirror_of(c, p.a, "m2")
     assert_equal(back)
 
@@ -124,9 +124,9 @@ def test_a_chain_follows_its_source_down() -> None:
     for number in range(6):
         p.b.write(f"b{number}")
     p.fail_back()
-    p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
+    p.run_until(lambda: values_of(c)[-1:] == ["b5"], "c to follow a")
     p.simulation.line(c, d).bring_up()
-    p.run_until(lambda: written(d)[-1:] == ["b5"], "d to follow c")
+    p.run_until(lambda: values_of(d)[-1:] == ["b5"], "d to follow c")
     assert_equal(other)
     assert_equal(last)
 
@@ -141,7 +141,7 @@ def test_a_leader_that_dies_while_it_adopts_the_lineage() -> None:
     c.kill(first)
     for number in range(6):
         p.b.write(f"b{number}")
-    p.run_until(lambda: c.leader(TP) is not None and written(c)[-1:] == ["b5"], "another leader of c to follow")
+    p.run_until(lambda: c.leader(TP) is not None and values_of(c)[-1:] == ["b5"], "another leader of c to follow")
     c.restart(first)
     assert_equal(other)
 

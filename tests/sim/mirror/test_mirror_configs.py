@@ -26,7 +26,7 @@ SECRETS = {
 }
 
 
-def begun() -> Pair:
+def start_mirror() -> Pair:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     return p
@@ -48,7 +48,7 @@ def values(p: Pair) -> dict[str, str]:
     [("ssl.truststore.location", "/t.jks"), ("sasl.jaas.config", "x y;"), ("security.protocol", "PLAINTEXT")],
 )
 def test_a_changed_connection_config_reconnects_without_loss(key: str, value: str) -> None:
-    p = begun()
+    p = start_mirror()
     before = links(p)
     assert before
     p.there.alter({key: value})
@@ -63,7 +63,7 @@ def test_a_changed_connection_config_reconnects_without_loss(key: str, value: st
     ("key", "value"), [("mirror.groups.include", "a.*"), ("request.timeout.ms", "7000"), ("mirror.acl.include", "*")]
 )
 def test_other_configs_take_effect_on_the_existing_connection(key: str, value: str) -> None:
-    p = begun()
+    p = start_mirror()
     before = links(p)
     p.there.alter({key: value})
     p.simulation.run_for(span_s=2)
@@ -73,7 +73,7 @@ def test_other_configs_take_effect_on_the_existing_connection(key: str, value: s
 
 
 def test_a_deleted_config_has_its_default_again() -> None:
-    p = begun()
+    p = start_mirror()
     p.there.alter({"mirror.groups.include": "a.*"})
     assert values(p)["mirror.groups.include"] == "a.*"
     p.there.alter({"mirror.groups.include": None})
@@ -93,7 +93,7 @@ def test_a_deleted_config_has_its_default_again() -> None:
     ],
 )
 def test_a_value_that_is_no_good_alters_nothing(key: str, value: str | None, words: str) -> None:
-    p = begun()
+    p = start_mirror()
     before = values(p)
     with pytest.raises(KafkaError, match="INVALID_CONFIG") as caught:
         p.there.alter({key: value, "request.timeout.ms": "7000"})
@@ -103,7 +103,7 @@ def test_a_value_that_is_no_good_alters_nothing(key: str, value: str | None, wor
 
 @pytest.mark.decision("D16")
 def test_the_old_request_replaces_all_configs_except_stored_state() -> None:
-    p = begun()
+    p = start_mirror()
     p.there.alter({"mirror.groups.include": "a.*"})
     remembered = values(p)[SOURCE_CLUSTER_ID]
 

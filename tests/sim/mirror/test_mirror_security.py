@@ -32,13 +32,13 @@ SECURED = {
 }
 
 
-def begun() -> Pair:
+def start_mirror() -> Pair:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     return p
 
 
-def described(p: Pair) -> DescribeMirrorsResponse:
+def describe(p: Pair) -> DescribeMirrorsResponse:
     leader = p.b.image.topics[TOPIC].partitions[0].leader
     reply = p.b.client.call(p.b.endpoint(leader), DescribeMirrorsRequest(mirror_names=["m"]), 0)
     assert isinstance(reply, DescribeMirrorsResponse)
@@ -48,7 +48,7 @@ def described(p: Pair) -> DescribeMirrorsResponse:
 @pytest.mark.kip("1279", "Mirror Configuration")
 @pytest.mark.decision("D38")
 def test_a_source_without_sasl_is_reported_without_secrets() -> None:
-    p = begun()
+    p = start_mirror()
     lines: list[str] = []
     p.simulation.world.trace.listeners.append(lambda now, who, what: lines.append(what))
     p.there.alter(SECURED)
@@ -56,7 +56,7 @@ def test_a_source_without_sasl_is_reported_without_secrets() -> None:
     assert p.b.reason().startswith("no answer from the source at ")
     troubles = [seen.fact for seen in p.simulation.facts(SourceTrouble)]
     assert troubles and "no SaslAuthenticate" in troubles[0].reason
-    reply = described(p)
+    reply = describe(p)
     assert "no SaslAuthenticate" in reply.mirrors[0].reason
     everything = [*lines, repr(troubles), repr(reply), *map(repr, p.b.component(1).context.sources.values())]
     assert not [line for line in everything if "hush" in line]
@@ -64,7 +64,7 @@ def test_a_source_without_sasl_is_reported_without_secrets() -> None:
     p.a.write("after")
     p.simulation.run_for(span_s=5)
     assert_equal(p.there)
-    assert p.b.reason() == "" and not described(p).mirrors[0].reason
+    assert p.b.reason() == "" and not describe(p).mirrors[0].reason
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ from tests.sim.stage import (
     assert_equal,
     check_epochs,
     legacy,
-    mirrored,
     plain,
     values,
+    wait_until_mirrored,
 )
 
 BATCHES = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), plain(3, 4, "r3")]
@@ -88,7 +88,7 @@ def unclean(p: Pair, *, keeps: int) -> None:
     p.run_until(lambda: p.a.await_leader().isr == (first,), "an ISR of one")
     while p.a.await_leader().log.log_end_offset < keeps + 3:
         p.a.write("lost")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.a.kill(first)
     p.a.restart(others[0])
     p.run_until(lambda: (led := p.a.leader(TP)) is not None and led.broker_id == others[0], "an unclean leader")
@@ -154,7 +154,7 @@ def test_messages_of_old_formats_are_compared_by_their_range() -> None:
 
 def assert_equal_but(p: OldPair, broker_id: int) -> None:
     """Compare both logs while a broker of the source is down, then start it."""
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.a.restart(broker_id)
     assert_equal(p.there)
 
@@ -184,7 +184,7 @@ def test_a_topic_with_an_id_made_here_is_the_same_at_all_mirrors() -> None:
     other = OldMirror("o", source=p.a, destination=c)
     other.create()
     other.add_topics([TOPIC])
-    mirrored(other)
+    wait_until_mirrored(other)
     assert c.image.topics[TOPIC].topic_id == made
     p.fail_over()
     other.remove_topics([TOPIC])
@@ -248,7 +248,7 @@ def test_a_topic_that_was_created_again_and_is_shorter_fails_the_partition() -> 
     p.begin()
     end, epoch = p.b.log().log_end_offset, p.a.await_leader().leader_epoch
     p.a.write("r3")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     recreate(p, "new", bumped_to=epoch)
     p.run_until(lambda: p.b.state() == "FAILED", "the other topic to be noticed")
     assert "deleted and created again" in p.b.reason()
@@ -264,7 +264,7 @@ def test_a_topic_whose_leader_epoch_falls_is_not_followed(restarted: bool) -> No
     p.a.bump(7)
     p.hooks.play("2.1")
     p.a.write("in epoch 7")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     kept = values(p.b.log())
     recreate(p, "another", "topic", "with more", "than there was", "in the", "former one")
     if restarted:

@@ -23,13 +23,13 @@ from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, pl
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
 
 
-def begun() -> Pair:
+def start_mirror() -> Pair:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     return p
 
 
-def paused(p: Pair) -> None:
+def pause_topic(p: Pair) -> None:
     p.there.pause([TOPIC])
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
 
@@ -37,8 +37,8 @@ def paused(p: Pair) -> None:
 @pytest.mark.decision("D50")
 @pytest.mark.decision("D7")
 def test_a_paused_topic_is_read_only_and_grows_no_more_until_it_is_resumed() -> None:
-    p = begun()
-    paused(p)
+    p = start_mirror()
+    pause_topic(p)
     end = p.b.log().log_end_offset
     p.a.write("while paused")
     p.hold(12, lambda: p.b.log().log_end_offset == end, "a paused topic is not fetched")
@@ -86,13 +86,13 @@ def test_a_topic_that_is_paused_before_it_exists_here_is_created_when_it_is_resu
 @pytest.mark.decision("D50")
 @pytest.mark.parametrize("pausing", [True, False])
 def test_a_new_leader_continues_pausing_and_stays_paused(pausing: bool) -> None:
-    p = begun()
+    p = start_mirror()
     p.b.settle()
     if pausing:
         p.there.begin_pause([TOPIC])
         p.run_until(lambda: p.b.state() == "PAUSING", "PAUSING")
     else:
-        paused(p)
+        pause_topic(p)
     down = p.b.elect()
     p.a.write("while paused")
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
@@ -106,7 +106,7 @@ def test_a_new_leader_continues_pausing_and_stays_paused(pausing: bool) -> None:
 
 @pytest.mark.decision("D50")
 def test_a_resume_before_the_pause_passes_through_paused() -> None:
-    p = begun()
+    p = start_mirror()
     states: list[str] = []
     p.simulation.world.after_event.append(lambda now: states.append(p.b.state()))
     p.there.begin_pause([TOPIC])
@@ -122,7 +122,7 @@ def test_a_resume_before_the_pause_passes_through_paused() -> None:
 @pytest.mark.decision("D50")
 @pytest.mark.parametrize("state", ["PAUSING", "PAUSED"])
 def test_a_paused_topic_is_removed_with_its_records_at_the_pause(state: str) -> None:
-    p = begun()
+    p = start_mirror()
     p.there.begin_pause([TOPIC])
     p.run_until(lambda: p.b.state() == state, state)
     end = p.b.log().log_end_offset
@@ -133,8 +133,8 @@ def test_a_paused_topic_is_removed_with_its_records_at_the_pause(state: str) -> 
 
 @pytest.mark.decision("D50")
 def test_the_source_elects_and_truncates_while_a_topic_is_paused() -> None:
-    p = begun()
-    paused(p)
+    p = start_mirror()
+    pause_topic(p)
     p.a.settle()
     down = p.a.elect()
     p.a.write("in the next epoch")
@@ -145,7 +145,7 @@ def test_the_source_elects_and_truncates_while_a_topic_is_paused() -> None:
 
 @pytest.mark.decision("D50")
 def test_a_failed_partition_stays_failed_when_its_topic_is_paused() -> None:
-    p = begun()
+    p = start_mirror()
     p.a.delete(TOPIC)
     p.a.place_topic()
     p.run_until(lambda: p.b.state() == "FAILED", "FAILED")
@@ -170,7 +170,7 @@ def ask(p: Pair, what: str, topic: str = TOPIC, topic_id: Uuid = Uuid.ZERO, mirr
 @pytest.mark.decision("D2")
 @pytest.mark.decision("D50")
 def test_repeated_and_impossible_requests_to_pause_have_their_own_errors() -> None:
-    p = begun()
+    p = start_mirror()
     p.b.place_topic("other")
     answers = {
         "none of the mirror": (ask(p, "pause", "other"), ask(p, "resume", "other")),
@@ -191,7 +191,7 @@ def test_repeated_and_impossible_requests_to_pause_have_their_own_errors() -> No
 
 
 def test_a_topic_of_another_mirror_is_not_paused_under_this_ones_name() -> None:
-    p = begun()
+    p = start_mirror()
     Mirror("n", source=p.a, destination=p.b).create()
     assert ask(p, "pause", mirror="n") is E.TOPIC_NOT_IN_MIRROR
 
@@ -199,7 +199,7 @@ def test_a_topic_of_another_mirror_is_not_paused_under_this_ones_name() -> None:
 @pytest.mark.parametrize("what", ["pause", "resume", "remove"])
 def test_a_topic_that_is_named_by_an_id_must_have_it(what: str) -> None:
     """Another topic has the name by now: it is not the one the operator means."""
-    p = begun()
+    p = start_mirror()
     if what == "resume":
         p.there.pause([TOPIC])
     topic_id = p.b.image.topics[TOPIC].topic_id
@@ -208,7 +208,7 @@ def test_a_topic_that_is_named_by_an_id_must_have_it(what: str) -> None:
 
 
 def test_a_mirror_reports_denied_topics_with_the_reason() -> None:
-    p = begun()
+    p = start_mirror()
     with pytest.raises(KafkaError, match=r"cannot resume topic orders of mirror m: MIRROR_TOPIC_NOT_PAUSED"):
         p.there.resume([TOPIC])
     with pytest.raises(KafkaError, match=r"cannot pause topic nowhere of mirror m: UNKNOWN_TOPIC_OR_PARTITION"):
@@ -218,8 +218,8 @@ def test_a_mirror_reports_denied_topics_with_the_reason() -> None:
 @pytest.mark.decision("D36")
 def test_clients_of_the_source_accept_this_cluster_after_a_failover_from_a_pause() -> None:
     """A client that is not restarted accepts no leader epoch below one that it has seen at the source."""
-    p = begun()
-    paused(p)
+    p = start_mirror()
+    pause_topic(p)
     p.a.bump(7)
     p.simulation.run_for(span_s=6)  # The regular refresh fetches it.
     p.fail_over()

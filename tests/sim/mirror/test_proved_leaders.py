@@ -18,7 +18,7 @@ from tests.sim.mirror.test_describe_truth import row
 from tests.sim.mirror.test_old_sources import old_pair
 from tests.sim.mirror.test_source_refresh import mirroring
 from tests.sim.mirror.test_stale_brokers import INTERVAL_S
-from tests.sim.stage import SMALL, TP, Pair, mirrored, pair
+from tests.sim.stage import SMALL, TP, Pair, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D77")
 BOUND_S = INTERVAL_S + 10
@@ -26,12 +26,12 @@ BOUND_S = INTERVAL_S + 10
 FENCED_S = int(SMALL["broker.session.timeout.ms"]) / 1000 + 1
 
 
-def begun() -> Pair:
+def start_mirror() -> Pair:
     p = pair()
     p.a.place_topic()
     p.begin()
     p.a.write("one")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.run_until(lambda: row(p).lag == 0, "the first proof", within_s=2)
     return p
 
@@ -61,7 +61,7 @@ def lags(p: Pair, span_s: float) -> Iterator[int]:
 
 
 def test_a_lag_of_0_from_a_deposed_leader_ends_within_the_bound() -> None:
-    p = begun()
+    p = start_mirror()
     deposed = depose(p, is_alone=True)
     p.run_until(lambda: row(p).lag != 0, "the lag to be unknown", within_s=BOUND_S)
     assert set(lags(p, 2 * BOUND_S)) == {-1}
@@ -71,18 +71,18 @@ def test_a_lag_of_0_from_a_deposed_leader_ends_within_the_bound() -> None:
 
 
 def test_a_deposed_leader_is_dropped_within_the_bound_if_another_broker_is_reached() -> None:
-    p = begun()
+    p = start_mirror()
     depose(p, is_alone=False)
     p.run_until(lambda: p.b.log().high_watermark == p.a.log().high_watermark, "the record", within_s=BOUND_S)
 
 
 def test_the_lag_stays_known_while_proofs_are_renewed() -> None:
-    p = begun()
+    p = start_mirror()
     assert set(lags(p, 4 * BOUND_S)) == {0}
 
 
 def test_the_lag_is_known_again_soon_after_the_source_has_a_controller_again() -> None:
-    p = begun()
+    p = start_mirror()
     p.a.kill(CONTROLLER_ID)
     p.simulation.run_for(span_s=60)
     assert row(p).lag == -1

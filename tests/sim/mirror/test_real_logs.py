@@ -11,7 +11,7 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.records.batch import iter_batches
-from tests.sim.stage import Pair, assert_equal, pair, stopped
+from tests.sim.stage import Pair, assert_equal, pair, wait_until_stopped
 
 SAMPLE = read_sample()
 TOPICS = sorted({tp.topic for tp in SAMPLE.partitions})
@@ -85,7 +85,7 @@ def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
     check()
     p.simulation.line(p.a, p.b).take_down()
     p.there.remove_topics(TOPICS)
-    stopped(p.there, TOPICS)
+    wait_until_stopped(p.there, TOPICS)
     for tp in p.b.partitions(TOPICS):
         p.b.write("after", tp=tp)
     check()
@@ -110,7 +110,7 @@ def test_the_sample_fails_over_and_back_with_every_replica_equal() -> None:
     for tp in tps[::3]:
         p.a.write("lost", tp=tp)
     p.there.remove_topics(TOPICS)
-    stopped(p.there, TOPICS)
+    wait_until_stopped(p.there, TOPICS)
     for tp in tps[::2]:
         p.b.write("kept", tp=tp)
     p.simulation.line(p.a, p.b).bring_up()

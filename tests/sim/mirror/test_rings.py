@@ -20,11 +20,11 @@ from tests.sim.stage import (
     StagedCluster,
     WrittenLogs,
     assert_equal,
-    mirrored,
     pair,
     plain,
-    stopped,
     values,
+    wait_until_mirrored,
+    wait_until_stopped,
 )
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
@@ -54,9 +54,9 @@ def ring(*clusters: StagedCluster) -> str:
 def test_the_link_that_would_close_a_ring_waits_and_names_it() -> None:
     p, c = of_three()
     to_b = link(p.a, p.b)
-    mirrored(to_b)
+    wait_until_mirrored(to_b)
     to_c = link(p.b, c)
-    mirrored(to_c)
+    wait_until_mirrored(to_c)
     p.a.write("the last")
     back = link(c, p.a)
     p.run_until(lambda: ring(p.a, c, p.b, p.a) in p.a.reason(), "the reason")
@@ -70,7 +70,7 @@ def test_the_link_that_would_close_a_ring_waits_and_names_it() -> None:
     p.hold(5, lambda: "in a ring" not in p.b.reason() + c.reason(), "those between go on")
     assert p.b.state() == c.state() == "MIRRORING"
     to_b.remove_topics([TOPIC])
-    stopped(to_b)
+    wait_until_stopped(to_b)
     p.b.write("from b")
     assert_equal(to_c)
     assert_equal(back)
@@ -81,7 +81,7 @@ def test_the_link_that_would_close_a_ring_waits_and_names_it() -> None:
 def test_two_clusters_under_two_names_close_a_ring_too() -> None:
     p, _ = of_three()
     there = link(p.a, p.b)
-    mirrored(there)
+    wait_until_mirrored(there)
     link(p.b, p.a)
     p.run_until(lambda: ring(p.a, p.b, p.a) in p.a.reason(), "the reason")
     p.hold(20, lambda: values(p.a.log()) == KEPT, "nothing is cut")
@@ -92,8 +92,8 @@ def test_a_link_that_is_paused_is_one_as_well() -> None:
     """It can continue, so its copied records are its source's."""
     p, c = of_three()
     to_b = link(p.a, p.b)
-    mirrored(to_b)
-    mirrored(link(p.b, c))
+    wait_until_mirrored(to_b)
+    wait_until_mirrored(link(p.b, c))
     to_b.pause([TOPIC])
     p.run_until(lambda: p.b.state() == "PAUSED", "PAUSED")
     link(c, p.a)
@@ -115,7 +115,7 @@ def test_no_link_of_a_new_ring_truncates() -> None:
     p.hold(20, lambda: p.cuts == [], "a new leader counts as mirrored before it hears from its source")
     p.simulation.line(p.a, c).bring_up()
     mirrors[0].remove_topics([TOPIC])
-    stopped(mirrors[0])
+    wait_until_stopped(mirrors[0])
     assert_equal(mirrors[1])
     assert_equal(mirrors[2])
     assert [value for _, value in values(p.a.log())] == ["r0", "r1", "of b alone"]
@@ -127,10 +127,10 @@ def test_earlier_responses_of_a_source_are_no_reason_to_truncate(closes: bool) -
     """While c cannot reach b, b may have begun to mirror a."""
     p, c = of_three(LOGS)
     c_from_b = link(p.b, c)
-    mirrored(c_from_b)
+    wait_until_mirrored(c_from_b)
     p.simulation.line(p.b, c).take_down()
     if closes:
-        mirrored(link(p.a, p.b))
+        wait_until_mirrored(link(p.a, p.b))
     p.a.write("of a alone")
     back = link(c, p.a)
     p.run_until(lambda: f"has the topic from {p.b.cluster_id}" in p.a.reason(), "the reason")
@@ -182,9 +182,9 @@ def test_a_mirror_that_never_reached_its_source_blocks_no_mirror_of_its_log() ->
 def test_a_mirror_that_finds_another_cluster_is_still_a_link() -> None:
     """It continues when its own source is back (D16)."""
     p, c = of_three()
-    mirrored(link(p.a, p.b))
+    wait_until_mirrored(link(p.a, p.b))
     to_c = link(p.b, c)
-    mirrored(to_c)
+    wait_until_mirrored(to_c)
     d = p.third("d", brokers=1, logs=WrittenLogs(LOGS))
     assert c.alter(to_c.name, {"bootstrap.servers": d.bootstrap_servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
     p.run_until(lambda: d.cluster_id in c.reason(), "another cluster")
@@ -197,9 +197,9 @@ def test_a_mirror_that_finds_another_cluster_is_still_a_link() -> None:
 def test_a_closed_ring_stops_until_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     p, c = of_three()
     to_b = link(p.a, p.b)
-    mirrored(to_b)
+    wait_until_mirrored(to_b)
     to_c = link(p.b, c)
-    mirrored(to_c)
+    wait_until_mirrored(to_c)
     with monkeypatch.context() as patch:
         patch.setattr(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
         link(c, p.a)
@@ -209,7 +209,7 @@ def test_a_closed_ring_stops_until_it_is_opened(monkeypatch: pytest.MonkeyPatch)
         cluster.restart(1)
     p.run_until(lambda: all("in a ring" in x.reason() for x in (p.a, p.b, c)), "the reason in each of them")
     to_b.remove_topics([TOPIC])
-    stopped(to_b)
+    wait_until_stopped(to_b)
     p.b.write("from b")
     assert_equal(to_c)
     p.run_until(lambda: values(p.a.log()) == values(p.b.log()), "the records of b")
@@ -218,11 +218,11 @@ def test_a_closed_ring_stops_until_it_is_opened(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.decision("D58")
 def test_a_closed_ring_is_noticed_by_requests_between_its_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
     p, c = of_three()
-    mirrored(link(p.a, p.b))
-    mirrored(link(p.b, c))
+    wait_until_mirrored(link(p.a, p.b))
+    wait_until_mirrored(link(p.b, c))
     with monkeypatch.context() as patch:
         patch.setattr(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
-        mirrored(link(c, p.a))
+        wait_until_mirrored(link(c, p.a))
     p.run_until(lambda: all("in a ring" in x.reason() for x in (p.a, p.b, c)), "the reason in each of them")
     fetched_by = [mp.fetcher for x in (p.a, p.b, c) if (mp := x.mirror_partition()) is not None]
     assert fetched_by == [None, None, None], "nothing is fetched"
@@ -231,9 +231,9 @@ def test_a_closed_ring_is_noticed_by_requests_between_its_mirrors(monkeypatch: p
 @pytest.mark.decision("D58")
 def test_an_empty_log_does_not_wait_for_a_dead_cluster() -> None:
     p, c = of_three()
-    mirrored(link(p.a, p.b))
+    wait_until_mirrored(link(p.a, p.b))
     to_c = link(p.b, c)
-    mirrored(to_c)
+    wait_until_mirrored(to_c)
     p.b.kill(1)
     c.kill(1)
     c.restart(1)
@@ -241,7 +241,7 @@ def test_an_empty_log_does_not_wait_for_a_dead_cluster() -> None:
     to_d = link(c, d)
     p.run_until(lambda: f"has the topic from {p.b.cluster_id}" in d.reason(), "the reason")
     p.hold(5, lambda: d.state() == "PREPARING", "it waits a while")
-    mirrored(to_d)
+    wait_until_mirrored(to_d)
     assert values(d.log()) == KEPT
 
 
@@ -251,11 +251,11 @@ def spinning(monkeypatch: pytest.MonkeyPatch) -> tuple[Pair, StagedCluster, Mirr
     monkeypatch.setattr(source_lineage, "ring_of", lambda context, mp: ())
     p, c = of_three()
     there = link(p.a, p.b)
-    mirrored(there)
+    wait_until_mirrored(there)
     to_c = link(p.b, c)
-    mirrored(to_c)
+    wait_until_mirrored(to_c)
     there.remove_topics([TOPIC])
-    stopped(there)
+    wait_until_stopped(there)
     p.b.write("from b")
     assert_equal(to_c)
     assert_equal(link(c, p.a))
@@ -275,6 +275,6 @@ def test_a_repeatedly_truncated_log_is_not_truncated_any_more(monkeypatch: pytes
     p.hold(10, lambda: "never passed offset" in barred.reason(), "whatever has it looked at")
     p.hold(60, lambda: len(p.cuts) == cuts, "nothing is cut any more")
     there.remove_topics([TOPIC])
-    stopped(there)
+    wait_until_stopped(there)
     p.b.write("from b again")
     p.run_until(lambda: values(p.a.log()) == values(c.log()) == values(p.b.log()), "the ring is open, all go on")

@@ -23,7 +23,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from tests.call_counts import count_calls
-from tests.sim.stage import Pair, StagedCluster, WrittenLogs, assert_equal, mirrored, pair, plain, values
+from tests.sim.stage import Pair, StagedCluster, WrittenLogs, assert_equal, pair, plain, values, wait_until_mirrored
 
 KINDS: tuple[type[Message], ...] = (
     ApiVersionsRequest,
@@ -141,7 +141,7 @@ def test_silence_is_proved_for_many_partitions_at_once(listen: Listen) -> None:
     p = foreign(30)
     ear = listen(p.a)
     begin(p, 30)
-    mirrored(p.there, names(30))
+    wait_until_mirrored(p.there, names(30))
     assert 2 <= len(ear.asked(ListOffsetsRequest)) <= 8
     assert all(len(ear.proofs_of(tp(n))) == 2 for n in range(30))
     assert_equal(p.there, names(30))

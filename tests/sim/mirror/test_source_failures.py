@@ -23,11 +23,11 @@ from tests.sim.stage import (
     WrittenLogs,
     assert_equal,
     legacy,
-    mirrored,
     pair,
     plain,
-    stopped,
     values,
+    wait_until_mirrored,
+    wait_until_stopped,
 )
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
@@ -178,7 +178,7 @@ def test_a_malformed_batch_fails_only_its_partition_until_it_is_added_again(writ
     p.there.create()
     p.there.add_topics([TOPIC, "other"])
     p.there.wait_for_state(MirrorState.FAILED, [TP])
-    mirrored(p.there, ["other"])
+    wait_until_mirrored(p.there, ["other"])
     assert "checksum" in p.b.reason().lower() or "crc" in p.b.reason().lower(), p.b.reason()
     p.a.write("goes on", tp=OTHER)
     assert_equal(p.there, ["other"])
@@ -263,7 +263,7 @@ def test_bootstrap_servers_are_not_needed_once_the_brokers_are_known() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.there.create({"bootstrap.servers": f"nowhere:9092,{p.a.endpoint(1)}"})
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     victim = 1
     p.a.kill(victim)
     p.run_until(lambda: (found := p.a.leader(TP)) is not None and found.broker_id != victim, "another leader")
@@ -272,7 +272,7 @@ def test_bootstrap_servers_are_not_needed_once_the_brokers_are_known() -> None:
 
 
 def assert_equal_without(p: Pair, victim: int) -> None:
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.a.restart(victim)
     assert_equal(p.there)
 
@@ -289,7 +289,7 @@ def test_a_source_without_the_mirror_apis_is_mirrored_from_scratch() -> None:
     mirror.add_topics([TOPIC])
     assert_equal(mirror)
     mirror.remove_topics([TOPIC])
-    stopped(mirror)
+    wait_until_stopped(mirror)
     assert any("no DescribeMirrors" in line for line in p.simulation.world.trace.lines)
 
 
@@ -300,7 +300,7 @@ def test_a_raised_log_start_survives_a_restart_of_all_nodes() -> None:
     for partition in p.a.replicas(TP).values():
         partition.log.advance_log_start(7)
     p.a.write("l")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.fail_over()
     p.simulation.run_for(span_s=10)
     for broker_id in p.b.broker_ids:

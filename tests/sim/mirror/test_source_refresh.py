@@ -36,7 +36,7 @@ def mirroring() -> Pair:
 
 
 @pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
+def checked_partitions(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
     """The partitions that were checked."""
     found: list[TopicPartition] = []
     look_at = PartitionDriver.look_at
@@ -75,27 +75,27 @@ def refreshes(refresh_requests: list[Message]) -> list[list[str]]:
 
 
 def test_a_refresh_without_changes_checks_no_partition(
-    looked: list[TopicPartition], refresh_requests: list[Message]
+    checked_partitions: list[TopicPartition], refresh_requests: list[Message]
 ) -> None:
     p = mirroring()
-    looked.clear()
+    checked_partitions.clear()
     refresh_requests.clear()
     p.simulation.run_for(span_s=30)
     assert [sorted(topics) for topics in refreshes(refresh_requests)].count(sorted(NAMES)) >= 3, "the regular ones"
-    assert looked == []
+    assert checked_partitions == []
 
 
 def test_a_refresh_checks_the_partition_with_another_leader_epoch(
-    looked: list[TopicPartition], refresh_requests: list[Message]
+    checked_partitions: list[TopicPartition], refresh_requests: list[Message]
 ) -> None:
     p = mirroring()
-    looked.clear()
+    checked_partitions.clear()
     refresh_requests.clear()
     p.a.bump(7, tp(3))
-    p.run_until(lambda: tp(3) in looked, "a look")
+    p.run_until(lambda: tp(3) in checked_partitions, "a look")
     p.a.write("in epoch 7", tp=tp(3))
     p.run_until(lambda: values(p.b.log(tp(3)))[-1][1] == "in epoch 7", "b to follow")
-    assert set(looked) == {tp(3)}
+    assert set(checked_partitions) == {tp(3)}
     assert [NAMES[3]] in refreshes(refresh_requests), "the fenced fetch asks for its own topic"
     assert all(topics == [NAMES[3]] or len(topics) == COUNT for topics in refreshes(refresh_requests))
 

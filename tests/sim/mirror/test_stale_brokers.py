@@ -21,7 +21,7 @@ from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.coordinators.offset_requests import Found, OffsetRequests
-from tests.sim.stage import SMALL, TOPIC, Pair, StagedCluster, mirrored, pair
+from tests.sim.stage import SMALL, TOPIC, Pair, StagedCluster, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D60")
 STALE = 3
@@ -70,7 +70,7 @@ def with_a_topic_that_one_broker_does_not_know() -> Pair:
     place(p)
     p.a.write("a", "b")
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     return p
 
 
@@ -119,7 +119,7 @@ def test_a_topic_is_created_under_the_id_that_it_has_now() -> None:
     p.there.add_topics([TOPIC])
     p.hold(3 * INTERVAL_S, lambda: TOPIC not in p.b.image.topics, "only the former id is known")
     next(away, None)
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert p.b.image.topics[TOPIC].topic_id == now != former
     p.hold(4 * INTERVAL_S, lambda: p.b.state() == "MIRRORING", "the former id of a stale broker fails nothing")
 
@@ -155,7 +155,7 @@ def test_offsets_of_a_deposed_coordinator_are_not_committed() -> None:
     here.create()
     p.there.create()
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     there.commit(2, epoch=0)
     p.simulation.run_for(span_s=2 * INTERVAL_S)
     assert here.get() == Found(2, 0)
@@ -184,7 +184,7 @@ def test_without_a_controller_existing_topics_are_mirrored_and_none_is_created()
     p.hold(3 * INTERVAL_S, lambda: "later" not in p.b.image.topics, "nobody knows whether it is the newest")
     assert any(PROVED in reason for reason in told_of)
     p.a.restart(CONTROLLER_ID)
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
 
 
 @pytest.mark.parametrize("release", ["2.1", "2.8"])
@@ -202,7 +202,7 @@ def test_brokers_that_cannot_prove_it_have_to_agree(release: str) -> None:
     place(p)
     hooks.play(release)
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.hold(6 * INTERVAL_S, lambda: p.b.state() == "MIRRORING", "brokers that are alive have the topic")
     p.simulation.line(p.a.process(STALE), "a-controller").bring_up()
     hooks.clear()

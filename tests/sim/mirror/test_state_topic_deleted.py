@@ -265,7 +265,7 @@ def test_a_stop_resets_producers_even_if_the_states_are_lost_meanwhile(tenths_ms
     p.there.begin_remove_topics([stage.TOPIC])
     p.simulation.run_for(span_s=tenths_ms / 10_000)
     lose_states(p.b, restart=False)
-    stage.stopped(p.there)
+    stage.wait_until_stopped(p.there)
     assert p.b.log().last_stable_offset == p.b.log().log_end_offset
     assert len(stage.resets(p.b.log())) == 1
 
@@ -283,7 +283,7 @@ def test_a_raised_leader_epoch_during_the_loss_of_states_copies_nothing_again(te
     p.b.bump(epoch)
     p.a.write("m1")
     p.run_until(lambda: p.b.persisted().state is MirrorState.MIRRORING, "the state to be written again")
-    stage.mirrored(p.there)
+    stage.wait_until_mirrored(p.there)
     assert p.b.await_leader(stage.TP).leader_epoch == epoch
     assert p.cuts_of(p.b) == []
     entered = [seen.fact.state for seen in p.simulation.facts(StateEntered) if seen.cluster == "b"]

@@ -22,7 +22,7 @@ from tests.sim.stage import ONE_BROKER, SMALL, TP, Pair, StagedCluster, records
 pytestmark = pytest.mark.decision("D17")
 
 
-def held() -> tuple[Pair, OffsetRequests, OffsetRequests, HoldHook]:
+def hold_commit() -> tuple[Pair, OffsetRequests, OffsetRequests, HoldHook]:
     """Return a mirror of TP, the group's requests at both clusters, and a held commit of 7 by the sync."""
     simulation, hooks = Simulation(0), Hooks()
     a = StagedCluster(simulation, "a", configs=SMALL)
@@ -45,7 +45,7 @@ def release(p: Pair, hook: HoldHook) -> None:
 
 
 def test_a_late_commit_of_a_sync_does_not_undo_commits_after_the_failover() -> None:
-    p, _, here, hook = held()
+    p, _, here, hook = hold_commit()
     p.fail_over()
     assert here.commit(9) is ErrorCode.NONE
     release(p, hook)
@@ -54,7 +54,7 @@ def test_a_late_commit_of_a_sync_does_not_undo_commits_after_the_failover() -> N
 
 
 def test_a_late_commit_of_a_sync_does_not_undo_commits_during_a_pause() -> None:
-    p, _, here, hook = held()
+    p, _, here, hook = hold_commit()
     p.there.pause([TP.topic])
     p.run_until(lambda: p.b.state() == "PAUSED", "the pause")
     assert here.commit(9) is ErrorCode.NONE

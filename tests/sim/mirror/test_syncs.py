@@ -45,7 +45,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ConfigSource, ResourceType
 from tests.sim.coordinators.offset_requests import Found, OffsetRequests
 from tests.sim.mirror.test_old_sources import RELEASES, OldMirror
-from tests.sim.stage import SMALL, TOPIC, TP, Pair, StagedCluster, assert_equal, mirrored, pair
+from tests.sim.stage import SMALL, TOPIC, TP, Pair, StagedCluster, assert_equal, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D17")
 INTERVAL_S = int(SMALL["mirror.metadata.refresh.interval.ms"]) / 1000
@@ -79,7 +79,7 @@ def errors(p: Pair) -> Mapping[SyncKind, int]:
     return {kind: sum(each[kind] for each in counts) for kind in SyncKind}
 
 
-def hooked(release: str = "") -> tuple[Pair, Hooks]:
+def pair_with_hooks(release: str = "") -> tuple[Pair, Hooks]:
     """Return a pair whose source is controlled by hooks, and may emulate an earlier release."""
     simulation, hooks = Simulation(0), Hooks()
     if release:
@@ -162,7 +162,7 @@ def test_the_filters_are_read_in_each_cycle() -> None:
 
 
 def test_unknown_configs_are_reported_and_the_rest_is_copied() -> None:
-    p, hooks = hooked()
+    p, hooks = pair_with_hooks()
     told = problems(p)
     p.a.create_topic(TOPIC, configs={"retention.ms": "86400000"})
     p.a.create_topic("other", configs={"cleanup.policy": "compact"})
@@ -198,19 +198,19 @@ def with_configs_of_later(request: Message) -> DescribeConfigsResponse:
 
 
 def test_a_topic_without_describe_configs_rights_waits_alone() -> None:
-    p, hooks = hooked()
+    p, hooks = pair_with_hooks()
     told = problems(p)
     p.a.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
     p.a.place_topic("other")
     denial = hooks.on(DescribeConfigsRequest).respond(lambda request: denied_for(request.body, TOPIC))
     p.there.create()
     p.there.add_topics([TOPIC, "other"])
-    mirrored(p.there, ["other"])
+    wait_until_mirrored(p.there, ["other"])
     cycle(p, 2)
     assert TOPIC not in p.b.image.topics, "a compacted topic must not arrive as one that deletes by age"
     assert "TOPIC_AUTHORIZATION_FAILED" in told[f"topic {TOPIC}"]
     denial.remove()
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     assert configs_here(p) == {"cleanup.policy": "compact"}
 
 
@@ -300,7 +300,7 @@ def test_a_topic_that_the_source_deletes_is_stopped() -> None:
     assert p.b.try_write() is ErrorCode.NONE, "what was mirrored is kept, and can be used"
     assert p.b.state(TopicPartition("other", 0)) == "MIRRORING"
     p.a.write("more", tp=TopicPartition("other", 0))
-    mirrored(p.there, ["other"])
+    wait_until_mirrored(p.there, ["other"])
 
 
 @pytest.mark.decision("D16")
@@ -353,7 +353,7 @@ def with_groups(
         here.create()
     p.there.create(mirror)
     p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     return p, there, here
 
 
@@ -494,7 +494,7 @@ def test_one_broker_of_the_source_that_hangs_costs_only_its_groups() -> None:
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
 def test_a_group_that_moves_after_it_was_listed_is_synced_in_the_next_cycle(error: ErrorCode) -> None:
-    made, hooks = hooked()
+    made, hooks = pair_with_hooks()
     p, there, here = with_groups(made)
     told = problems(p)
     there.commit(7)
@@ -508,7 +508,7 @@ def test_a_group_that_moves_after_it_was_listed_is_synced_in_the_next_cycle(erro
 
 def test_while_a_coordinator_loads_the_groups_that_it_lists_already_are_copied() -> None:
     """Brokers up to Kafka 3.9 list the groups of loaded partitions, together with the error."""
-    made, hooks = hooked()
+    made, hooks = pair_with_hooks()
     p, there, here = with_groups(made)
     there.commit(7)
     loading = ListGroupsResponse(
@@ -522,7 +522,7 @@ def test_while_a_coordinator_loads_the_groups_that_it_lists_already_are_copied()
 
 
 def test_a_group_of_the_consumer_protocol_is_copied_as_a_simple_one() -> None:
-    made, hooks = hooked()
+    made, hooks = pair_with_hooks()
     p, there, here = with_groups(made)
     there.commit(7)
     listed = ListGroupsResponse(groups=[ListedGroup("g", "consumer", "Stable", "Consumer")])
@@ -534,7 +534,7 @@ def test_a_group_of_the_consumer_protocol_is_copied_as_a_simple_one() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_groups_and_configs_of_every_release_are_copied(release: str) -> None:
-    p, hooks = hooked()
+    p, hooks = pair_with_hooks()
     p.a.create_topic(TOPIC, configs={"retention.ms": "86400000"})
     there = OffsetRequests(p.a)
     there.create()

@@ -7,7 +7,18 @@ import pytest
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import TOPIC, TP, WrittenLogs, assert_equal, mirrored, pair, plain, resets, stopped, values
+from tests.sim.stage import (
+    TOPIC,
+    TP,
+    WrittenLogs,
+    assert_equal,
+    pair,
+    plain,
+    resets,
+    values,
+    wait_until_mirrored,
+    wait_until_stopped,
+)
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1"), plain(2, 2, "r2")]}
 OTHER = TopicPartition("other", 0)
@@ -46,7 +57,7 @@ def test_chain_of_three_clusters(name: str) -> None:
     assert len(resets(c.log())) == 1
     assert c.try_write() is ErrorCode.READ_ONLY_TOPIC
     second.remove_topics([TOPIC])
-    stopped(second)
+    wait_until_stopped(second)
     c.write("from c")
     assert len(resets(c.log())) == 2, "the one of B, and its own"
 
@@ -64,7 +75,7 @@ def test_fan_out_to_two_clusters_that_stop_on_their_own() -> None:
     p.a.write("on a")
     assert_equal(other)
     other.remove_topics([TOPIC])
-    stopped(other)
+    wait_until_stopped(other)
     c.write("on c")
     assert [value for _, value in values(p.b.log())][-1] == "on b"
     assert [value for _, value in values(c.log())][-2:] == ["on a", "on c"]
@@ -127,11 +138,11 @@ def test_one_broker_restarts_in_every_state() -> None:
         p.run_until(lambda state=state: p.b.state() == state, state)  # type: ignore[misc]
         p.b.kill(1)
         p.b.restart(1)
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.there.remove_topics([TOPIC])
     p.b.kill(1)
     p.b.restart(1)
-    rows = stopped(p.there)
+    rows = wait_until_stopped(p.there)
     assert [row.last_mirrored_epoch for row in rows] == [2]
     assert len(resets(p.b.log())) == 1
 

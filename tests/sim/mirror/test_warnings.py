@@ -9,7 +9,7 @@ from kmirror.mirror.facts import UncleanSource
 from kmirror.mirror.states import MirrorState
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import TOPIC, TP, Pair, mirrored, pair, stopped
+from tests.sim.stage import TOPIC, TP, Pair, pair, wait_until_mirrored, wait_until_stopped
 
 SHARD = TopicPartition("__mirror_state", 0)
 ONE_STATE = {"mirror.topic.replication.factor": "1", "mirror.topic.num.partitions": "1"}
@@ -25,7 +25,7 @@ def waits_for(p: Pair) -> str:
     return next((row.reason for row in p.there.describe()), "")
 
 
-def listed(p: Pair) -> str:
+def listed_warning(p: Pair) -> str:
     """Return the warning of ListMirrors."""
     (row,) = Mirror.list(p.b)
     return row.warning
@@ -37,9 +37,9 @@ def test_unreadable_states_are_reported_until_their_topic_is_deleted() -> None:
     p.a.create_topic(TOPIC)
     p.begin()
     p.a.write("mirrored")
-    mirrored(p.there)
+    wait_until_mirrored(p.there)
     p.fail_over()
-    assert (warning(p), listed(p)) == ("", "")
+    assert (warning(p), listed_warning(p)) == ("", "")
     gone = p.b.await_leader(SHARD).broker_id
     p.b.kill(gone)
     p.run_until(lambda: p.b.leader(SHARD) is None and p.b.leader(TP) is not None, "the broker to be fenced")
@@ -47,13 +47,13 @@ def test_unreadable_states_are_reported_until_their_topic_is_deleted() -> None:
     text = f"{SHARD} has no leader, it is on brokers [{gone}]"
     assert waits_for(p).endswith(text)
     text = f"states cannot be read or written: {text}"
-    assert (warning(p), listed(p)) == (text, text)
+    assert (warning(p), listed_warning(p)) == (text, text)
     p.simulation.run_for(span_s=20)
     assert p.b.try_write() is ErrorCode.NOT_LEADER_OR_FOLLOWER, "this leader may itself owe a cut"
     assert p.b.delete(SHARD.topic) == [ErrorCode.NONE]
-    stopped(p.there)
+    wait_until_stopped(p.there)
     p.b.write("at the new place")
-    assert (warning(p), listed(p)) == ("", "")
+    assert (warning(p), listed_warning(p)) == ("", "")
 
 
 @pytest.mark.decision("D66")
@@ -75,10 +75,14 @@ def test_an_isr_too_small_for_states_is_reported_with_the_missing_brokers() -> N
     assert waits_for(p) == short
     p.run_until(lambda: "did not answer" in p.b.reason(), "the end of the first question")
     text = f"states cannot be read or written: {short}"
-    assert (waits_for(p), warning(p), listed(p)) == (f"the mirror coordinator did not answer; {short}", text, text)
+    assert (waits_for(p), warning(p), listed_warning(p)) == (
+        f"the mirror coordinator did not answer; {short}",
+        text,
+        text,
+    )
     p.b.restart(gone[0])
-    stopped(p.there)
-    assert (warning(p), listed(p)) == ("", "")
+    wait_until_stopped(p.there)
+    assert (warning(p), listed_warning(p)) == ("", "")
 
 
 @pytest.mark.decision("D66")

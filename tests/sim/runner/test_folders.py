@@ -108,7 +108,7 @@ def test_all_nodes_die_at_once_and_no_acknowledged_record_is_lost(tmp_path: Path
         assert_verified(folders.path(broker_id), "--deep")
 
 
-def formatted(folder: Path) -> Cluster:
+def formatted_cluster(folder: Path) -> Cluster:
     """Return a cluster of one broker, with its controller in the same folder."""
     simulation = Simulation(seed=13)
     cluster = Cluster(simulation, "a", brokers=1, disks=Folders(folder, combined=True), mirror_version=0)
@@ -119,7 +119,7 @@ def formatted(folder: Path) -> Cluster:
 
 
 def test_broker_and_controller_share_a_folder_as_in_kafka(tmp_path: Path) -> None:
-    with formatted(tmp_path) as a:
+    with formatted_cluster(tmp_path) as a:
         a.create_topic("orders")
         a.produce("orders", 0, [b"one"])
         a.kill(1)
@@ -134,7 +134,7 @@ def test_broker_and_controller_share_a_folder_as_in_kafka(tmp_path: Path) -> Non
 
 
 def test_a_formatted_folder_begins_with_its_own_feature_levels(tmp_path: Path) -> None:
-    with formatted(tmp_path) as a:
+    with formatted_cluster(tmp_path) as a:
         assert a.image.features == FORMAT_LEVELS and MIRROR_VERSION not in a.image.features
         assert a.image.configs.broker(1) == {"min.insync.replicas": "1"}
         a.stop()

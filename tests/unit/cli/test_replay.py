@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def replayed(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, list[str], str]:
+def run_replay(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, list[str], str]:
     """Return exit code, the lines of stdout, and stderr."""
     with pytest.raises(SystemExit) as caught:
         run(["replay", *map(str, words)])
@@ -43,7 +43,7 @@ def test_each_start_of_a_node_has_a_file(folder: Path, capsys: pytest.CaptureFix
     files = sorted(folder.iterdir())
     assert [path.name for path in files] == ["a-1.1.journal", "a-1.2.journal", "a-controller.1.journal"]
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}, "they have passwords in them"
-    code, lines, err = replayed(capsys, *files)
+    code, lines, err = run_replay(capsys, *files)
     assert (code, err) == (0, "")
     assert [line.split(",")[0] for line in lines] == [
         f"{files[0]}: a-1", f"{files[1]}: a-1", f"{files[2]}: a-controller",
@@ -60,13 +60,13 @@ def test_a_difference_ends_with_1_and_is_shown(
         changed += entry(kind, (value[0] + 1000, *value[1:]) if is_late else value)
     path = tmp_path / "changed.journal"
     path.write_bytes(changed)
-    code, lines, err = replayed(capsys, path)
+    code, lines, err = run_replay(capsys, path)
     assert (code, err) == (1, "")
     assert lines[0] == f"{path}: a-1, 1 call, not equal"
     assert lines[1].startswith("call 1 at ") and lines[1].endswith(" ms: Started")
     assert any(line.startswith("  recorded: SetTimer") for line in lines)
     assert any(line.startswith("  replayed: SetTimer") for line in lines)
-    code, (line,), _ = replayed(capsys, path, "-o", "json")
+    code, (line,), _ = run_replay(capsys, path, "-o", "json")
     found = json.loads(line)
     assert (code, found["is_equal"], found["calls"], found["difference"]["number"]) == (1, False, 1, 1)
 
@@ -74,22 +74,22 @@ def test_a_difference_ends_with_1_and_is_shown(
 def test_a_torn_journal_is_equal_with_a_note(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "torn.journal"
     path.write_bytes((folder / "a-1.1.journal").read_bytes()[:-3])
-    code, lines, _ = replayed(capsys, path)
+    code, lines, _ = run_replay(capsys, path)
     assert code == 0 and lines[0].endswith(", equal")
     assert lines[1].endswith("are a torn entry, which is ignored")
     path.write_bytes(b"kmirror jour")
-    assert replayed(capsys, path)[0] == 2
+    assert run_replay(capsys, path)[0] == 2
     path.write_bytes(beginning())
-    assert replayed(capsys, path)[:2] == (1, [f"{path}: no node, 0 calls, nothing to compare"])
+    assert run_replay(capsys, path)[:2] == (1, [f"{path}: no node, 0 calls, nothing to compare"])
 
 
 def test_a_file_that_is_no_journal_exits_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a journal, but long enough to be one")
-    assert replayed(capsys, path) == (
+    assert run_replay(capsys, path) == (
         2, [], f"kmirror: {path}: not a journal: kmirror serve --journal writes them\n",
     )  # fmt: skip
-    code, _, err = replayed(capsys, tmp_path / "nowhere")
+    code, _, err = run_replay(capsys, tmp_path / "nowhere")
     assert (code, err) == (2, f"kmirror: {tmp_path / 'nowhere'}: No such file or directory\n")
 
 

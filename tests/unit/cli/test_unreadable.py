@@ -26,7 +26,7 @@ def top(tmp_path: Path) -> Path:
     return shutil.copytree(SAMPLE / "kraft-4.3" / "data", tmp_path / "data")
 
 
-def ended(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, list[str], str]:
+def run_command(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, list[str], str]:
     """Run a command line; return exit code, the lines of stdout, and stderr."""
     with pytest.raises(SystemExit) as caught:
         run([str(word) for word in words])
@@ -53,10 +53,10 @@ def test_verify_continues_after_an_unreadable_file(
         refuse(path)
         return opens[1](path)
 
-    _, (summary,), _ = ended(capsys, "verify", top)
+    _, (summary,), _ = run_command(capsys, "verify", top)
     monkeypatch.setattr(builtins, "open", open_refused)
     monkeypatch.setattr(Path, "read_bytes", read_refused)
-    code, lines, err = ended(capsys, "verify", top)
+    code, lines, err = run_command(capsys, "verify", top)
     assert (code, err) == (1, "")
     for path in closed:
         assert f"{path}: cannot be read: Permission denied" in lines
@@ -65,24 +65,24 @@ def test_verify_continues_after_an_unreadable_file(
 
 def test_verify_finds_no_fault_only_where_there_is_something(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     top.rename(top.with_name("kafka-1"))
-    code, lines, err = ended(capsys, "verify", top.parent)
+    code, lines, err = run_command(capsys, "verify", top.parent)
     assert (code, lines) == (1, [])
     meant = f"did you mean {top.parent / 'kafka-1'}?"
     assert err == f"kmirror: {top.parent}: none of its folders contains segment files; {meant}\n"
     new = top.parent / "new"
     new.mkdir()
     (new / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
-    code, lines, err = ended(capsys, "verify", new)  # The result of `kafka-storage format`.
+    code, lines, err = run_command(capsys, "verify", new)  # The result of `kafka-storage format`.
     assert (code, lines) == (1, [])
     assert err == f"kmirror: {new}: contains no partition yet, so there is no log to verify\n"
     (new / "t-0.0123456789abcdef-delete").mkdir()
-    code, lines, err = ended(capsys, "verify", new)
+    code, lines, err = run_command(capsys, "verify", new)
     assert code == 1 and err.endswith("contains no partition yet, so there is no log to verify\n")
 
 
 def test_folders_of_log_folders_without_files_are_not_equal(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     top.rename(top.with_name("kafka-1"))
-    code, lines, err = ended(capsys, "diff", top.parent, top.parent)
+    code, lines, err = run_command(capsys, "diff", top.parent, top.parent)
     assert (code, lines) == (2, [])
     assert err == f"kmirror: {top.parent}: contains no log to compare; did you mean {top.parent / 'kafka-1'}?\n"
 
@@ -99,7 +99,7 @@ def test_a_segment_removed_during_a_comparison_is_a_system_error(top: Path) -> N
 @pytest.mark.parametrize("words", [["dissect"], ["dissect", "--as", "log"], ["dump-log", "--files"]], ids=" ".join)
 def test_a_pipe_is_not_waited_for(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / LOG)
-    code, _, err = ended(capsys, *words, tmp_path / LOG)
+    code, _, err = run_command(capsys, *words, tmp_path / LOG)
     assert code == 1
     assert err.startswith(f"kmirror: {tmp_path / LOG}: ") and err.endswith("not a regular file\n")
 
@@ -115,7 +115,7 @@ def test_permission_errors_are_no_usage_errors(
     path = tmp_path / LOG
     path.mkdir()
     monkeypatch.setattr(os, "access", lambda *_: False)  # The check that click itself makes.
-    code, _, err = ended(capsys, *words, path)
+    code, _, err = run_command(capsys, *words, path)
     assert (code, err[:8]) == (2 if words[0] == "diff" else 1, "kmirror:")
     assert err.count("\n") == 1
 
@@ -126,5 +126,5 @@ def test_a_report_that_cannot_be_written_names_its_path(tmp_path: Path, capsys: 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kmirror.report.notebook.load", refused)
-        code, _, err = ended(capsys, "report", tmp_path, "-o", "json")
+        code, _, err = run_command(capsys, "report", tmp_path, "-o", "json")
     assert (code, err) == (1, f"kmirror: {tmp_path / 'runs'}: Permission denied\n")

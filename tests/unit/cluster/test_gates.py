@@ -93,7 +93,7 @@ class Stage:
             self.lone.broker.handle(self.lone.now, self._link)
             self._is_open = True
         frame = encode_request(body, version, correlation_id=self._count, client_id="me")
-        with in_general() if self._in_general else watched(self.quick):
+        with in_general() if self._in_general else record_fast_paths(self.quick):
             effects = handle_with_disk(self.lone.broker, self.lone.now, RequestReceived(self._link.link, frame))
         self._is_open = not any(isinstance(effect, CloseLink) for effect in effects)
         for effect in effects:
@@ -110,7 +110,7 @@ def in_general() -> Iterator[None]:
 
 
 @contextmanager
-def watched(taken: list[str]) -> Iterator[None]:
+def record_fast_paths(taken: list[str]) -> Iterator[None]:
     """Note each shorter way that is taken."""
     ways: dict[str, tuple[Any, str]] = {
         "fast produce": (FastProduce, "respond"),

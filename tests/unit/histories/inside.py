@@ -47,7 +47,7 @@ def rules_of(scene: FakeScene) -> Rules:
     return Rules(scene)  # type: ignore[arg-type]
 
 
-def broken(scene: FakeScene) -> list[str]:
+def broken_rules(scene: FakeScene) -> list[str]:
     """Return the names of the broken rules, each once."""
     return list(dict.fromkeys(rule for _, _, rule in scene.account.broken))
 

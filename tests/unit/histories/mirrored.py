@@ -21,7 +21,7 @@ from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from tests.unit.histories.inside import TP, FakeScene, broken, rules_of
+from tests.unit.histories.inside import TP, FakeScene, broken_rules, rules_of
 
 TOPIC_ID = Uuid(bytes(15) + b"\x07")
 
@@ -111,4 +111,4 @@ class MirroredStage:
         now = self.seen(state, **more)
         judge(now, self.before)
         self.before = now
-        return broken(self.scene)
+        return broken_rules(self.scene)

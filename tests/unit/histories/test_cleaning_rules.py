@@ -15,7 +15,7 @@ from kmirror.log import cleaner
 from kmirror.log.cleanable import cleanable
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import NOW_MS, batch_of
-from tests.unit.histories.inside import TP, FakeScene, broken, rules_of
+from tests.unit.histories.inside import TP, FakeScene, broken_rules, rules_of
 from tests.unit.log.partitions import follow
 from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
 
@@ -117,4 +117,4 @@ def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
         model.new = []
     monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: False)
     look.compacted("a", 1, LogCompacted(TP, stage.run(), 0, 0))
-    assert broken(scene) == rules
+    assert broken_rules(scene) == rules

@@ -10,7 +10,7 @@ from kmirror.client.consumer import ConsumerRecord, FetchedRecords
 from kmirror.client.positions import Position
 from kmirror.histories.inside.applications import ROUNDS, SLACK_MS, DeliveryLook, ReadingLook
 from kmirror.kernel.clock import MILLISECOND
-from tests.unit.histories.inside import TP, FakeScene, broken
+from tests.unit.histories.inside import TP, FakeScene, broken_rules
 
 
 @pytest.fixture
@@ -24,18 +24,18 @@ def test_a_delivery_is_reported_in_time(scene: FakeScene, after_ms: int, rules: 
     number = look.sent(TP)
     scene.now = after_ms * MILLISECOND
     look.look()
-    assert broken(scene) == rules
+    assert broken_rules(scene) == rules
     look.delivered(number, TP)
-    assert broken(scene) == rules
+    assert broken_rules(scene) == rules
 
 
 def test_a_delivery_is_reported_once(scene: FakeScene) -> None:
     look = DeliveryLook(scene, "a", "p0", within_ms=100)  # type: ignore[arg-type]
     number = look.sent(TP)
     look.delivered(number, TP)
-    assert broken(scene) == []
+    assert broken_rules(scene) == []
     look.delivered(number, TP)
-    assert broken(scene) == ["delivery-twice"]
+    assert broken_rules(scene) == ["delivery-twice"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_numbers_of_new_batches_follow_each_other(
     look = DeliveryLook(scene, "a", "p0", within_ms=100)  # type: ignore[arg-type]
     for epoch, sequence in sent:
         look.went_out(TP, 7, epoch, sequence, 2)
-    assert broken(scene) == rules
+    assert broken_rules(scene) == rules
 
 
 class Reading:
@@ -74,9 +74,9 @@ class Reading:
 def test_a_stalled_consumer_is_reported(scene: FakeScene) -> None:
     reading = Reading(scene)
     reading.rounds(ROUNDS - 1, 3)
-    assert broken(scene) == []
+    assert broken_rules(scene) == []
     reading.rounds(1, 3)
-    assert broken(scene) == ["reader-stands"]
+    assert broken_rules(scene) == ["reader-stands"]
 
 
 def test_a_consumer_may_stall_at_the_end_or_during_faults(scene: FakeScene) -> None:
@@ -87,7 +87,7 @@ def test_a_consumer_may_stall_at_the_end_or_during_faults(scene: FakeScene) -> N
     reading.rounds(ROUNDS, 4, refused=(TP,))
     scene.open_spans["broker", "a-1"] = 0
     reading.rounds(ROUNDS, 4)
-    assert broken(scene) == []
+    assert broken_rules(scene) == []
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_a_consumer_returns_records_from_its_position_on_in_their_order(
     records = [ConsumerRecord(TP.topic, TP.partition, offset, 0, None, b"", (), 0) for offset in offsets]
     found = FetchedRecords(Position(before), records, Position(after))
     ReadingLook(scene, "c0").fetched("a", TP, found)  # type: ignore[arg-type]
-    assert broken(scene) == rules
+    assert broken_rules(scene) == rules

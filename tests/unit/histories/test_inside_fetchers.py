@@ -15,7 +15,7 @@ from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicRe
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken_rules, rules_of
 
 SESSION = 5
 
@@ -60,7 +60,7 @@ class Stage:
     @property
     def broken(self) -> list[str]:
         """The broken rules."""
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
 
 def records(base_offset: int, count: int, *, partition: int = 0, stable: int = 100) -> PartitionData:

@@ -8,7 +8,7 @@ from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.sim.network import Link as RealLink
 from kmirror.sim.network import Passing
-from tests.unit.histories.inside import FakeScene, Link, broken, rules_of
+from tests.unit.histories.inside import FakeScene, Link, broken_rules, rules_of
 
 VERSION = 4
 
@@ -67,7 +67,7 @@ def test_requests_are_followed_until_they_are_answered() -> None:
     stage.answer(2, Passing.LOST)
     assert [what for what, number in stage.look.calls if number == "1"] == ["asked", "answered", "received"]
     assert [what for what, number in stage.look.calls if number == "2"] == ["asked", "answered"]
-    assert broken(stage.scene) == []
+    assert broken_rules(stage.scene) == []
 
 
 def test_responses_are_in_order() -> None:
@@ -75,7 +75,7 @@ def test_responses_are_in_order() -> None:
     stage.ask(1)
     stage.ask(2)
     stage.answer(2, Passing.SENT)
-    assert broken(stage.scene) == ["answer-order"]
+    assert broken_rules(stage.scene) == ["answer-order"]
 
 
 def test_requests_that_no_observer_wants_are_ignored() -> None:

@@ -34,7 +34,7 @@ from kmirror.protocol.gen.txn_offset_commit_response import (
     TxnOffsetCommitResponseTopic,
 )
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken_rules, rules_of
 
 SESSION_MS = 2_000
 REBALANCE_MS = 3_000
@@ -88,7 +88,7 @@ class Stage:
     @property
     def broken(self) -> list[str]:
         """The broken rules."""
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
 
 def test_a_group_that_rebalances_breaks_no_rule() -> None:

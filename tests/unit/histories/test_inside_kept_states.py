@@ -13,7 +13,7 @@ from kmirror.histories.inside.kept_states import KeptStates
 from kmirror.mirror.lineage import Lineage, written_by
 from kmirror.mirror.state_records import PartitionState
 from kmirror.mirror.states import MirrorState
-from tests.unit.histories.inside import TP, broken
+from tests.unit.histories.inside import TP, broken_rules
 from tests.unit.histories.mirrored import MirroredStage
 
 LINEAGE = Lineage(written_by("id-b"), 3)
@@ -50,4 +50,4 @@ def test_a_state_is_kept_as_its_leader_knows_it(
     rows = [] if persisted is None else [(mp.key, persisted)]
     monkeypatch.setattr(kept_states, "persisted_states", lambda scene, cluster: iter(rows))
     KeptStates(stage.scene, stage.rules).look_at_rest("a", 1)
-    assert broken(stage.scene) == expected
+    assert broken_rules(stage.scene) == expected

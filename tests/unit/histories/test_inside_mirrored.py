@@ -25,7 +25,7 @@ from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
-from tests.unit.histories.inside import TP, broken
+from tests.unit.histories.inside import TP, broken_rules
 from tests.unit.histories.mirrored import TOPIC_ID, MirroredStage, batch
 
 PREPARING, MIRRORING = MirrorState.PREPARING, MirrorState.MIRRORING
@@ -300,7 +300,7 @@ def test_a_divergence_contains_the_sources_log_start(stage: Stage, known: int, c
         stage.lineages.log_cut("b", source, LogCut(TP, 2, 4, "no LME"))
     stage.mp.source_epoch, stage.mp.source_log_start = 0, known
     stage.lineages.log_cut("a", stage.leader, LogCut(TP, 2, 4, "diverging epoch"))
-    assert broken(stage.scene) == rules
+    assert broken_rules(stage.scene) == rules
 
 
 @pytest.mark.decision("D69")

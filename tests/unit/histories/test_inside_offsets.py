@@ -20,7 +20,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker
 from kmirror.records.record import RecordData
 from kmirror.spec.topics import GROUP_TOPIC
-from tests.unit.histories.inside import TP, FakeScene, Link, ask, broken, rules_of
+from tests.unit.histories.inside import TP, FakeScene, Link, ask, broken_rules, rules_of
 
 SHARD = TopicPartition(GROUP_TOPIC, 0)
 NAME = OffsetKey("g", TP)
@@ -101,7 +101,7 @@ class Stage:
     @property
     def broken(self) -> list[str]:
         """The broken rules."""
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -14,7 +14,7 @@ from kmirror.protocol.gen.produce_response import PartitionProduceResponse, Prod
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken_rules, rules_of
 
 
 class Stage:
@@ -50,7 +50,7 @@ class Stage:
     @property
     def broken(self) -> list[str]:
         """The broken rules."""
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
 
 @pytest.fixture

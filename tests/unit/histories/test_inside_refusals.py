@@ -11,7 +11,7 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.spec.error_codes import ErrorCode
 from tests.builders import idempotent
-from tests.unit.histories.inside import TP, FakeScene, Link, answer, ask, broken, rules_of
+from tests.unit.histories.inside import TP, FakeScene, Link, answer, ask, broken_rules, rules_of
 from tests.unit.log.partitions import follow, open_log
 
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -44,4 +44,4 @@ def test_a_leader_does_not_refuse_a_batch_that_it_has(
     row = PartitionProduceResponse(index=0, error_code=error, base_offset=-1)
     response = ProduceResponse(responses=[TopicProduceResponse(name=TP.topic, partition_responses=[row])])
     answer(look, ask(look, Link("p0@a"), request, version=9), response)
-    assert broken(scene) == expected
+    assert broken_rules(scene) == expected

@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET
 from kmirror.histories.inside.sessions import SessionLook
-from tests.unit.histories.inside import broken
+from tests.unit.histories.inside import broken_rules
 from tests.unit.histories.mirrored import MirroredStage, batch
 
 
@@ -28,4 +28,4 @@ def test_a_member_of_the_isr_may_follow_a_truncation_in_mirroring_late(
     replicas = {broker_id: SimpleNamespace(log=stage.log("a", broker_id)) for broker_id in (1, 2, 3)}
     stage.scene.clusters["a"] = SimpleNamespace(replicas=lambda tp: replicas)
     SessionLook(stage.scene, stage.rules).look_at_replicas("a", stage.leader, prepared=prepared)  # type: ignore[arg-type]
-    assert broken(stage.scene) == (["isr-uncut"] if is_told else [])
+    assert broken_rules(stage.scene) == (["isr-uncut"] if is_told else [])

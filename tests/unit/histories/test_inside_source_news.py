@@ -37,7 +37,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import ConfigOp, ResourceType
-from tests.unit.histories.inside import TP, FakeScene, Link, broken, rules_of
+from tests.unit.histories.inside import TP, FakeScene, Link, broken_rules, rules_of
 
 pytestmark = pytest.mark.decision("D60")
 SHARD = TopicPartition(GROUP_TOPIC, 0)
@@ -110,13 +110,13 @@ class Stage:
         link: Any = Link("b-1", "b-controller")
         assert body.API_KEY is not None
         self.look.on_request(PendingRequest("b", CONTROLLER_ID, link, body.API_KEY, 0, body, 0))
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
     def handle(self, cluster: str, node: Node) -> list[str]:
         """Observe enough events of a node for one check; return the broken rules."""
         for _ in range(SourceNewsLook.EVERY):
             self.look.broker_handled(cluster, node)  # type: ignore[arg-type]
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
     def fetch(self, node: Node, token: str) -> None:
         """Deliver a response with one offset from a broker of the source to the mirror."""

@@ -28,7 +28,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
-from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken, rules_of
+from tests.unit.histories.inside import FakeScene, Link, answer, ask, broken_rules, rules_of
 from tests.unit.log.partitions import lead, open_log
 
 TP = TopicPartition("t", 0)
@@ -61,7 +61,7 @@ class Stage:
             key, value = state.record(2)
             lead(self.log, build_batch([RecordData(key, value)]), coordinator=True)
             self.read()
-        return broken(self.scene)
+        return broken_rules(self.scene)
 
     def end(self, state: Transaction, *, commit: bool, version: int = 4) -> None:
         """Send a client's request to end the transaction, without a response."""
@@ -140,7 +140,7 @@ def test_a_repeated_request_for_the_same_end_is_not_fenced(
     stage.write(EMPTY, ONGOING, ended, completed(ended, now_ms=6))
     stage.end(ONGOING, commit=commit, version=5)
     answer(stage.look, stage.pending, EndTxnResponse(error_code=error))
-    assert broken(stage.scene) == (["transaction-again"] if is_wrong else [])
+    assert broken_rules(stage.scene) == (["transaction-again"] if is_wrong else [])
 
 
 @pytest.mark.parametrize(

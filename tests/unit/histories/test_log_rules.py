@@ -15,7 +15,7 @@ from tests.unit.log.partitions import follow, lead, open_log
 EXPIRATION_MS = 1_000
 
 
-def broken(judge: LogJudge, *, now_ms: int = NOW_MS, begins: bool = False) -> list[str]:
+def broken_rules(judge: LogJudge, *, now_ms: int = NOW_MS, begins: bool = False) -> list[str]:
     """Read on, and return the names of the broken rules."""
     judge.model.read_on()
     return [rule for rule, _ in judge.broken_by(lambda: now_ms, begins=begins)]
@@ -35,7 +35,7 @@ def written() -> PartitionLog:
 def judged(log: PartitionLog) -> LogJudge:
     """Return a judge that has read the whole log without a finding."""
     judge = LogJudge(log)
-    assert not broken(judge, begins=True)
+    assert not broken_rules(judge, begins=True)
     return judge
 
 
@@ -44,11 +44,11 @@ def test_a_logs_state_equals_that_of_its_batches() -> None:
     judge = judged(log)
     lead(log, marker(commit=True, pid=3), coordinator=True)
     lead(log, idempotent(2, pid=1), epoch=3)
-    assert not broken(judge)
+    assert not broken_rules(judge)
     log.update_high_watermark(log.log_end_offset)
-    assert not broken(judge)
+    assert not broken_rules(judge)
     follow(log, reset(offset=log.log_end_offset, epoch=3))
-    assert not broken(judge)
+    assert not broken_rules(judge)
 
 
 def test_a_snapshot_is_trusted() -> None:
@@ -61,7 +61,7 @@ def test_a_snapshot_is_trusted() -> None:
     assert len(again.producers.entries[1].batches) == 1
     judge = judged(again)
     lead(again, idempotent(3, pid=1))
-    assert not broken(judge)
+    assert not broken_rules(judge)
 
 
 def test_a_truncated_log_needs_a_new_judge() -> None:
@@ -78,18 +78,18 @@ def test_a_producer_may_only_be_forgotten_when_it_has_expired() -> None:
     judge = judged(log)
     log.remove_expired_producers(NOW_MS + EXPIRATION_MS)
     assert list(log.producers.entries) == [3]
-    assert not broken(judge, now_ms=NOW_MS + EXPIRATION_MS)
+    assert not broken_rules(judge, now_ms=NOW_MS + EXPIRATION_MS)
     log = written()
     judge = judged(log)
     log.remove_expired_producers(NOW_MS + EXPIRATION_MS)
-    assert "producers" in broken(judge, now_ms=NOW_MS)
+    assert "producers" in broken_rules(judge, now_ms=NOW_MS)
 
 
 def test_a_producer_that_expired_by_a_clock_that_was_ahead_is_excused() -> None:
     log = written()
     log.remove_expired_producers(NOW_MS + EXPIRATION_MS)
-    assert "producers" in broken(LogJudge(log), begins=True)
-    assert not broken(LogJudge(log, has_right_clock=False), begins=True)
+    assert "producers" in broken_rules(LogJudge(log), begins=True)
+    assert not broken_rules(LogJudge(log, has_right_clock=False), begins=True)
 
 
 def forget(log: PartitionLog) -> None:
@@ -145,4 +145,4 @@ def test_a_log_with_wrong_state_is_reported(goes_wrong: Callable[[PartitionLog],
     judge = judged(log)
     goes_wrong(log)
     lead(log, batch(), epoch=log.latest_epoch)
-    assert rule in broken(judge, begins=goes_wrong is keep_four)
+    assert rule in broken_rules(judge, begins=goes_wrong is keep_four)

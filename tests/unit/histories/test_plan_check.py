@@ -12,7 +12,7 @@ from kmirror.histories.plan_check import problem
 from tests.unit.histories.fake import draw
 
 
-def changed(path: str, value: Any) -> Plan:
+def changed_plan(path: str, value: Any) -> Plan:
     """Return the fake plan with the value at `path`, such as `clusters/0/brokers`, set."""
     raw = json.loads(draw(0, "full").to_json())
     inner: Any = raw
@@ -50,7 +50,7 @@ def test_a_drawn_plan_is_right_and_survives_json() -> None:
     ],
 )
 def test_faults_are_reported_with_their_place(path: str, value: Any, said: str) -> None:
-    found = problem(changed(path, value))
+    found = problem(changed_plan(path, value))
     assert found is not None and found.startswith(said)
     assert "\n" not in found
 
@@ -66,7 +66,7 @@ def test_faults_are_reported_with_their_place(path: str, value: Any, said: str) 
 )
 def test_a_number_of_a_step_is_in_its_limits(action: str, args: dict[str, Any], said: str) -> None:
     step = {"at_ms": 5, "action": action, "args": {"cluster": "a", "broker": 1, **args}}
-    assert problem(changed("steps", [step])) == f"step 0: {said}"
+    assert problem(changed_plan("steps", [step])) == f"step 0: {said}"
 
 
 def test_a_plan_without_a_cluster_is_refused() -> None:

@@ -16,7 +16,7 @@ CLUSTERS = tuple(ClusterPlan(name, 1, 1) for name in "abc")
 TP = TopicPartition("t", 0)
 
 
-class Told:
+class OrderSequence:
     """A sequence of orders, as in the plan and with their responses."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Told:
         for cluster in "abc":
             self.created(cluster, at=-1)
 
-    def order(self, action: str, source: str, destination: str, *, error: str = "NONE", **more: Value) -> Told:
+    def order(self, action: str, source: str, destination: str, *, error: str = "NONE", **more: Value) -> OrderSequence:
         number = len(self.steps)
         args: dict[str, Value] = {"mirror": "m", "source": source, "destination": destination, **more}
         self.steps.append(Step(number, action, args))
@@ -37,15 +37,15 @@ class Told:
         )
         return self
 
-    def state(self, cluster: str, state: str, epoch: int, *, at: int = 0) -> Told:
+    def state(self, cluster: str, state: str, epoch: int, *, at: int = 0) -> OrderSequence:
         self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", at))
         return self
 
-    def deleted(self, cluster: str, topic_id: str = "id", *, at: int = 10) -> Told:
+    def deleted(self, cluster: str, topic_id: str = "id", *, at: int = 10) -> OrderSequence:
         self.account.topics.append(TopicSeen(cluster, "t", topic_id, False, at))
         return self
 
-    def created(self, cluster: str, topic_id: str = "id", *, at: int) -> Told:
+    def created(self, cluster: str, topic_id: str = "id", *, at: int) -> OrderSequence:
         self.account.topics.append(TopicSeen(cluster, "t", topic_id, True, at))
         return self
 
@@ -54,8 +54,8 @@ class Told:
         return {row.cluster: row for row in owed(plan, self.account)}
 
 
-def mirrored(error: str = "NONE") -> Told:
-    return Told().order("create_mirror", "a", "b").order("add", "a", "b", error=error)
+def mirrored(error: str = "NONE") -> OrderSequence:
+    return OrderSequence().order("create_mirror", "a", "b").order("add", "a", "b", error=error)
 
 
 def test_added_topics_expect_mirroring_and_removed_ones_stopped() -> None:
@@ -106,14 +106,14 @@ def test_of_two_concurrent_orders_either_may_be_the_last() -> None:
 
 
 def test_invalid_servers_are_an_excuse_until_they_are_corrected() -> None:
-    told = Told().order("create_mirror", "a", "b", servers=NOBODY).order("add", "a", "b")
+    told = OrderSequence().order("create_mirror", "a", "b", servers=NOBODY).order("add", "a", "b")
     assert told.owed()["b"].excuse == "the mirror has no valid bootstrap.servers"
     assert told.order("point_mirror", "a", "b", servers="a").owed()["b"].excuse == ""
 
 
 @pytest.mark.decision("D16")
 def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> None:
-    told = Told().order("create_mirror", "a", "b", servers="c").order("add", "a", "b")
+    told = OrderSequence().order("create_mirror", "a", "b", servers="c").order("add", "a", "b")
     told.account.topic_ids.append(("c", "t", "id"))
     assert told.owed()["b"].excuse == ""
     told.order("point_mirror", "a", "b", servers="a")
@@ -172,7 +172,7 @@ def test_a_source_that_is_a_mirror_itself_may_have_the_same_id_again() -> None:
     assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
 
 
-def had_another_between(topic_id: str = "another") -> Told:
+def had_another_between(topic_id: str = "another") -> OrderSequence:
     """Return orders: b mirrors a, whose topic has another id from 12 to 20 and then the former one again."""
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a", at=10)
     return told.created("a", topic_id, at=12).deleted("a", topic_id, at=20).created("a", at=22)
@@ -205,7 +205,7 @@ def test_a_recreated_topic_without_an_id_is_an_excuse() -> None:
     told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
     old = replace(CLUSTERS[0], release="2.1")
     assert told.owed(old, *CLUSTERS[1:])["b"].excuse.endswith("created again, and has no id")
-    before = Told().order("create_mirror", "a", "b").deleted("a", at=-1).order("add", "a", "b")
+    before = OrderSequence().order("create_mirror", "a", "b").deleted("a", at=-1).order("add", "a", "b")
     assert before.owed(old, *CLUSTERS[1:])["b"].excuse == "", "what was there before the mirror is no matter"
 
 
@@ -223,9 +223,9 @@ def test_a_topic_removed_before_it_was_created_may_be_in_no_mirror() -> None:
     assert mirrored().created("b", at=1).order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
 
 
-def chain_of_three(**more: Value) -> Told:
+def chain_of_three(**more: Value) -> OrderSequence:
     """Return orders: c mirrors b, which mirrors a, and a mirrors c; `more` applies to the mirror from a to b."""
-    told = Told().order("create_mirror", "a", "b", **more).order("add", "a", "b")
+    told = OrderSequence().order("create_mirror", "a", "b", **more).order("add", "a", "b")
     told.order("create_mirror", "b", "c").order("add", "b", "c").order("create_mirror", "c", "a").order("add", "c", "a")
     told.account.topic_ids.append(("c", "t", "id"))
     return told

@@ -25,7 +25,7 @@ def written(count: int = 8, **config: object) -> PartitionLog:
     return log
 
 
-def begun(log: PartitionLog) -> Compaction:
+def begin_compaction(log: PartitionLog) -> Compaction:
     return log.begin_compaction(log.cleanable(NOW_MS), NOW_MS, KEYS_MAX)
 
 
@@ -102,7 +102,7 @@ def test_a_segment_that_went_during_a_flush_is_no_fault() -> None:
 
 def test_a_log_accepts_appends_and_reads_during_a_compaction() -> None:
     log = written()
-    job = begun(log)
+    job = begin_compaction(log)
     done = job.run()
     assert offsets(log) == list(range(8)), "nothing has changed yet"
     log.append_as_follower(batch(offset=8), max_epoch=0)
@@ -114,7 +114,7 @@ def test_a_log_accepts_appends_and_reads_during_a_compaction() -> None:
 def test_it_ends_as_a_compaction_without_a_pause_does() -> None:
     at_once, apart = written(), written()
     at_once.compact(NOW_MS)
-    job = begun(apart)
+    job = begin_compaction(apart)
     apart.finish_compaction(job, job.run())
     assert bytes_of(apart) == bytes_of(at_once)
     assert {name: apart.store.read_file(name) for name in apart.store.files()} == {
@@ -126,7 +126,7 @@ def test_it_ends_as_a_compaction_without_a_pause_does() -> None:
 @pytest.mark.parametrize("cut", [0, 1, 3, 5])
 def test_a_log_truncated_below_its_active_segment_is_not_compacted(cut: int, when: str) -> None:
     log, other = written(), written()
-    job = begun(log)
+    job = begin_compaction(log)
     if when == "before the job ran":
         log.truncate_to(cut)
         assert log.finish_compaction(job, job.run()) is None
@@ -141,7 +141,7 @@ def test_a_log_truncated_below_its_active_segment_is_not_compacted(cut: int, whe
 
 def test_a_truncation_within_the_active_segment_does_not_cancel_a_compaction() -> None:
     log = written()
-    job = begun(log)
+    job = begin_compaction(log)
     log.truncate_to(7)
     assert log.finish_compaction(job, job.run()) is not None
     assert offsets(log) == [5, 6]
@@ -149,14 +149,14 @@ def test_a_truncation_within_the_active_segment_does_not_cancel_a_compaction() -
 
 def test_a_job_from_before_a_truncation_does_not_end_a_later_one() -> None:
     log = written()
-    old = begun(log)
+    old = begin_compaction(log)
     done = old.run()
     log.truncate_to(4)
     log.append_as_follower(batch(offset=4, epoch=1), max_epoch=1)
     log.append_as_follower(batch(offset=5, epoch=1), max_epoch=1)
     log.append_as_follower(batch(offset=6, epoch=1), max_epoch=1)
     log.update_high_watermark(7)
-    new = begun(log)
+    new = begin_compaction(log)
     assert log.finish_compaction(old, done) is None
     assert log.finish_compaction(new, new.run()) is not None
     assert offsets(log) == [5, 6]

@@ -33,7 +33,7 @@ def with_bytes(data: bytes, at: int, new: bytes) -> bytes:
     return data[:at] + new + data[at + len(new) :]
 
 
-def sealed(data: bytes) -> bytes:
+def with_checksum(data: bytes) -> bytes:
     """Return the data with the correct checksum."""
     return with_bytes(data, 17, crc32c(data[21:]).to_bytes(4, "big"))
 
@@ -74,9 +74,12 @@ def test_the_clients_buffer_is_not_changed() -> None:
         (with_bytes(batch(1), 16, b"\x03"), ErrorCode.CORRUPT_MESSAGE),
         (with_bytes(batch(1), 8, b"\x00\x00\x00\x05"), ErrorCode.CORRUPT_MESSAGE),
         (with_bytes(batch(1), 70, b"\xff"), ErrorCode.CORRUPT_MESSAGE),
-        (sealed(with_bytes(batch(1), 23, b"\x00\x00\x00\x01")), ErrorCode.INVALID_RECORD),  # Two offsets, one record.
-        (sealed(with_bytes(batch(1), 57, b"\x00\x00\x00\x00")), ErrorCode.INVALID_RECORD),
-        (sealed(with_bytes(batch(1), 23, b"\xff\xff\xff\xff")), ErrorCode.INVALID_RECORD),
+        (
+            with_checksum(with_bytes(batch(1), 23, b"\x00\x00\x00\x01")),
+            ErrorCode.INVALID_RECORD,
+        ),  # Two offsets, one record.
+        (with_checksum(with_bytes(batch(1), 57, b"\x00\x00\x00\x00")), ErrorCode.INVALID_RECORD),
+        (with_checksum(with_bytes(batch(1), 23, b"\xff\xff\xff\xff")), ErrorCode.INVALID_RECORD),
         (with_bytes(batch(1), 57, b"\x00\x00\x00\x00"), ErrorCode.CORRUPT_MESSAGE),  # The checksum is checked first.
     ],
 )

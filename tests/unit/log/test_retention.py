@@ -15,7 +15,7 @@ ONE = len(batch(1))
 DAY = 86_400_000
 
 
-def filled(count: int = 10, *, high_watermark: int | None = None, **config: Any) -> PartitionLog:
+def filled_log(count: int = 10, *, high_watermark: int | None = None, **config: Any) -> PartitionLog:
     """Segments of two batches; the batch at offset N is N seconds younger than `NOW_MS`."""
     log = open_log(segment_bytes=2 * ONE, segment_ms=DAY, **config)
     for offset in range(count):
@@ -25,14 +25,14 @@ def filled(count: int = 10, *, high_watermark: int | None = None, **config: Any)
 
 
 def test_nothing_is_deleted_without_a_reason() -> None:
-    log = filled()
+    log = filled_log()
     assert log.delete_old_segments(NOW_MS) == 0
     assert log.segment_base_offsets == [0, 2, 4, 6, 8]
 
 
 @pytest.mark.parametrize(("start", "bases"), [(1, [0, 2, 4, 6, 8]), (2, [2, 4, 6, 8]), (7, [6, 8]), (10, [8])])
 def test_segments_below_the_log_start_are_deleted(start: int, bases: list[int]) -> None:
-    log = filled(delete=False, compact=True)
+    log = filled_log(delete=False, compact=True)
     log.advance_log_start(start)
     log.delete_old_segments(NOW_MS)
     assert log.segment_base_offsets == bases == log.store.segments()
@@ -44,7 +44,7 @@ def test_segments_below_the_log_start_are_deleted(start: int, bases: list[int]) 
 
 @pytest.mark.parametrize(("keep", "bases"), [(10, 5), (9, 5), (8, 4), (3, 2), (2, 1), (1, 1), (0, 0)])
 def test_size(keep: int, bases: int) -> None:
-    log = filled(retention_bytes=keep * ONE)
+    log = filled_log(retention_bytes=keep * ONE)
     log.delete_old_segments(NOW_MS)
     assert len(log.segment_base_offsets) == max(bases, 1)
     assert log.size_in_bytes == 2 * bases * ONE
@@ -53,14 +53,14 @@ def test_size(keep: int, bases: int) -> None:
 
 @pytest.mark.parametrize(("age", "left"), [(1, 5), (2, 4), (9, 1), (10, 0)])
 def test_time_is_that_of_the_youngest_record(age: int, left: int) -> None:
-    log = filled(retention_ms=5_000)
+    log = filled_log(retention_ms=5_000)
     log.delete_old_segments(NOW_MS + 5_000 + 1_000 * age)
     assert log.log_start_offset == 10 - 2 * left
     assert log.log_end_offset == 10
 
 
 def test_a_fully_deleted_log_continues_at_its_end() -> None:
-    log = filled(retention_ms=5_000)
+    log = filled_log(retention_ms=5_000)
     log.assign_epoch_start(3)
     assert log.delete_old_segments(NOW_MS + DAY) == 5
     assert (log.segment_base_offsets, log.log_start_offset, log.log_end_offset) == ([10], 10, 10)
@@ -73,14 +73,14 @@ def test_a_fully_deleted_log_continues_at_its_end() -> None:
 
 @pytest.mark.parametrize(("high_watermark", "bases"), [(3, 4), (4, 3), (9, 1), (10, 0)])
 def test_unreplicated_segments_are_not_deleted(high_watermark: int, bases: int) -> None:
-    log = filled(retention_ms=5_000, high_watermark=high_watermark)
+    log = filled_log(retention_ms=5_000, high_watermark=high_watermark)
     log.delete_old_segments(NOW_MS + DAY)
     assert log.size_in_bytes == 2 * bases * ONE
     assert log.log_start_offset <= high_watermark
 
 
 def test_the_segment_that_replaces_all_is_new() -> None:
-    log = filled(retention_ms=5_000)
+    log = filled_log(retention_ms=5_000)
     log.delete_old_segments(NOW_MS + 3 * DAY)
     for offset in (10, 11):
         log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 3 * DAY)
@@ -107,7 +107,7 @@ def test_without_timestamps_the_last_append_counts() -> None:
 
 
 def test_a_compacted_topic_without_delete_keeps_old_records() -> None:
-    log = filled(retention_ms=5_000, retention_bytes=0, delete=False, compact=True)
+    log = filled_log(retention_ms=5_000, retention_bytes=0, delete=False, compact=True)
     assert log.delete_old_segments(NOW_MS + DAY) == 0
 
 
@@ -122,7 +122,7 @@ def test_producers_outlive_their_segments_until_the_log_is_opened_again() -> Non
 
 
 def test_the_files_of_deleted_segments_are_deleted_too() -> None:
-    log = filled(retention_ms=5_000)
+    log = filled_log(retention_ms=5_000)
     log.delete_old_segments(NOW_MS + 13_500)
     bases = log.segment_base_offsets
     assert bases == [8]
@@ -137,7 +137,7 @@ def test_the_files_of_deleted_segments_are_deleted_too() -> None:
      {"retention_ms": -1}, {"delete": False, "compact": True, "retention_ms": 0, "retention_bytes": 0}],
 )  # fmt: skip
 def test_a_log_has_old_segments_when_a_rule_holds_of_the_first(count: int, config: dict[str, Any]) -> None:
-    log = filled(count, **config)
+    log = filled_log(count, **config)
     for start in range(count + 1):
         log.advance_log_start(start)
         for now_ms in range(NOW_MS, NOW_MS + 12_000, 500):
@@ -147,6 +147,6 @@ def test_a_log_has_old_segments_when_a_rule_holds_of_the_first(count: int, confi
 
 
 def test_a_log_without_old_segments_is_not_scanned(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = filled()
+    log = filled_log()
     monkeypatch.delattr(retention, "deletable")
     assert log.set_aside_old_segments(NOW_MS) == []

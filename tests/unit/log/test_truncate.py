@@ -10,7 +10,7 @@ from tests.builders import NOW_MS, batch, idempotent, marker, reset, run
 from tests.unit.log.partitions import content, follow, lead, open_log, spans
 
 
-def filled(**config: int) -> PartitionLog:
+def filled_log(**config: int) -> PartitionLog:
     """Ten batches of two offsets, one epoch for each two batches, high watermark at the end."""
     log = open_log(**config)
     for number in range(10):
@@ -22,7 +22,7 @@ def filled(**config: int) -> PartitionLog:
 @pytest.mark.parametrize("segment_bytes", [1 << 20, 300])
 @pytest.mark.parametrize("offset", range(0, 20, 2))
 def test_a_truncation_between_batches(offset: int, segment_bytes: int) -> None:
-    log = filled(segment_bytes=segment_bytes)
+    log = filled_log(segment_bytes=segment_bytes)
     whole = content(log)
     assert log.truncate_to(offset)
     assert (log.log_end_offset, log.high_watermark, log.last_stable_offset) == (offset, offset, offset)
@@ -36,7 +36,7 @@ def test_a_truncation_between_batches(offset: int, segment_bytes: int) -> None:
 
 @pytest.mark.decision("D47")
 def test_a_batch_across_the_truncation_offset_is_removed_completely() -> None:
-    log = filled()
+    log = filled_log()
     assert log.end_after_cut(9) == 8
     assert log.truncate_to(9)
     assert spans(log) == [(0, 1), (2, 3), (4, 5), (6, 7)]
@@ -92,7 +92,7 @@ def test_records_truncated_inside_a_batch_are_fetched_again_from_the_leader() ->
 
 
 def test_nothing_to_truncate() -> None:
-    log = filled()
+    log = filled_log()
     before = repr(log)
     assert not log.truncate_to(20)
     assert not log.truncate_to(25)
@@ -100,21 +100,21 @@ def test_nothing_to_truncate() -> None:
 
 
 def test_an_epoch_without_records_is_removed_even_if_nothing_is_truncated() -> None:
-    log = filled()
+    log = filled_log()
     log.assign_epoch_start(8)
     assert not log.truncate_to(20)
     assert log.latest_epoch == 4
 
 
 def test_the_high_watermark_stays_below_the_truncation() -> None:
-    log = filled()
+    log = filled_log()
     log.update_high_watermark(4)
     log.truncate_to(10)
     assert log.high_watermark == 4
 
 
 def test_a_truncation_below_the_log_start_lowers_it() -> None:
-    log = filled()
+    log = filled_log()
     log.advance_log_start(12)
     log.truncate_to(8)
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (8, 8, 8)
@@ -134,7 +134,7 @@ def test_a_truncation_below_the_first_segment_restarts_there() -> None:
 
 @pytest.mark.decision("D11")
 def test_a_log_is_truncated_completely_and_starts_elsewhere() -> None:
-    log = filled(segment_bytes=300, flush_messages=1)
+    log = filled_log(segment_bytes=300, flush_messages=1)
     log.truncate_fully_and_start_at(57)
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (57, 57, 57)
     assert log.recovery_point < 57 and not log.is_flush_due, "nothing below the start waits to be flushed"
@@ -251,7 +251,7 @@ def test_the_index_is_truncated_with_the_log() -> None:
 
 @pytest.mark.parametrize("offset", [0, 5, 20])
 def test_the_log_start_advances_up_to_the_high_watermark(offset: int) -> None:
-    log = filled()
+    log = filled_log()
     assert log.advance_log_start(offset) == (offset > 0)
     assert log.log_start_offset == offset
     assert not log.advance_log_start(offset)
@@ -260,7 +260,7 @@ def test_the_log_start_advances_up_to_the_high_watermark(offset: int) -> None:
 
 
 def test_the_log_start_never_passes_the_high_watermark() -> None:
-    log = filled()
+    log = filled_log()
     log.update_high_watermark(6)
     with pytest.raises(OffsetOutOfRange):
         log.advance_log_start(7)
@@ -269,14 +269,14 @@ def test_the_log_start_never_passes_the_high_watermark() -> None:
 
 @pytest.mark.parametrize(("asked", "got"), [(-5, 4), (0, 4), (4, 4), (11, 11), (20, 20), (99, 20)])
 def test_the_high_watermark_lies_between_start_and_end(asked: int, got: int) -> None:
-    log = filled()
+    log = filled_log()
     log.advance_log_start(4)
     assert log.update_high_watermark(asked) == got
     assert log.high_watermark == got
 
 
 def test_a_segment_that_starts_at_the_truncation_offset_stays_empty() -> None:
-    log = filled(segment_bytes=300)
+    log = filled_log(segment_bytes=300)
     base = log.segment_base_offsets[1]
     log.truncate_to(base)
     assert log.segment_base_offsets == [0, base]

@@ -26,7 +26,7 @@ TOPIC_ID = Uuid.from_ints(1, 2)
 KEYS = [StateKey("m", TOPIC_ID, partition) for partition in range(4)] + [StateKey("n", TOPIC_ID, 0)]
 
 
-def compacted(records: list[KeyValue]) -> list[KeyValue]:
+def compact(records: list[KeyValue]) -> list[KeyValue]:
     """Return the last record of every key, in order, as the log cleaner would keep them."""
     last = {key: number for number, (key, _) in enumerate(records)}
     return [record for number, record in enumerate(records) if last[record[0]] == number]
@@ -54,7 +54,7 @@ def history() -> list[KeyValue]:
 @pytest.mark.decision("D8")
 def test_compaction_keeps_every_partition() -> None:
     whole = history()
-    kept = compacted(whole)
+    kept = compact(whole)
     assert len(kept) == 2 * len(KEYS)
     assert loaded(kept) == loaded(whole)
     assert loaded(kept) == {
@@ -82,7 +82,7 @@ def test_the_literal_key_keeps_one_partition_of_a_mirror() -> None:
     records: list[KeyValue] = [
         (literal_key(2, "my-mirror"), literal_value("my-topic", partition, 1)) for partition in range(50)
     ]
-    assert len(compacted(records)) == 1
+    assert len(compact(records)) == 1
 
 
 @pytest.mark.kip("1279", "__mirror_state dump")

@@ -37,7 +37,7 @@ class Recorder:
         return [event for event in self.events if isinstance(event, kind)]
 
 
-def hosted(script: Callable[[Host], Awaitable[None]]) -> None:
+def run_with_host(script: Callable[[Host], Awaitable[None]]) -> None:
     """Run a script with a host on a separate loop."""
 
     async def run() -> None:

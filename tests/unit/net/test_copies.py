@@ -27,7 +27,7 @@ SCRATCH_BYTES = 64 << 10
 BATCHES = 32
 
 
-def fetched(number: int, codec: Compression) -> bytes:
+def fetch_response(number: int, codec: Compression) -> bytes:
     """Return the bytes of a response with `BATCHES` batches of about 128 KiB."""
     first = number * BATCHES
     values = [os.urandom(128 << 10) for _ in range(BATCHES)]
@@ -67,7 +67,7 @@ def test_mirrored_batches_are_copied_once_and_never_decoded(tmp_path: Path, code
     reader = FrameReader(1 << 30, Scratch(SCRATCH_BYTES))
     with LogFolder(tmp_path) as folder:
         log = PartitionLog.open(TP, folder.open(TP), LogConfig(), now_ms=0)
-        streams = [memoryview(fetched(number, codec)) for number in range(3)]
+        streams = [memoryview(fetch_response(number, codec)) for number in range(3)]
         mirror(streams[0], reader, log)  # The memory to receive into is requested once.
         for stream in streams[1:]:
             tracemalloc.start()

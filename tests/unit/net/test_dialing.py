@@ -14,7 +14,7 @@ from kmirror.kernel.ids import Endpoint
 from kmirror.net.host import Host
 from kmirror.net.options import LinkOptions
 from kmirror.spec.configs import broker_configs
-from tests.unit.net.hosting import Recorder, hosted
+from tests.unit.net.hosting import Recorder, run_with_host
 
 
 def test_an_unresponsive_peer_is_given_up_with_its_pending_requests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_an_unresponsive_peer_is_given_up_with_its_pending_requests(monkeypatch:
         server.close()
         await server.wait_closed()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_the_times_are_read_from_kafkas_keys() -> None:

@@ -85,7 +85,7 @@ def test_memory_follows_received_not_announced_bytes() -> None:
     assert peak < 50_000
 
 
-def allocated(run: Callable[[], object]) -> int:
+def peak_allocation(run: Callable[[], object]) -> int:
     """Return the peak of allocated bytes."""
     tracemalloc.start()
     try:
@@ -112,8 +112,8 @@ def receive(reader: FrameReader, size: int) -> list[Chunk]:
 def test_large_frames_are_received_into_the_same_memory() -> None:
     first, second = (FrameReader(1 << 30, scratch) for scratch in [Scratch(64 << 10)] * 2)
     receive(first, 8 << 20)
-    assert allocated(lambda: receive(second, 8 << 20)) < 100_000
-    assert allocated(lambda: receive(first, 5 << 20)) < 100_000
+    assert peak_allocation(lambda: receive(second, 8 << 20)) < 100_000
+    assert peak_allocation(lambda: receive(first, 5 << 20)) < 100_000
 
 
 def test_memory_is_not_received_into_as_long_as_anything_refers_to_it() -> None:
@@ -132,10 +132,10 @@ def test_memory_is_released_without_large_frames() -> None:
     receive(reader, 1 << 20)
     for _ in range(frames.KEPT_SWEEPS):
         scratch.sweep()
-    assert allocated(lambda: receive(reader, 1 << 20)) < 100_000
+    assert peak_allocation(lambda: receive(reader, 1 << 20)) < 100_000
     for _ in range(frames.KEPT_SWEEPS + 1):
         scratch.sweep()
-    assert allocated(lambda: receive(reader, 1 << 20)) > 1 << 20
+    assert peak_allocation(lambda: receive(reader, 1 << 20)) > 1 << 20
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.booleans()), max_size=20))

@@ -40,7 +40,7 @@ from kmirror.kernel.listeners import ListenerSpec
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.options import LinkOptions
-from tests.unit.net.hosting import Recorder, hosted
+from tests.unit.net.hosting import Recorder, run_with_host
 
 HERE = Endpoint("server", 1)
 LINK = OutboundLink(HERE, "c")
@@ -86,7 +86,7 @@ def test_frames_are_sent_in_both_directions_in_order(over: str) -> None:
         assert isinstance(server.events[1], LinkOpened)
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_a_broken_link_is_reported_to_both_ends_once(over: str) -> None:
@@ -103,7 +103,7 @@ def test_a_broken_link_is_reported_to_both_ends_once(over: str) -> None:
         assert len(server.of(RequestReceived)) == 1
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_bytes_are_sent_unchanged_over_tcp(over: str) -> None:
@@ -127,7 +127,7 @@ def test_bytes_are_sent_unchanged_over_tcp(over: str) -> None:
             assert not client.of(ResponseReceived) and len(server.of(LinkClosed)) == 1
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_a_node_that_closes_a_link_gets_no_more_events_of_it(over: str) -> None:
@@ -148,7 +148,7 @@ def test_a_node_that_closes_a_link_gets_no_more_events_of_it(over: str) -> None:
         assert server.of(LinkClosed) == []
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
@@ -171,10 +171,10 @@ def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
         assert [int(bytes(event.frame)) for event in client.of(ResponseReceived)] == list(range(1, 21))
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
-def counted(host: Host, link: OutboundLink) -> dict[str, int]:
+def link_counts(host: Host, link: OutboundLink) -> dict[str, int]:
     counts = host.processes["client"].runner_metrics.links[link]
     return {field.name: getattr(counts, field.name).count for field in fields(counts)}
 
@@ -185,28 +185,28 @@ def test_bytes_on_a_link_are_counted_on_request(over: str) -> None:
         link, port = place(host, server, client, over)
         host.perform("client", [CountLink(link), *sends(b"one", b"two", link=link)])
         await host.until(lambda: len(client.of(ResponseReceived)) == 2)
-        told = counted(host, link)
+        told = link_counts(host, link)
         assert (told["opened"], told["closed"]) == (1, 0)
         host.perform("client", sends(b"x" * 5_000_000, link=link))
         await host.until(lambda: len(client.of(ResponseReceived)) == 3)
-        assert (counted(host, link)["operations"] > told["operations"] > 1) is (over == "tcp")
-        assert (counted(host, link)["wakeups"] > told["wakeups"] > 0) is (over == "tcp")
+        assert (link_counts(host, link)["operations"] > told["operations"] > 1) is (over == "tcp")
+        assert (link_counts(host, link)["wakeups"] > told["wakeups"] > 0) is (over == "tcp")
         host.kill("server")
         await host.until(lambda: bool(client.of(LinkClosed)))
-        assert counted(host, link)["closed"] == 1
+        assert link_counts(host, link)["closed"] == 1
         host.perform("client", sends(b"two", link=link))  # There is no listener any more.
         await host.until(lambda: len(client.of(LinkClosed)) == 2)
-        told = counted(host, link)
+        told = link_counts(host, link)
         assert (told["opened"], told["closed"], told["secured"], told["not_secured"]) == (1, 1, 0, 0)
         host.start("server")
         host.perform("client", [*sends(b"three", link=link), CloseLink(link)])
-        await host.until(lambda: counted(host, link)["opened"] == counted(host, link)["closed"])
+        await host.until(lambda: link_counts(host, link)["opened"] == link_counts(host, link)["closed"])
         host.kill("client")
         host.start("client")
         assert not host.processes["client"].runner_metrics.links, "another node, which has counted nothing"
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_the_time_of_writing_a_response_is_recorded(over: str) -> None:
@@ -232,7 +232,7 @@ def test_the_time_of_writing_a_response_is_recorded(over: str) -> None:
         assert all(part.least >= 0 for part in parts)
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_a_response_on_a_closed_link_is_not_timed(over: str) -> None:
@@ -251,7 +251,7 @@ def test_a_response_on_a_closed_link_is_not_timed(over: str) -> None:
         assert not host.processes["server"].runner_metrics.times
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_responses_may_be_longer_than_requests() -> None:
@@ -268,7 +268,7 @@ def test_responses_may_be_longer_than_requests() -> None:
         await host.until(lambda: bool(client.of(ResponseReceived)))
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_timers_fire_in_order_and_the_last_word_counts() -> None:
@@ -292,7 +292,7 @@ def test_timers_fire_in_order_and_the_last_word_counts() -> None:
         await host.until(lambda: len(node.of(TimerFired)) == 4)
         assert [event.key[0] for event in node.of(TimerFired)] == ["past", "early", "moved", "late"]
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_cancelled_timers_do_not_pile_up() -> None:
@@ -304,7 +304,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
             host.perform("n", [SetTimer(("t", turn), host.now() + 3_600 * SECOND), CancelTimer(("t", turn))])
         assert len(host._timers._heap) < 3_000
 
-    hosted(script)
+    run_with_host(script)
 
 
 @dataclass
@@ -340,7 +340,7 @@ def test_disk_work_is_done_in_order_and_its_errors_are_reported(on_disk: bool) -
         threads = {event.result[0] for event in done if isinstance(event.result, tuple)}
         assert (threads == {threading.get_ident()}) is not on_disk
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_a_slow_disk_blocks_neither_the_node_nor_other_log_dirs() -> None:
@@ -357,7 +357,7 @@ def test_a_slow_disk_blocks_neither_the_node_nor_other_log_dirs() -> None:
         await host.until(lambda: len(node.of(DiskDone)) == 3)
         assert [event.key for event in node.of(DiskDone)] == ["quick", "slow", "after"]
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_a_killed_node_gets_no_more_events_and_its_last_job_can_be_awaited() -> None:
@@ -387,7 +387,7 @@ def test_a_killed_node_gets_no_more_events_and_its_last_job_can_be_awaited() -> 
         assert nodes[0].events == [Started()]
         assert not host.processes["n"].timers
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_stopped_ends_the_process_after_its_last_words() -> None:
@@ -411,7 +411,7 @@ def test_stopped_ends_the_process_after_its_last_words() -> None:
         assert [bytes(event.frame) for event in client.of(ResponseReceived)] == [b"goodbye"]
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_a_node_that_raises_ends_and_the_others_continue() -> None:
@@ -430,4 +430,4 @@ def test_a_node_that_raises_ends_and_the_others_continue() -> None:
         host.crashes.clear()
         port.close()
 
-    hosted(script)
+    run_with_host(script)

@@ -15,7 +15,7 @@ from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.options import LinkOptions
 from kmirror.spec.configs import Scope, broker_configs, problem_with
-from tests.unit.net.hosting import Recorder, hosted
+from tests.unit.net.hosting import Recorder, run_with_host
 
 
 def started(host: Host, options: LinkOptions) -> tuple[Recorder, Port]:
@@ -72,7 +72,7 @@ def test_more_connections_from_one_address_are_closed_at_once() -> None:
             each.close()
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_connections_above_the_limit_wait_for_a_place() -> None:
@@ -89,7 +89,7 @@ def test_connections_above_the_limit_wait_for_a_place() -> None:
         second.close()
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_an_idle_connection_is_closed_and_one_in_use_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_an_idle_connection_is_closed_and_one_in_use_is_not(monkeypatch: pytest.
         busy.close()
         port.close()
 
-    hosted(script)
+    run_with_host(script)
 
 
 def test_options_are_read_from_kafkas_keys() -> None:

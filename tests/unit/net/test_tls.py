@@ -20,7 +20,7 @@ from kmirror.kernel.tls import Store, TlsSettings
 from kmirror.net.host import Host
 from kmirror.net.tls import client_context
 from tests.certificates import LONG_AGO, Authority, Identity
-from tests.unit.net.hosting import Recorder, hosted
+from tests.unit.net.hosting import Recorder, run_with_host
 
 AUTHORITY = Authority()
 BROKER = AUTHORITY.issue("broker", "127.0.0.1")
@@ -65,7 +65,7 @@ def over_tls(script: Callable[[Host, Recorder], Awaitable[None]]) -> None:
         host.start("client")
         await script(host, node)
 
-    hosted(run)
+    run_with_host(run)
 
 
 def ask(host: Host, to: Endpoint, settings: TlsSettings, *frames: tuple[bytes, ...]) -> OutboundLink:

@@ -113,7 +113,7 @@ class Fetcher:
         self.fetch()
 
 
-def served(rows: Sequence[PartitionData]) -> list[int]:
+def partitions_with_records(rows: Sequence[PartitionData]) -> list[int]:
     """Return the partitions with records."""
     return [row.partition_index for row in rows if row.records]
 
@@ -128,10 +128,10 @@ def append(broker: LoneBroker, index: int, count: int = 1) -> list[Effect]:
         broker.broker.parts.replicas.appends.append(
             broker.now, broker.partition(TOPIC, index), batch(timestamp=broker.now_ms)
         )
-    return ended(broker)
+    return end_event(broker)
 
 
-def ended(broker: LoneBroker) -> list[Effect]:
+def end_event(broker: LoneBroker) -> list[Effect]:
     """End the event in which the test acted; return its effects."""
     broker.broker.parts.replicas.purgatory.wake_waiters(broker.now)
     return broker.broker.context.outbox.drain()
@@ -142,7 +142,7 @@ def publish(broker: LoneBroker, *records: Message) -> list[Effect]:
     for record in records:
         broker.broker.context.image.apply(record, delta)
     broker.broker.publish(broker.now, delta)
-    return ended(broker)
+    return end_event(broker)
 
 
 def time_out(broker: LoneBroker, effects: Sequence[Effect]) -> list[Effect]:
@@ -195,7 +195,7 @@ def test_the_cost_of_a_fetch_in_a_session_grows_with_changes_only(replica_id: in
                 append(broker, 3)
             effects = fetcher.ask(max_wait_ms=500)
             rows = fetcher.process_response(effects if news else time_out(broker, effects))
-            assert served(rows) == [3] * news
+            assert partitions_with_records(rows) == [3] * news
 
         spent.append(count_calls(poll))
     assert spent[1] == spent[2], "calls for 10 partitions and for 300"
@@ -207,7 +207,7 @@ def test_a_fetch_without_a_session_reads_each_partition_once(counted: Counted) -
         append(broker, index)
     fetcher = Fetcher(broker)
     fetcher.epoch = -1
-    assert served(fetcher.fetch(range(3))) == [0, 1, 2]
+    assert partitions_with_records(fetcher.fetch(range(3))) == [0, 1, 2]
     assert counted.looks == counted.reads == [0, 1, 2]
     assert not any(broker.partition(TOPIC, index).watchers for index in range(3))
 
@@ -221,7 +221,7 @@ def test_a_waiting_fetch_checks_only_changed_partitions(counted: Counted) -> Non
     waiting = fetcher.ask(max_wait_ms=500, min_bytes=2 * BATCH + 1)
     assert counted.looks == [0] and [type(effect) for effect in waiting] == [SetTimer]
     assert append(broker, 2) == [] and counted.looks == [0, 2]
-    assert served(fetcher.process_response(append(broker, 2))) == [0, 2]
+    assert partitions_with_records(fetcher.process_response(append(broker, 2))) == [0, 2]
     assert counted.looks == [0, 2, 2]
 
 
@@ -231,7 +231,7 @@ def test_a_fetch_without_a_session_that_waits_watches_until_it_is_answered() -> 
     fetcher.epoch = -1
     fetcher.ask(range(2), max_wait_ms=500)
     assert all(broker.partition(TOPIC, index).watchers for index in range(2))
-    assert served(fetcher.process_response(append(broker, 1))) == [1]
+    assert partitions_with_records(fetcher.process_response(append(broker, 1))) == [1]
     assert not any(broker.partition(TOPIC, index).watchers for index in range(2))
 
 
@@ -265,9 +265,9 @@ def test_partitions_with_records_take_turns_under_a_limit() -> None:
     for index in range(3):
         append(broker, index, 5)
     fetcher = Fetcher(broker)
-    given = served(fetcher.fetch(range(3), max_bytes=BATCH))
+    given = partitions_with_records(fetcher.fetch(range(3), max_bytes=BATCH))
     for _ in range(5):  # The offsets do not advance, so all partitions have more records.
-        given += served(fetcher.fetch(max_bytes=BATCH))
+        given += partitions_with_records(fetcher.fetch(max_bytes=BATCH))
     assert given == [0, 1, 2, 0, 1, 2]
 
 
@@ -277,8 +277,8 @@ def test_a_batch_larger_than_the_limits_is_returned_for_the_first_partition_only
     append(broker, 1)
     fetcher = Fetcher(broker)
     fetcher.epoch = -1
-    assert served(fetcher.fetch(range(2), max_bytes=10, most=10)) == [0]
-    assert served(fetcher.fetch(range(2), most=BATCH - 1)) == [0]
+    assert partitions_with_records(fetcher.fetch(range(2), max_bytes=10, most=10)) == [0]
+    assert partitions_with_records(fetcher.fetch(range(2), most=BATCH - 1)) == [0]
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_fetch_waiting_in_an_evicted_session_is_still_answered() -> None:
     first.ask(max_wait_ms=500)
     second.fetch([0])
     assert len(broker.partition(TOPIC, 1).watchers) == 1, "the fetch that waits"
-    assert served(first.process_response(append(broker, 1))) == [1]
+    assert partitions_with_records(first.process_response(append(broker, 1))) == [1]
     assert not broker.partition(TOPIC, 1).watchers
     assert len(broker.partition(TOPIC, 0).watchers) == 1, "the second session"
 
@@ -408,7 +408,7 @@ def test_a_partition_both_named_and_forgotten_is_forgotten() -> None:
     fetcher.forgotten = []
     append(broker, 0)
     append(broker, 1)
-    assert served(fetcher.fetch()) == [1]
+    assert partitions_with_records(fetcher.fetch()) == [1]
 
 
 def test_a_session_that_forgets_its_last_partition_ends_with_a_response_about_it() -> None:
@@ -417,7 +417,7 @@ def test_a_session_that_forgets_its_last_partition_ends_with_a_response_about_it
     fetcher = Fetcher(broker)
     fetcher.fetch([0])
     fetcher.forgotten = [0]
-    assert served(fetcher.fetch([0])) == [0]
+    assert partitions_with_records(fetcher.fetch([0])) == [0]
     assert fetcher.session_id == 0
     assert not broker.partition(TOPIC, 0).watchers
 
@@ -437,7 +437,7 @@ def test_a_fetch_that_waits_is_overtaken_by_the_next_of_its_session() -> None:
     body = decode_response(b"".join(overtaken.chunks), key_of(FetchRequest), version(FetchRequest)).body
     assert isinstance(body, FetchResponse)
     assert (body.error_code, body.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, fetcher.session_id)
-    assert served(fetcher.process_response(append(broker, 0))) == [0], (
+    assert partitions_with_records(fetcher.process_response(append(broker, 0))) == [0], (
         "told to the one that waits, and to nobody before"
     )
 

@@ -28,7 +28,7 @@ TOPIC = "orders"
 VERSION = version_served(key_of(ProduceRequest), mirror=True)
 
 
-class Asked:
+class RequestedBroker:
     """A broker that leads the topic alone, or with a follower that never fetches, and a client's link to it."""
 
     def __init__(self, *, partitions: int = 1, replicas: int = 1) -> None:
@@ -49,7 +49,7 @@ class Asked:
         return self.event(ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[topic]), VERSION)
 
 
-def calls_of(asked: Asked, event: RequestReceived) -> tuple[int, list[Effect]]:
+def calls_of(asked: RequestedBroker, event: RequestReceived) -> tuple[int, list[Effect]]:
     """Return the number of calls of Python functions to handle the event."""
     effects: list[Effect] = []
     count = count_calls(lambda: effects.extend(asked.broker.handle(asked.now, event)), in_python=True)
@@ -65,7 +65,7 @@ def errors_in(effects: list[Effect]) -> list[int]:
 
 @pytest.mark.parametrize("acks", [Acks.LEADER, Acks.ALL])
 def test_a_record_is_appended_in_few_calls(acks: Acks) -> None:
-    asked = Asked()
+    asked = RequestedBroker()
     event = asked.produce(0, acks=acks)
     asked.broker.handle(asked.now, event)
     count, effects = calls_of(asked, event)
@@ -74,7 +74,7 @@ def test_a_record_is_appended_in_few_calls(acks: Acks) -> None:
 
 
 def test_another_partition_costs_its_append() -> None:
-    asked = Asked(partitions=20)
+    asked = RequestedBroker(partitions=20)
     one, all_ = asked.produce(0, acks=Acks.LEADER), asked.produce(*range(20), acks=Acks.LEADER)
     asked.broker.handle(asked.now, all_)
     few, _ = calls_of(asked, one)
@@ -84,21 +84,21 @@ def test_another_partition_costs_its_append() -> None:
 
 
 def test_no_timer_is_set_where_all_have_acknowledged() -> None:
-    asked = Asked()
+    asked = RequestedBroker()
     effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
     assert errors_in(effects) == [0]
     assert [type(effect) for effect in effects] == [Reply]
 
 
 def test_a_timer_is_set_if_a_request_waits() -> None:
-    asked = Asked(replicas=2)
+    asked = RequestedBroker(replicas=2)
     effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
     assert [effect for effect in effects if isinstance(effect, SetTimer)]
     assert not [effect for effect in effects if isinstance(effect, Reply) and effect.link == asked.client.link]
 
 
 def test_the_cost_of_metadata_grows_with_changes_only() -> None:
-    asked = Asked(partitions=5)
+    asked = RequestedBroker(partitions=5)
     for number in range(60):
         asked.cluster.create_topic(f"t{number}", 5)
     asked.now = asked.cluster.simulation.world.now
@@ -116,7 +116,7 @@ def test_the_cost_of_metadata_grows_with_changes_only() -> None:
 
 
 def test_a_lookup_by_time_uses_the_index() -> None:
-    asked = Asked()
+    asked = RequestedBroker()
     log = asked.broker.parts.replicas.partitions[TopicPartition(TOPIC, 0)].log
     for number in range(1000):
         log.append_as_leader(batch(1, size=1000, timestamp=number), leader_epoch=0, now_ms=number)

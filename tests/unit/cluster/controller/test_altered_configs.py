@@ -36,7 +36,7 @@ def alter(c: Controller, *resources: AlterConfigsResource, validate_only: bool =
     return [(ErrorCode(row.error_code), row.error_message or "") for row in reply.responses]
 
 
-def one(c: Controller, kind: int, name: str, *rows: Row) -> tuple[ErrorCode, str]:
+def alter_one(c: Controller, kind: int, name: str, *rows: Row) -> tuple[ErrorCode, str]:
     return alter(c, resource(kind, name, *rows))[0]
 
 
@@ -73,7 +73,7 @@ BROKEN_MIRROR_VALUES = [
 @pytest.mark.parametrize(("name", "value"), BROKEN_MIRROR_VALUES)
 def test_altering_refuses_the_same_configs_as_create_mirror(c: Controller, name: str, value: str) -> None:
     offset = c.image.offset
-    altered = one(c, MIRROR, "m", (name, SET, value))
+    altered = alter_one(c, MIRROR, "m", (name, SET, value))
     assert altered[0] is ErrorCode.INVALID_CONFIG
     assert c.image.offset == offset
     fresh = controller()
@@ -93,7 +93,7 @@ def test_a_null_is_no_value_of_a_mirror(c: Controller) -> None:
         (BROKER, "", "min.insync.replicas"),
     ):
         for operation in (SET, APPEND, SUBTRACT):
-            assert one(c, kind, name, (key, operation, None)) == (
+            assert alter_one(c, kind, name, (key, operation, None)) == (
                 ErrorCode.INVALID_REQUEST,
                 f"Null value not supported for : {key}",
             )
@@ -114,44 +114,44 @@ def test_a_null_is_no_value_of_a_mirror(c: Controller) -> None:
 )
 def test_every_config_can_be_deleted(c: Controller, kind: int, name: str, key: str, value: str) -> None:
     before = {resource: dict(values) for resource, values in c.image.configs.items()}
-    assert one(c, kind, name, (key, SET, value)) == (ErrorCode.NONE, "")
+    assert alter_one(c, kind, name, (key, SET, value)) == (ErrorCode.NONE, "")
     assert c.image.configs[kind, name][key] == value
-    assert one(c, kind, name, (key, DELETE, None)) == (ErrorCode.NONE, "")
+    assert alter_one(c, kind, name, (key, DELETE, None)) == (ErrorCode.NONE, "")
     assert c.image.configs == before
-    assert one(c, kind, name, (key, DELETE, "ignored"), ("no.such.key", DELETE, None)) == (ErrorCode.NONE, "")
+    assert alter_one(c, kind, name, (key, DELETE, "ignored"), ("no.such.key", DELETE, None)) == (ErrorCode.NONE, "")
     assert c.image.configs == before, "what is not there is deleted already"
 
 
 def test_required_configs_of_a_mirror_cannot_be_deleted(c: Controller) -> None:
-    error, message = one(c, MIRROR, "m", ("bootstrap.servers", DELETE, None))
+    error, message = alter_one(c, MIRROR, "m", ("bootstrap.servers", DELETE, None))
     assert (error, message) == (
         ErrorCode.INVALID_CONFIG,
         'Missing required configuration "bootstrap.servers" which has no default value.',
     )
-    assert one(c, MIRROR, "m", ("bootstrap.servers", SUBTRACT, "a:1"))[0] is ErrorCode.INVALID_CONFIG
+    assert alter_one(c, MIRROR, "m", ("bootstrap.servers", SUBTRACT, "a:1"))[0] is ErrorCode.INVALID_CONFIG
     assert c.image.configs[MIRROR, "m"]["bootstrap.servers"] == "a:1"
-    assert one(c, TOPIC, TP.topic, ("mirror.name", DELETE, None))[0] is ErrorCode.INVALID_CONFIG
+    assert alter_one(c, TOPIC, TP.topic, ("mirror.name", DELETE, None))[0] is ErrorCode.INVALID_CONFIG
 
 
 def test_values_are_appended_to_and_subtracted_from_lists(c: Controller) -> None:
     def policy() -> str | None:
         return c.image.configs.topic(TP.topic).get("cleanup.policy")
 
-    assert one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "compact")) == (ErrorCode.NONE, "")
+    assert alter_one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "compact")) == (ErrorCode.NONE, "")
     assert policy() == "delete,compact", "the default was what there was"
     offset = c.image.offset
-    assert one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "compact,delete")) == (ErrorCode.NONE, "")
+    assert alter_one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "compact,delete")) == (ErrorCode.NONE, "")
     assert (policy(), c.image.offset) == ("delete,compact", offset), "twice is as once"
-    assert one(c, TOPIC, TP.topic, ("cleanup.policy", SUBTRACT, "delete,none")) == (ErrorCode.NONE, "")
+    assert alter_one(c, TOPIC, TP.topic, ("cleanup.policy", SUBTRACT, "delete,none")) == (ErrorCode.NONE, "")
     assert policy() == "compact"
-    assert one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "shred"))[0] is ErrorCode.INVALID_CONFIG
-    assert one(c, TOPIC, TP.topic, ("retention.ms", APPEND, "5")) == (
+    assert alter_one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "shred"))[0] is ErrorCode.INVALID_CONFIG
+    assert alter_one(c, TOPIC, TP.topic, ("retention.ms", APPEND, "5")) == (
         ErrorCode.INVALID_CONFIG,
         "Can't APPEND to key retention.ms because its type is not LIST.",
     )
-    assert one(c, MIRROR, "m", ("bootstrap.servers", APPEND, "b:2")) == (ErrorCode.NONE, "")
+    assert alter_one(c, MIRROR, "m", ("bootstrap.servers", APPEND, "b:2")) == (ErrorCode.NONE, "")
     assert c.image.configs[MIRROR, "m"]["bootstrap.servers"] == "a:1,b:2"
-    assert one(c, MIRROR, "m", ("bootstrap.servers", APPEND, "nowhere"))[0] is ErrorCode.INVALID_CONFIG
+    assert alter_one(c, MIRROR, "m", ("bootstrap.servers", APPEND, "nowhere"))[0] is ErrorCode.INVALID_CONFIG
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_errors_have_kafkas_messages(
     c: Controller, kind: int, name: str, rows: list[Row], error: ErrorCode, message: str
 ) -> None:
     offset = c.image.offset
-    assert one(c, kind, name, *rows) == (error, message)
+    assert alter_one(c, kind, name, *rows) == (error, message)
     assert c.image.offset == offset
 
 
@@ -247,7 +247,7 @@ def test_resources_succeed_or_fail_independently(c: Controller) -> None:
 @pytest.mark.decision("D1")
 def test_without_the_feature_there_are_no_mirrors_to_alter() -> None:
     c = controller(mirror_version=0)
-    error, message = one(c, MIRROR, "m", ("request.timeout.ms", SET, "5"))
+    error, message = alter_one(c, MIRROR, "m", ("request.timeout.ms", SET, "5"))
     assert error is ErrorCode.UNSUPPORTED_VERSION and "mirror.version=0" in message
 
 
@@ -258,11 +258,11 @@ def test_the_controller_reads_its_own_configs_before_everybodys_before_its_file(
         return c.context.configs.flag("unclean.leader.election.enable")
 
     assert not unclean()
-    one(c, BROKER, "", ("unclean.leader.election.enable", SET, "true"))
+    alter_one(c, BROKER, "", ("unclean.leader.election.enable", SET, "true"))
     assert unclean()
-    one(c, BROKER, "100", ("unclean.leader.election.enable", SET, "false"))
+    alter_one(c, BROKER, "100", ("unclean.leader.election.enable", SET, "false"))
     assert not unclean()
-    one(c, BROKER, "1", ("unclean.leader.election.enable", SET, "true"))
+    alter_one(c, BROKER, "1", ("unclean.leader.election.enable", SET, "true"))
     assert not unclean(), "another node's is none of ours"
-    one(c, BROKER, "100", ("unclean.leader.election.enable", DELETE, None))
+    alter_one(c, BROKER, "100", ("unclean.leader.election.enable", DELETE, None))
     assert unclean()

@@ -105,7 +105,7 @@ def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: p
     assert led == [(2, (2, 3))] * 3_000 and not c.image.brokers.is_alive(1)
 
 
-def restarted(target: Controller, disk: MemoryDisk, end: int) -> Controller:
+def restart_after_crash(target: Controller, disk: MemoryDisk, end: int) -> Controller:
     """Return a controller started from the log of `target` after a crash: the batches below `end`."""
     target.context.log.log.truncate_to(end)
     options = ControllerOptions(100, "cluster", (ListenerSpec.plain(Endpoint("controller", 9093)),))
@@ -123,7 +123,7 @@ def test_a_crash_during_a_fencing_leaves_a_session_that_ends(monkeypatch: pytest
     monkeypatch.setattr(metadata_batches, "RECORDS_MAX", 10)
     before = c.context.next_offset()
     c.sessions.fence(0, 1, "a test")
-    again = restarted(c, disk, before + 10 * batches)
+    again = restart_after_crash(c, disk, before + 10 * batches)
     assert again.image.brokers.is_alive(1), "the record that fences it comes last"
     again.sessions.fence(1, 1, "its session has ended")
     assert not again.image.brokers.is_alive(1) and again.image.topics.leads(1) == 0
@@ -144,7 +144,7 @@ def test_a_crash_during_an_unfencing_leaves_no_partition_without_a_leader(
     before = c.context.next_offset()
     c.sessions.unfence(1, 1)
     assert not c.image.topics.leaderless
-    again = restarted(c, disk, before + 10)
+    again = restart_after_crash(c, disk, before + 10)
     assert again.image.brokers.is_alive(1) and not again.image.topics.leaderless
     assert NO_LEADER not in {p.leader for topic in again.image.topics.values() for p in topic.partitions.values()}
 

@@ -251,7 +251,7 @@ def test_bumping_a_missing_partition_is_an_error() -> None:
     assert bump(c, 20, TOPIC_ID, 5) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
+def send_envelope(target: Controller, frame: bytes) -> EnvelopeResponse:
     """Send an envelope with a frame; return its response."""
     envelope = envelope_of(frame)
     outer = encode_request(envelope, 0, correlation_id=5, client_id="broker-1")
@@ -273,7 +273,7 @@ def create_mirror(name: str = "m", servers: str = "a:9092", **configs: str) -> C
 @pytest.mark.kip("590", "Envelope")
 def test_an_envelope_contains_request_and_response_of_the_client() -> None:
     c = controller()
-    answer = enveloped(c, encode_request(create_mirror(), 0, correlation_id=99, client_id="client"))
+    answer = send_envelope(c, encode_request(create_mirror(), 0, correlation_id=99, client_id="client"))
     assert answer.error_code == 0 and answer.response_data is not None
     inner = decode_response(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)
     assert inner.correlation_id == 99
@@ -287,12 +287,12 @@ def test_an_envelope_of_an_unserved_api_is_refused(mirror_version: int) -> None:
     c = controller(mirror_version=mirror_version)
     frame = encode_request(create_mirror(), 0, correlation_id=1, client_id="c")
     expected = ErrorCode.UNSUPPORTED_VERSION if mirror_version == 0 else ErrorCode.NONE
-    answer = enveloped(c, frame)
+    answer = send_envelope(c, frame)
     assert answer.error_code == 0 and answer.response_data is not None, "the refusal is the client's to read"
     inner = decode_response(bytes(answer.response_data), key_of(CreateMirrorRequest), 0).body
     assert isinstance(inner, CreateMirrorResponse) and inner.error_code == expected
     assert ("__mirror_state" in c.image.topics) is (mirror_version == 1)
-    assert enveloped(c, frame[:11]).error_code != 0, "a torn frame is refused, not raised"
+    assert send_envelope(c, frame[:11]).error_code != 0, "a torn frame is refused, not raised"
 
 
 @pytest.mark.decision("D2")

@@ -24,7 +24,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import ELIGIBLE_VERSION
 from kmirror.spec.wire_values import ResourceType, UpgradeType
-from tests.unit.cluster.controller.test_altered_configs import BROKER, DELETE, SET, TOPIC, one
+from tests.unit.cluster.controller.test_altered_configs import BROKER, DELETE, SET, TOPIC, alter_one
 from tests.unit.cluster.stage import RIGHTS, TOPIC_ID, TP, controller
 
 KEY = "min.insync.replicas"
@@ -243,9 +243,12 @@ def test_a_new_minimum_ends_eligibility(kind: int, name: str) -> None:
     c = make()
     fence(c, 3, 2, 1)
     before = of(c).partition_epoch
-    assert one(c, kind, name, ("retention.ms" if kind == TOPIC else "log.retention.ms", SET, "1"))[0] is ErrorCode.NONE
+    assert (
+        alter_one(c, kind, name, ("retention.ms" if kind == TOPIC else "log.retention.ms", SET, "1"))[0]
+        is ErrorCode.NONE
+    )
     assert members(c)[2:] == ((1, 2), (1,))
-    assert one(c, kind, name, (KEY, SET, "1"))[0] is ErrorCode.NONE
+    assert alter_one(c, kind, name, (KEY, SET, "1"))[0] is ErrorCode.NONE
     assert members(c) == (NO_LEADER, (), (), ())
     assert of(c).partition_epoch == before + 1
 
@@ -254,7 +257,7 @@ def test_a_new_minimum_of_another_topic_ends_nothing() -> None:
     c = make()
     fence(c, 3, 2)
     c.commit(0, [TopicRecord(name="other", topic_id=Uuid.from_ints(7, 7))])
-    assert one(c, TOPIC, "other", (KEY, SET, "1"))[0] is ErrorCode.NONE
+    assert alter_one(c, TOPIC, "other", (KEY, SET, "1"))[0] is ErrorCode.NONE
     assert members(c) == (1, (1,), (2,), ())
 
 
@@ -262,17 +265,17 @@ def test_a_new_minimum_of_another_topic_ends_nothing() -> None:
 def test_one_broker_cannot_have_its_own_minimum(operation: int) -> None:
     c = make()
     value = "2" if operation == SET else None
-    assert one(c, BROKER, "1", (KEY, operation, value)) == (
+    assert alter_one(c, BROKER, "1", (KEY, operation, value)) == (
         ErrorCode.INVALID_CONFIG,
         f"Broker-level {KEY} cannot be altered {REFUSED}",
     )
-    assert one(make(eligible_version=0), BROKER, "1", (KEY, operation, value))[0] is ErrorCode.NONE
+    assert alter_one(make(eligible_version=0), BROKER, "1", (KEY, operation, value))[0] is ErrorCode.NONE
 
 
 def test_the_minimum_of_all_brokers_cannot_be_removed() -> None:
     c = make()
     words = f"Cluster-level {KEY} cannot be removed {REFUSED}"
-    assert one(c, BROKER, "", (KEY, DELETE, None)) == (ErrorCode.INVALID_CONFIG, words)
+    assert alter_one(c, BROKER, "", (KEY, DELETE, None)) == (ErrorCode.INVALID_CONFIG, words)
     whole = WholeResource(BROKER, "", [Whole("log.retention.ms", "1")])
     reply = c.decide(0, AlterConfigsRequest(resources=[whole]), 2, RIGHTS)
     assert isinstance(reply, AlterConfigsResponse)
@@ -291,8 +294,8 @@ def test_a_cluster_that_starts_at_level_1_has_the_minimum_in_its_log() -> None:
 def test_an_upgrade_makes_the_minimum_the_same_for_all_brokers() -> None:
     c = make(eligible_version=0)
     for broker_id, value in (("1", "1"), ("3", "3")):
-        assert one(c, BROKER, broker_id, (KEY, SET, value))[0] is ErrorCode.NONE
-    assert one(c, BROKER, "2", ("log.retention.ms", SET, "1"))[0] is ErrorCode.NONE
+        assert alter_one(c, BROKER, broker_id, (KEY, SET, value))[0] is ErrorCode.NONE
+    assert alter_one(c, BROKER, "2", ("log.retention.ms", SET, "1"))[0] is ErrorCode.NONE
     assert upgrade(c) == (ErrorCode.NONE, "")
     assert c.image.features.has_eligible_replicas
     brokers = {name: values for (kind, name), values in c.image.configs.items() if kind == BROKER}
@@ -301,7 +304,7 @@ def test_an_upgrade_makes_the_minimum_the_same_for_all_brokers() -> None:
 
 def test_an_upgrade_does_not_change_a_minimum_of_all_brokers() -> None:
     c = make(eligible_version=0)
-    assert one(c, BROKER, "", (KEY, SET, "3"))[0] is ErrorCode.NONE
+    assert alter_one(c, BROKER, "", (KEY, SET, "3"))[0] is ErrorCode.NONE
     assert upgrade(c) == (ErrorCode.NONE, "")
     assert c.image.configs[BROKER, ""] == {KEY: "3"}
 

@@ -37,7 +37,7 @@ def batches(*rows: tuple[bytes | None, bytes | None]) -> list[Batch]:
     return list(iter_batches(data))
 
 
-def loaded(state: ShardState, rows: Sequence[tuple[bytes | None, bytes | None]]) -> str | None:
+def load_rows(state: ShardState, rows: Sequence[tuple[bytes | None, bytes | None]]) -> str | None:
     return load(state, batches(*rows), len(rows))
 
 
@@ -46,7 +46,7 @@ def loaded(state: ShardState, rows: Sequence[tuple[bytes | None, bytes | None]])
 )
 def test_a_record_of_an_unknown_type_is_passed_over(make: type[ShardState], row: KeyValue) -> None:
     state = make()
-    assert loaded(state, [(NEW_TYPE, b"anything"), row, (NEW_TYPE, None)]) is None
+    assert load_rows(state, [(NEW_TYPE, b"anything"), row, (NEW_TYPE, None)]) is None
     if isinstance(state, GroupShard):
         assert state.ids(committed=True) == ["before"]
     else:
@@ -70,7 +70,7 @@ def test_a_record_of_an_unknown_type_is_passed_over(make: type[ShardState], row:
 def test_an_unreadable_record_is_reported_with_its_offset(
     make: type[ShardState], rows: list[tuple[bytes | None, bytes | None]]
 ) -> None:
-    told = loaded(make(), rows)
+    told = load_rows(make(), rows)
     assert told is not None and told.startswith("from offset 1 on: ")
 
 
@@ -78,26 +78,26 @@ def test_a_status_or_state_that_is_none_cannot_be_read() -> None:
     key, value = transaction("t", Status.ONGOING)
     assert value is not None
     at = value.index(bytes([Status.ONGOING]), 2 + 8 + 2 + 4)
-    told = loaded(TransactionShard(), [(key, value[:at] + b"\x63" + value[at + 1 :])])
+    told = load_rows(TransactionShard(), [(key, value[:at] + b"\x63" + value[at + 1 :])])
     assert told == "from offset 0 on: no transaction has the status 99 (at field transaction_status)"
     key, value = STATE
     assert value is not None
     at = value.index(b"orders") + len(b"orders") + 4
-    told = loaded(MirrorShard(), [(key, value[:at] + b"\x63" + value[at + 1 :])])
+    told = load_rows(MirrorShard(), [(key, value[:at] + b"\x63" + value[at + 1 :])])
     assert told == "from offset 0 on: no partition has the mirror state 99 (at field state)"
 
 
 def test_transactions_are_those_that_were_read_until_then() -> None:
     state = TransactionShard()
     rows = [transaction("a"), transaction("b"), (None, b"x"), transaction("c")]
-    assert loaded(state, rows) is not None
+    assert load_rows(state, rows) is not None
     assert sorted(state.all_committed()) == ["a", "b"]
     assert state.COUNTS_IN_PART and not GroupShard.COUNTS_IN_PART and not MirrorShard.COUNTS_IN_PART
 
 
 def test_a_transaction_of_a_version_that_is_not_known_is_passed_over() -> None:
     state = TransactionShard()
-    assert loaded(state, [transaction("a"), (transaction("b")[0], b"\x00\x63new"), transaction("c")]) is None
+    assert load_rows(state, [transaction("a"), (transaction("b")[0], b"\x00\x63new"), transaction("c")]) is None
     assert sorted(state.all_committed()) == ["a", "c"]
 
 
@@ -106,5 +106,5 @@ def test_a_partition_counts_once_and_an_empty_log_has_none() -> None:
         value = TransactionLogValue(transaction_status=status)
         value.transaction_partitions = [PartitionsSchema(topic="t", partition_ids=ids) for ids in ([1, 0], [1])]
         state = TransactionShard()
-        assert loaded(state, [(transaction("a")[0], encode_value(value, 0))]) is None
+        assert load_rows(state, [(transaction("a")[0], encode_value(value, 0))]) is None
         assert state.all_committed()["a"].partitions == wanted

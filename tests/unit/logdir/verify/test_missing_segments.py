@@ -159,7 +159,7 @@ def test_batches_that_are_missing_inside_segments_show_the_cleaner(segments: dic
     }
 
 
-def changed(data: bytes, at: int, new: bytes) -> bytes:
+def change_bytes(data: bytes, at: int, new: bytes) -> bytes:
     """Return the batch with other bytes at a position that its checksum covers."""
     data = data[:at] + new + data[at + len(new) :]
     return (
@@ -170,8 +170,8 @@ def changed(data: bytes, at: int, new: bytes) -> bytes:
 @pytest.mark.parametrize(
     "first",
     [
-        changed(batch(2), layout.LAST_OFFSET_DELTA_AT, (2).to_bytes(4, "big")),  # A record is missing in it,
-        changed(batch(3), layout.ATTRIBUTES_AT, layout.DELETE_HORIZON_FLAG.to_bytes(2, "big")),  # or may go soon.
+        change_bytes(batch(2), layout.LAST_OFFSET_DELTA_AT, (2).to_bytes(4, "big")),  # A record is missing in it,
+        change_bytes(batch(3), layout.ATTRIBUTES_AT, layout.DELETE_HORIZON_FLAG.to_bytes(2, "big")),  # or may go soon.
     ],
 )
 def test_a_batch_shows_that_the_cleaner_was_there(first: bytes, tmp_path: Path) -> None:

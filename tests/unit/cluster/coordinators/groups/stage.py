@@ -211,7 +211,7 @@ def assign(stage: Stage, members: list[str]) -> None:
     stage.commit_all()
 
 
-def joined(call: Call) -> JoinGroupResponse:
+def join_response(call: Call) -> JoinGroupResponse:
     """Return the response to a join that succeeded."""
     answer = call.answer
     assert isinstance(answer, JoinGroupResponse) and not answer.error_code, answer

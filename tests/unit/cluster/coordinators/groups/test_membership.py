@@ -18,7 +18,7 @@ from tests.unit.cluster.coordinators.groups.stage import (
     SESSION_MS,
     Stage,
     assign,
-    joined,
+    join_response,
     stable,
 )
 
@@ -49,7 +49,7 @@ def test_a_dynamic_member_joins_again_with_its_assigned_id() -> None:
     second = stage.join(first.answer.member_id)
     assert second.is_waiting and stage.group.state is S.PREPARING_REBALANCE
     stage.pass_time(0)
-    answer = joined(second)
+    answer = join_response(second)
     assert (answer.generation_id, answer.leader) == (1, answer.member_id)
 
 
@@ -68,7 +68,7 @@ def test_before_version_4_a_member_joins_immediately(version: int) -> None:
     stage = Stage()
     call = stage.join(version=version)
     stage.pass_time(0)
-    assert joined(call).generation_id == 1
+    assert join_response(call).generation_id == 1
 
 
 def test_a_new_group_is_written_before_it_has_members() -> None:
@@ -136,7 +136,7 @@ def test_a_full_group_keeps_the_first_members() -> None:
     calls = [stage.join(member_id) for member_id in ids]
     assert calls[2].error is E.GROUP_MAX_SIZE_REACHED
     stage.pass_time(REBALANCE_MS)
-    assert [joined(call).generation_id for call in calls[:2]] == [2, 2]
+    assert [join_response(call).generation_id for call in calls[:2]] == [2, 2]
 
 
 # -- the initial delay ----------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_the_first_rebalance_is_extended_by_new_members() -> None:
     stage.pass_time(999)
     assert all(call.is_waiting for call in calls)
     stage.pass_time(1)
-    assert {joined(call).generation_id for call in calls} == {1}
+    assert {join_response(call).generation_id for call in calls} == {1}
 
 
 def test_without_more_members_the_first_rebalance_takes_the_delay() -> None:
@@ -161,7 +161,7 @@ def test_without_more_members_the_first_rebalance_takes_the_delay() -> None:
     stage.pass_time(2999)
     assert call.is_waiting
     stage.pass_time(1)
-    assert joined(call)
+    assert join_response(call)
 
 
 # -- rebalances -----------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def test_a_second_member_begins_a_rebalance_that_waits_for_the_first() -> None:
     second = stage.enter()
     assert second.is_waiting and stage.beat(first) is E.REBALANCE_IN_PROGRESS
     again = stage.join(first)
-    assert {joined(again).generation_id, joined(second).generation_id} == {2}
+    assert {join_response(again).generation_id, join_response(second).generation_id} == {2}
     assert len(again.answer.members) == 2 and not second.answer.members
 
 
@@ -182,7 +182,7 @@ def test_a_member_that_misses_the_rebalance_timeout_is_removed() -> None:
     for _ in range(REBALANCE_MS // 5000):
         assert stage.beat(first) is E.REBALANCE_IN_PROGRESS, "it is alive"
         stage.pass_time(5000)
-    assert joined(second).leader == second.answer.member_id
+    assert join_response(second).leader == second.answer.member_id
     assert stage.beat(first) is E.UNKNOWN_MEMBER_ID
 
 
@@ -222,7 +222,7 @@ def test_a_member_that_never_syncs_is_out_after_the_rebalance_timeout() -> None:
 
 def test_a_follower_that_joins_with_nothing_new_gets_the_present_generation() -> None:
     stage, [leader, follower] = stable(2)
-    assert joined(stage.join(follower)).generation_id == 1
+    assert join_response(stage.join(follower)).generation_id == 1
     assert stage.group.state is S.STABLE
     assert stage.join(leader).is_waiting, "a leader wants to assign anew"
 
@@ -232,8 +232,8 @@ def test_a_member_that_missed_the_response_to_its_join_gets_it_again() -> None:
     stage.join(leader)
     stage.join(follower)
     assert stage.group.state is S.COMPLETING_REBALANCE
-    assert len(joined(stage.join(leader)).members) == 2
-    assert joined(stage.join(follower)).generation_id == 2
+    assert len(join_response(stage.join(leader)).members) == 2
+    assert join_response(stage.join(follower)).generation_id == 2
     assert stage.join(follower, metadata=b"new").is_waiting, "this one wants something else"
 
 
@@ -243,7 +243,7 @@ def test_the_protocol_with_most_votes_among_common_ones_is_chosen() -> None:
         stage.join(version=3, protocols=names) for names in (("x", "a", "b"), ("b", "a"), ("a", "b"), ("c", "a", "b"))
     ]
     stage.pass_time(0)
-    assert {joined(call).protocol_name for call in calls} == {"a"}, "a has three votes of four"
+    assert {join_response(call).protocol_name for call in calls} == {"a"}, "a has three votes of four"
 
 
 @pytest.mark.parametrize("first", [("range", "cooperative-sticky"), ("cooperative-sticky", "range")])
@@ -251,7 +251,7 @@ def test_among_equal_votes_the_order_of_a_java_map_decides(first: tuple[str, ...
     stage = Stage()
     calls = [stage.join(version=3, protocols=names) for names in (first, first[::-1])]
     stage.pass_time(0)
-    assert {joined(call).protocol_name for call in calls} == {"range"}, "it lies in an earlier bucket"
+    assert {join_response(call).protocol_name for call in calls} == {"range"}, "it lies in an earlier bucket"
 
 
 # -- assignments ----------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_a_request_of_an_old_generation_gets_an_error() -> None:
     assert stage.beat(first, generation=1) is E.ILLEGAL_GENERATION
     assert stage.sync(first, None, generation_id=1).error is E.ILLEGAL_GENERATION
     assert stage.group.commit_error(first, None, 1, in_transaction=False) is E.ILLEGAL_GENERATION
-    assert joined(second)
+    assert join_response(second)
 
 
 def test_an_assignment_of_an_earlier_generation_is_not_returned() -> None:
@@ -351,7 +351,7 @@ def test_a_silent_member_after_its_join_is_removed_after_its_session() -> None:
     stage = Stage()
     joined_but_gone = stage.join(version=3)
     stage.pass_time(0)
-    assert joined(joined_but_gone)
+    assert join_response(joined_but_gone)
     stage.pass_time(SESSION_MS)
     assert stage.group.state is S.EMPTY
 
@@ -374,7 +374,9 @@ def test_when_the_leader_leaves_another_member_becomes_leader() -> None:
     stage, [leader, *others] = stable(3)
     stage.leave(leader)
     calls = [stage.join(member_id) for member_id in others]
-    assert {joined(call).leader for call in calls} <= set(others) and len({call.answer.leader for call in calls}) == 1
+    assert {join_response(call).leader for call in calls} <= set(others) and len(
+        {call.answer.leader for call in calls}
+    ) == 1
 
 
 def test_the_last_leave_is_answered_when_it_is_written() -> None:
@@ -397,7 +399,7 @@ def test_a_member_removed_while_it_waits_gets_a_response() -> None:
     stage = Stage()
     calls = [stage.join(instance=name) for name in ("a", "b", "c")]
     stage.pass_time(0)
-    leader = joined(calls[0]).leader
+    leader = join_response(calls[0]).leader
     waiting = next(call for call in calls if call.answer.member_id != leader)
     name = str(waiting.answer.member_id).partition("-")[0]
     sync = stage.sync(waiting.answer.member_id, None, group_instance_id=name)
@@ -436,7 +438,7 @@ def test_a_returning_static_member_takes_its_place_without_a_rebalance(version: 
     call = stage.join(instance="b", version=version)
     assert call.is_waiting, "until its new member id is committed"
     stage.commit()
-    answer = joined(call)
+    answer = join_response(call)
     assert (answer.generation_id, stage.group.state) == (1, S.STABLE) and answer.member_id != ids["b"]
     assert stage.beat(ids["b"], instance="b") is E.FENCED_INSTANCE_ID
     assert stage.sync(ids["b"], None, group_instance_id="b").error is E.FENCED_INSTANCE_ID
@@ -449,7 +451,7 @@ def test_a_returning_static_leader_does_not_assign(version: int, skips: bool) ->
     stage, ids = statics("a", "b")
     call = stage.join(instance="a", version=version)
     stage.commit()
-    answer = joined(call)
+    answer = join_response(call)
     assert answer.skip_assignment == skips and bool(answer.members) == skips
     assert answer.leader == (answer.member_id if skips else ids["a"])
     assert stage.group.leader == answer.member_id
@@ -471,7 +473,7 @@ def test_pending_requests_of_a_fenced_member_are_answered() -> None:
     rejoin = stage.join(ids["b"], instance="b", metadata=b"new")
     sync = stage.sync(ids["b"], None, group_instance_id="b")
     stage.join(instance="b")
-    assert joined(rejoin) and sync.error is E.FENCED_INSTANCE_ID
+    assert join_response(rejoin) and sync.error is E.FENCED_INSTANCE_ID
     assert stage.group.state is S.PREPARING_REBALANCE, "the leader may be assigning to the id that is gone"
 
 
