@@ -19,12 +19,13 @@ def pages() -> list[Path]:
 
 
 def tables(*, writes: bool) -> int:
-    """Write the generated pages and files of docs/ that are stale, or only list them; return an exit code."""
+    """Write the stale generated parts of pages and generated files, or only list them; return an exit code."""
     # The tables import columns for Spark, which `build` does not need.
     from manual.tables import generated_files, with_generated_tables
 
     stale = 0
-    fresh_pages = {page: with_generated_tables(page.read_text("utf-8")) for page in pages()}
+    marked = [*pages(), ROOT / "CHANGELOG.md"]
+    fresh_pages = {page: with_generated_tables(page.read_text("utf-8")) for page in marked}
     for page, fresh in {**fresh_pages, **generated_files()}.items():
         text = page.read_text("utf-8") if page.exists() else ""
         if fresh == text:

@@ -43,6 +43,7 @@ from kmirror.spec import apis, configs, metrics
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
 from manual import kafka_apis
+from manual.changelog import unreleased
 from manual.files import file_map
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -294,6 +295,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "kafka apis": _kafka_apis,
     "kafka apis left out": _kafka_apis_left_out,
     "files": file_map,
+    "unreleased changes": unreleased,
     "record columns": partial(_log_columns, "record"),
     "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,

@@ -41,7 +41,7 @@ NOT_RUN: Mapping[str, int] = {
 
 
 def pages() -> list[str]:
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page.relative_to(ROOT).as_posix() for page in found]
 
 

@@ -142,7 +142,7 @@ def faults_of_changes(text: str) -> list[str]:
 
 
 def unreleased(root: Path) -> str:
-    return (root / "CHANGELOG.md").read_text("utf-8").partition("## Unreleased\n")[2]
+    return (root / "CHANGELOG.md").read_text("utf-8").partition("## Unreleased\n")[2].partition("<!--")[0]
 
 
 def test_the_change_log_shows_no_trace_of_a_merge(root: Path) -> None:
