@@ -60,7 +60,7 @@ def as_row(api: Api) -> tuple[str, ...]:
         _range(api.kafka_versions) + (star if not api.kip_versions else ""),
         _range(api.kip_versions) + (star if api.kip_versions else ""),
         "-" if api.flexible_from is None else f"{api.flexible_from}+",
-        *(_range(_served(api, role)) for role in ROLES),
+        *(_range(_served_versions(api, role)) for role in ROLES),
     )
 
 
@@ -70,7 +70,7 @@ def _range(versions: range) -> str:
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
 
 
-def _served(api: Api, role: str) -> range:
+def _served_versions(api: Api, role: str) -> range:
     """Return the versions that a node of this role serves while feature mirror.version is 1."""
     first, last = versions_served(role, mirror=True).get(api.key, (0, -1))
     return range(first, last + 1)
@@ -91,7 +91,7 @@ def as_json(api: Api) -> dict[str, object]:
         "flexibleFrom": api.flexible_from,
         "latestVersionUnstable": api.latest_version_unstable,
         "listeners": list(api.listeners),
-        "served": {role: _ends(_served(api, role)) for role in ROLES},
+        "served": {role: _ends(_served_versions(api, role)) for role in ROLES},
         "leftOut": (row.unsupported or None) if row else None,
         "requestHeaders": {v: api.request_header_version(v) for v in versions},
         "responseHeaders": {v: api.response_header_version(v) for v in versions},

@@ -93,12 +93,12 @@ def command(
         to_end=to_end,
     )
     with Output() as out:
-        for data in islice(_printed(partitions, renders, wanted, out), max_messages):
+        for data in islice(_rendered_records(partitions, renders, wanted, out), max_messages):
             out.write_bytes(data)
     return 0
 
 
-def _printed(
+def _rendered_records(
     partitions: list[PartitionFolder], renders: list[Render], wanted: ConsumeQuery, out: Output
 ) -> Iterator[bytes]:
     """Yield the output of each record; report the hidden records of a partition after its last one."""

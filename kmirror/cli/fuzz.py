@@ -95,7 +95,7 @@ def command(
         if frames is None or feedback or coverage:
             raise click.UsageError("--jobs and --spark need --frames, and cannot be used with --feedback or --coverage")
         parts = split_jobs(target, wanted, frames, shrinks=not no_shrink)
-        _in_pieces(display, parts, jobs, on_spark=on_spark, master=master)
+        _run_pieces(display, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
         from kmirror.fuzz.coverage import run
 
@@ -111,7 +111,7 @@ def command(
     return display.exit_code
 
 
-def _in_pieces(
+def _run_pieces(
     display: CampaignDisplay, parts: list[FuzzJob], jobs: int, *, on_spark: bool, master: str | None
 ) -> None:
     """Distribute the campaign over processes, or over Spark's executors."""

@@ -95,7 +95,7 @@ class _ProxyFront(Proxy):
 
 
 @contextmanager
-def _front(options: ClientOptions, door: Door) -> Iterator[Front]:
+def _server(options: ClientOptions, door: Door) -> Iterator[Front]:
     """Run the server that answers clients, until the block ends."""
     host, port = _address(options.listen)
     if options.bootstrap_server is None:
@@ -130,12 +130,12 @@ def fuzz_client(
     """Fuzz a client, and print the results; return the exit code."""
     door = Door()
     if options.client is None:
-        with _front(options, door) as front:
+        with _server(options, door) as front:
             port = _ClientPort(door, front, seed, options.late, frames=frames, seconds=seconds)
             is_stopped = port.run(output)
         _print_summary(port.tally, seed, output)
         return EXIT_STOPPED if is_stopped else 0
-    with _front(options, door) as front:
+    with _server(options, door) as front:
         campaign = ClientCampaign(
             options.program, front, door, seed, shrinks=options.shrinks, on_finding=display.add_finding
         )
@@ -161,7 +161,7 @@ def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
     The program is the one in --client: no file determines which program is run.
     """
     door = Door()
-    with _front(options, door) as front:
+    with _server(options, door) as front:
         campaign = ClientCampaign(options.program, front, door, finding.seed)
         campaign.begin()
         return campaign.play(entries_of(finding), REPLAY_TRIES)
@@ -174,7 +174,7 @@ class _ClientPort:
         self, door: Door, front: Front, seed: int, late_s: float, *, frames: int | None, seconds: float | None
     ) -> None:
         self.tally = ClientTally()
-        self._front = front
+        self._server = front
         self._seed = seed
         self._late_s = late_s
         self._frames = frames
@@ -187,7 +187,7 @@ class _ClientPort:
         """Print the bootstrap servers, and serve until the limit or a signal; return whether a signal came."""
         signals = Signals()
         with signals.caught():
-            servers = self._front.bootstrap_servers
+            servers = self._server.bootstrap_servers
             fields = {"bootstrap_servers": servers, "seed": self._seed}
             click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={servers}")
             began = time.monotonic()
@@ -207,7 +207,7 @@ class _ClientPort:
     def _begin(self) -> Session:
         number, self._begun = self._begun, self._begun + 1
         session = self._open[number] = Session(
-            number, Drawn(self._seed, number, late_s=self._late_s), self._front.names()
+            number, Drawn(self._seed, number, late_s=self._late_s), self._server.names()
         )
         return session
 
@@ -233,7 +233,7 @@ def _print_summary(tally: ClientTally, seed: int, output: str) -> None:
     table = plain_table()
     add_names(table, "answer")
     add_numbers(table, "version", "whole", "broken", *(f"broken, {what.value}" for what in Next))
-    for (message, version), counts in _by_answer(tally.rows).items():
+    for (message, version), counts in _counts_by_response(tally.rows).items():
         broken = [counts[True, what] for what in Next]
         whole = sum(counts[False, what] for what in Next)
         table.add_row(message, str(version), *(f"{each:,}" for each in (whole, sum(broken), *broken)))
@@ -254,7 +254,7 @@ def _print_summary(tally: ClientTally, seed: int, output: str) -> None:
     )
 
 
-def _by_answer(rows: Counter[Row]) -> dict[tuple[str, int], Counter[tuple[bool, Next]]]:
+def _counts_by_response(rows: Counter[Row]) -> dict[tuple[str, int], Counter[tuple[bool, Next]]]:
     found: dict[tuple[str, int], Counter[tuple[bool, Next]]] = {}
     for row, count in sorted(rows.items(), key=lambda each: each[0][:2]):
         found.setdefault((row.message, row.version), Counter())[row.is_broken, row.next] += count

@@ -31,7 +31,7 @@ def _show(results: Path, output: str) -> int:
     try:
         from kmirror.report.notebook import load
     except ModuleNotFoundError as error:
-        raise _lacking(error) from None
+        raise _not_installed(error) from None
     found = load(results)
     if output in ("json", "csv"):
         click.echo(found.to_json() if output == "json" else found.to_csv(), nl=output == "json")
@@ -42,7 +42,7 @@ def _show(results: Path, output: str) -> int:
     try:
         from kmirror.report.sweep_page import sweep_page
     except ModuleNotFoundError as error:
-        raise _lacking(error) from None
+        raise _not_installed(error) from None
     text, drawn = sweep_page(found)
     folder = file.with_suffix(".plots")
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,6 +53,6 @@ def _show(results: Path, output: str) -> int:
     return 0
 
 
-def _lacking(error: ModuleNotFoundError) -> UsageError:
+def _not_installed(error: ModuleNotFoundError) -> UsageError:
     name = (error.name or "").partition(".")[0]
     return UsageError(f"{name} is not installed: pip install 'kmirror[report]' installs it")

@@ -117,7 +117,7 @@ def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
     """
     entries = []
     for row in known(Scope.BROKER).values():
-        if (row.internal and row.name not in layers.static) or (row.is_of_mirroring and not mirror):
+        if (row.internal and row.name not in layers.static) or (row.is_mirroring_key and not mirror):
             continue
         value = layers.value(row.name)
         synonyms = layers.synonyms(row.name)
@@ -142,7 +142,7 @@ def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayer
     """Return the configs of a topic with the settings `topic`, by name, on a broker with these configs."""
     entries = []
     for row in known(Scope.TOPIC).values():
-        if row.hidden or (row.internal and row.name not in topic) or (row.is_of_mirroring and not mirror):
+        if row.hidden or (row.internal and row.name not in topic) or (row.is_mirroring_key and not mirror):
             continue
         own = topic.get(row.name)
         inherited = default_of(row) if row.broker_key is None else broker.text(row.broker_key)

@@ -54,7 +54,7 @@ def _creatable(name: str, configs: Configs) -> CreatableTopic:
         return internal_topics.creatable(name, configs)
 
     def size(key: str) -> int:
-        return configs.integer(key) if configs.sets(key) else USE_DEFAULT
+        return configs.integer(key) if configs.is_set(key) else USE_DEFAULT
 
     return CreatableTopic(
         name=name, num_partitions=size("num.partitions"), replication_factor=size("default.replication.factor")

@@ -79,6 +79,6 @@ class ConfigKey:
         return self.rule is patterns
 
     @property
-    def is_of_mirroring(self) -> bool:
+    def is_mirroring_key(self) -> bool:
         """Whether KIP-1279 adds it, so that it exists only with feature mirror.version 1 (D1)."""
         return self.scope is Scope.MIRROR or self.name.startswith("mirror.")

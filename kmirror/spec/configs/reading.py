@@ -36,7 +36,7 @@ class Configs:
             return str(self.integer(other) * units)
         return default_of(row) if value is None else value.strip(BLANKS)
 
-    def sets(self, name: str) -> bool:
+    def is_set(self, name: str) -> bool:
         """Return whether a value is set for the key, even if it equals the default."""
         return name in self._values
 
