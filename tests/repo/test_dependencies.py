@@ -75,8 +75,9 @@ def test_the_peers_of_the_benchmarks_are_imported_there(root: Path) -> None:
 
 def test_the_manual_builds_with_its_extra(root: Path) -> None:
     extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert names(extras["docs"]) == ["zensical", "mkdocstrings-python"]
+    assert names(extras["docs"]) == ["zensical", "mkdocstrings-python", "towncrier"]
     assert '"-m", "zensical"' in (root / "manual/site.py").read_text("utf-8")
+    assert '"-m", "towncrier"' in (root / "manual/changelog.py").read_text("utf-8")
     settings = tomllib.loads((root / "zensical.toml").read_text("utf-8"))
     assert "python" in settings["project"]["plugins"]["mkdocstrings"]["handlers"]
     assert "docs" in extras["test"][0], "`check` builds the manual"
