@@ -41,7 +41,7 @@ def loaded(entries: Iterable[tuple[int, Entry]]) -> Offsets:
     offsets = Offsets()
     for at, entry in entries:
         apply(offsets, entry)
-        offsets.seal(at + 1)
+        offsets.mark_appended(at + 1)
         offsets.commit(at + 1)
     return offsets
 
@@ -83,16 +83,16 @@ class LogOfOffsets:
 
     def _append(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self.offsets.seal(len(self.entries))
+        self.offsets.mark_appended(len(self.entries))
 
     @property
     def value(self) -> int | None:
         """Offset of KEY at the log end."""
-        found = self.offsets.newest(KEY)
+        found = self.offsets.latest(KEY)
         return None if found is None else found.offset
 
     @property
-    def settled(self) -> int | None:
+    def committed(self) -> int | None:
         """Offset of KEY below the high watermark."""
-        found = self.offsets.settled(KEY)
+        found = self.offsets.committed(KEY)
         return None if found is None else found.offset

@@ -154,7 +154,7 @@ class Scene:
         for broker_id in brokers.living():
             for shard in brokers.broker(broker_id).parts.components.of(GroupCoordinator).runtime.states().values():
                 for name in [name for group in shard.offsets.groups() for name in shard.offsets.keys(group)]:
-                    offset = shard.offsets.settled(name)
+                    offset = shard.offsets.committed(name)
                     if offset is not None:
                         found[name.group, name.tp] = offset.offset, offset.leader_epoch, offset.metadata
         return found
@@ -167,7 +167,9 @@ class Scene:
             for broker_id in brokers.living()
             for shard in brokers.broker(broker_id).parts.components.of(GroupCoordinator).runtime.states().values()
         ]
-        keys = [name for shard in shards for group in shard.offsets.groups() for name in shard.offsets.open_keys(group)]
+        keys = [
+            name for shard in shards for group in shard.offsets.groups() for name in shard.offsets.pending_keys(group)
+        ]
         return [(name.group, name.tp) for name in keys]
 
     def has_members(self, cluster: str, group: str) -> bool:

@@ -17,7 +17,7 @@ class GroupCoordinators:
 
     def leader_of(self, group_id: str) -> int | None:
         """Return the broker that coordinates the group, or None if none does at the moment."""
-        partition = self._groups.context.image.topics.partition(self._groups.home(group_id))
+        partition = self._groups.context.image.topics.partition(self._groups.shard_partition(group_id))
         return None if partition is None or partition.leader < 0 else partition.leader
 
     def ensure(self, now: Instant) -> None:

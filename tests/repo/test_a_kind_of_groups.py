@@ -37,7 +37,7 @@ class EmptyGroup(Group):
     def offset_delete_error(self):
         return ErrorCode.NONE
 
-    def reads(self, topic):
+    def is_subscribed_to(self, topic):
         return False
 
     def expired(self, offsets, now_ms, retention_ms):
@@ -143,7 +143,7 @@ with StagedCluster(Simulation(3), "a", configs=CONFIGS) as cluster:
     # The next coordinator loads it, and goes on with its timer.
     scene.fail_over()
     scene.peer.wait(1)
-    [group] = coordinator().live(EmptyGroup)
+    [group] = coordinator().live_groups(EmptyGroup)
     assert group.looks == 1 and listed() == [("empty", "Idle")]
 
     # It is deleted by its own records, and the id is free for a classic group.

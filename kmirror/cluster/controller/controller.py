@@ -186,7 +186,7 @@ class Controller:
                 f"the metadata log is of metadata.version {level}, and {supported_levels_text(METADATA_VERSION)}"
             )
             return
-        if kept := self.image.not_enforced(obeys_acls=bool(self.context.configs.text("authorizer.class.name"))):
+        if kept := self.image.unenforced_count(enforces_acls=bool(self.context.configs.text("authorizer.class.name"))):
             told = f"{kept} records about ACLs, credentials or quotas"
             self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
         self._read_configs()

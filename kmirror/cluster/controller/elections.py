@@ -39,7 +39,7 @@ from kmirror.spec.wire_values import LeaderRecoveryState
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
     """Return the changes that remove `broker_id` from every ISR and leadership; it may still be active in `image`."""
     every = (
-        without_replica(image, defaults, topic, index, broker_id) for topic, index in image.topics.held_by(broker_id)
+        without_replica(image, defaults, topic, index, broker_id) for topic, index in image.topics.hosted_by(broker_id)
     )
     return [change for change in every if change is not None]
 
@@ -48,7 +48,7 @@ def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> 
     """Return the changes that remove a broker from every ISR and eligible set after an unclean shutdown."""
     every = (
         _change(image, defaults, topic, index, _without(topic.partitions[index], broker_id), gone=broker_id, lost=True)
-        for topic, index in image.topics.held_by(broker_id)
+        for topic, index in image.topics.hosted_by(broker_id)
         if broker_id in (*topic.partitions[index].isr, *topic.partitions[index].eligible)
     )
     return [change for change in every if change is not None]
@@ -60,7 +60,7 @@ def offline_records(
     """Return the changes that remove `broker_id` from ISR and leadership of its replicas in these directories."""
     return [
         change
-        for topic, index in image.topics.held_by(broker_id)
+        for topic, index in image.topics.hosted_by(broker_id)
         if topic.partitions[index].directory_of(broker_id) in directories
         and (change := without_replica(image, defaults, topic, index, broker_id)) is not None
     ]

@@ -26,10 +26,10 @@ def load(state: ShardState, batches: Iterable[Batch], high_watermark: int) -> st
                 end = record.offset
                 _replay(state, batch, record)
             end = batch.last_offset + 1
-            state.seal(end)
+            state.mark_appended(end)
             state.commit(high_watermark)
     except ProtocolError as error:
-        state.seal(end)
+        state.mark_appended(end)
         state.commit(high_watermark)
         return f"from offset {end} on: {error}"
     return None

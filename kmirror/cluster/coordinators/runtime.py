@@ -53,7 +53,7 @@ class Producer(NamedTuple):
 
 NOT_TRANSACTIONAL = Producer(layout.NO_PRODUCER_ID, layout.NO_PRODUCER_EPOCH)
 
-OUTCOMES = {
+CLIENT_ERRORS = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -62,7 +62,7 @@ OUTCOMES = {
     ErrorCode.INVALID_TXN_STATE: ErrorCode.INVALID_TXN_STATE,
 }
 """Error of an append -> error for the coordinator's client. All others become COORDINATOR_NOT_AVAILABLE."""
-STANDS = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+COMMITTED_OUTCOMES = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 """The high watermark has passed the record, even if the ISR has become too small since."""
 RECORD_OVERHEAD_MAX = 23
 """Maximum bytes of a record without headers, besides its key and value.
@@ -84,7 +84,7 @@ class Shard(Generic[S]):
     """
 
 
-class Order(NamedTuple, Generic[S]):
+class SubmittedOperation(NamedTuple, Generic[S]):
     """An operation that waits for the end of the event."""
 
     operation: Operation[S]
@@ -93,14 +93,14 @@ class Order(NamedTuple, Generic[S]):
 
 
 @dataclass(slots=True)
-class Draft:
+class PendingBatch:
     """The batch that is being filled, and the responses that are sent with it."""
 
     records: list[KeyValue] = field(default_factory=list)
     size: int = layout.HEADER_SIZE
     """Upper bound of the batch size in bytes."""
     producer: Producer = NOT_TRANSACTIONAL
-    answers: list[tuple[OnDone, ErrorCode]] = field(default_factory=list)
+    responses: list[tuple[OnDone, ErrorCode]] = field(default_factory=list)
 
     def has_room(self, records: Sequence[KeyValue], producer: Producer, size_max: int) -> bool:
         """Return whether these records fit into the batch; the first records always fit."""
@@ -132,7 +132,7 @@ class CoordinatorRuntime(Generic[S]):
         self._make_state = make_state
         self._on_committed = on_committed
         self._shards: dict[int, Shard[S]] = {}
-        self._submitted: dict[int, list[Order[S]]] = {}
+        self._submitted: dict[int, list[SubmittedOperation[S]]] = {}
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -152,12 +152,12 @@ class CoordinatorRuntime(Generic[S]):
         unreadable = load(state, led.log.batches(), led.log.high_watermark)
         if unreadable is not None:
             self._context.outbox.note(f"{led.tp} cannot be read {unreadable}")
-            if not state.COUNTS_IN_PART:
+            if not state.SERVED_IF_TRUNCATED:
                 return False
         end = led.log.log_end_offset
         shard = self._shards[led.tp.partition] = Shard(state, led.log.high_watermark >= end)
         if not shard.is_loaded:
-            self._watch(now, led, shard, end)
+            self._await_commit(now, led, shard, end)
         return True
 
     def error(self, partition: int) -> ErrorCode:
@@ -204,52 +204,52 @@ class CoordinatorRuntime(Generic[S]):
         broker does not lead the shard, or loses it before the commit; COORDINATOR_NOT_AVAILABLE if there are records
         and the ISR is too small, or if they were not confirmed in time (they may still be committed later).
         """
-        self._submitted.setdefault(partition, []).append(Order(operation, on_done, producer))
+        self._submitted.setdefault(partition, []).append(SubmittedOperation(operation, on_done, producer))
         self._context.at_end(self.run_submitted)
 
     def run_submitted(self, now: Instant) -> None:
         """Run the operations submitted since the last call; those of a shard share a batch where possible."""
         submitted, self._submitted = self._submitted, {}
-        for partition, orders in submitted.items():
+        for partition, operations in submitted.items():
             shard, led = (
                 self._shards.get(partition),
                 self._replicas.partitions.led(TopicPartition(self.topic, partition)),
             )
             if shard is None or led is None:
-                self._answer(now, [(order.on_done, ErrorCode.NOT_COORDINATOR) for order in orders])
+                self._respond(now, [(submitted_one.on_done, ErrorCode.NOT_COORDINATOR) for submitted_one in operations])
             else:
-                self._run(now, led, shard, orders)
+                self._run(now, led, shard, operations)
 
     def end_transaction(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
         """Apply a transaction marker that was just appended to this broker's log of `tp`, below offset `end`."""
         shard, led = self._shards.get(tp.partition), self._replicas.partitions.led(tp)
         if tp.topic == self.topic and shard is not None and led is not None:
             shard.state.end_transaction(producer_id, commit=commit)
-            shard.state.seal(end)
-            self._watch(now, led, shard, end)
+            shard.state.mark_appended(end)
+            self._await_commit(now, led, shard, end)
 
-    def _run(self, now: Instant, led: Partition, shard: Shard[S], orders: Sequence[Order[S]]) -> None:
+    def _run(self, now: Instant, led: Partition, shard: Shard[S], operations: Sequence[SubmittedOperation[S]]) -> None:
         is_short = len(led.isr) < led.min_isr
         size_max = min(led.log.config.max_message_bytes, led.log.config.segment_bytes)
-        draft = Draft()
-        for operation, on_done, producer in orders:
+        pending = PendingBatch()
+        for operation, on_done, producer in operations:
             records, error = self._decide(shard, operation)
-            if not draft.has_room(records, producer, size_max):
-                self._append(now, led, shard, draft)
-                draft = Draft()
+            if not pending.has_room(records, producer, size_max):
+                self._append(now, led, shard, pending)
+                pending = PendingBatch()
                 records, error = self._decide(shard, operation)  # The state that it saw may have been reverted.
             if records and is_short:
-                self._answer(now, [(on_done, ErrorCode.COORDINATOR_NOT_AVAILABLE)])
+                self._respond(now, [(on_done, ErrorCode.COORDINATOR_NOT_AVAILABLE)])
                 continue
-            first = led.log.log_end_offset + len(draft.records)
+            first = led.log.log_end_offset + len(pending.records)
             for offset, (key, value) in enumerate(records, first):
                 shard.state.replay(LoggedRecord(key, value, offset, producer.id))
             if records:
-                draft.records += records
-                draft.size += size_of(records)
-                draft.producer = producer
-            draft.answers.append((on_done, ErrorCode.NONE if records else error))
-        self._append(now, led, shard, draft)
+                pending.records += records
+                pending.size += size_of(records)
+                pending.producer = producer
+            pending.responses.append((on_done, ErrorCode.NONE if records else error))
+        self._append(now, led, shard, pending)
 
     def _decide(self, shard: Shard[S], operation: Operation[S]) -> tuple[Sequence[KeyValue], ErrorCode]:
         try:
@@ -258,68 +258,68 @@ class CoordinatorRuntime(Generic[S]):
             self._context.failures.caught(f"deciding in {self.topic}", failure)
             return (), ErrorCode.UNKNOWN_SERVER_ERROR
 
-    def _append(self, now: Instant, led: Partition, shard: Shard[S], draft: Draft) -> None:
-        """Append the records of `draft`, whose changes are already in the state; revert them if the append fails."""
-        if draft.records:
+    def _append(self, now: Instant, led: Partition, shard: Shard[S], pending: PendingBatch) -> None:
+        """Append the records of `pending`, whose changes are already in the state; revert them if the append fails."""
+        if pending.records:
             batch = build_batch(
-                [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in draft.records],
+                [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in pending.records],
                 partition_leader_epoch=led.leader_epoch,
-                producer_id=draft.producer.id,
-                producer_epoch=draft.producer.epoch,
-                is_transactional=draft.producer is not NOT_TRANSACTIONAL,
+                producer_id=pending.producer.id,
+                producer_epoch=pending.producer.epoch,
+                is_transactional=pending.producer is not NOT_TRANSACTIONAL,
             )
             try:
                 info = self._replicas.appends.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
             except Exception as error:
                 shard.state.revert()
                 outcome = self._outcome(error)
-                self._answer(now, [(on_done, outcome) for on_done, _ in draft.answers])
+                self._respond(now, [(on_done, outcome) for on_done, _ in pending.responses])
                 return
-            shard.state.seal(info.last_offset + 1)
-        if draft.answers:
-            self._await(now, led, shard, draft)
+            shard.state.mark_appended(info.last_offset + 1)
+        if pending.responses:
+            self._respond_on_commit(now, led, shard, pending)
 
     def _outcome(self, error: Exception) -> ErrorCode:
         """Return the error for the coordinator's client after an append that raised `error`."""
         if isinstance(error, LogAppendError):
-            return OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return CLIENT_ERRORS.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._context.failures.caught(f"appending to {self.topic}", error)
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
     # -- responses ----------------------------------------------------------------------------
 
-    def _await(self, now: Instant, led: Partition, shard: Shard[S], draft: Draft) -> None:
-        """Send the responses of `draft` once the log up to its current end is committed."""
+    def _respond_on_commit(self, now: Instant, led: Partition, shard: Shard[S], pending: PendingBatch) -> None:
+        """Send the responses of `pending` once the log up to its current end is committed."""
         end = led.log.log_end_offset
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
-            if error in STANDS:
+            if error in COMMITTED_OUTCOMES:
                 shard.state.commit(led.log.high_watermark)
-                self._answer(later, draft.answers)
+                self._respond(later, pending.responses)
                 return
-            if draft.records:
-                self._watch(later, led, shard, end)
-            outcome = OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            self._answer(later, [(on_done, outcome) for on_done, _ in draft.answers])
+            if pending.records:
+                self._await_commit(later, led, shard, end)
+            outcome = CLIENT_ERRORS.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            self._respond(later, [(on_done, outcome) for on_done, _ in pending.responses])
 
         if led.log.high_watermark >= end:
             on_acked(now, ErrorCode.NONE)
         else:
             self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
 
-    def _watch(self, now: Instant, led: Partition, shard: Shard[S], end: int) -> None:
+    def _await_commit(self, now: Instant, led: Partition, shard: Shard[S], end: int) -> None:
         """Wait until the log below `end` is committed, for as long as this broker leads the shard."""
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             if self._shards.get(led.tp.partition) is not shard:
                 return
-            if error in STANDS:
+            if error in COMMITTED_OUTCOMES:
                 shard.is_loaded = True
                 shard.state.commit(led.log.high_watermark)
                 if self._on_committed is not None:
                     self._on_committed(later, led.tp.partition)
             elif error is ErrorCode.REQUEST_TIMED_OUT:
-                self._watch(later, led, shard, end)
+                self._await_commit(later, led, shard, end)
 
         if self._shards.get(led.tp.partition) is shard:
             self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
@@ -328,8 +328,8 @@ class CoordinatorRuntime(Generic[S]):
     def _timeout_ms(self) -> int:
         return self._context.configs.integer("request.timeout.ms")
 
-    def _answer(self, now: Instant, answers: Sequence[tuple[OnDone, ErrorCode]]) -> None:
-        for on_done, error in answers:
+    def _respond(self, now: Instant, responses: Sequence[tuple[OnDone, ErrorCode]]) -> None:
+        for on_done, error in responses:
             try:
                 on_done(now, error)
             except Exception as failure:  # Do not fail the other responses.

@@ -34,9 +34,9 @@ class Versioned(Generic[K, V]):
         self._newest: dict[K, V] = {}
         self._versions: dict[K, list[V | None]] = {}
         """Key with uncommitted changes -> its values, from the committed one to the newest one."""
-        self._drafted: list[K] = []
-        """The keys changed since the last `seal`, one entry for each change."""
-        self._sealed: deque[tuple[int, list[K]]] = deque()
+        self._changed_keys: list[K] = []
+        """The keys changed since the last `mark_appended`, one entry for each change."""
+        self._appended: deque[tuple[int, list[K]]] = deque()
         """(end offset, changed keys) of the batches in the log that are not known to be committed."""
 
     def get(self, key: K) -> V | None:
@@ -50,7 +50,7 @@ class Versioned(Generic[K, V]):
     def put(self, key: K, value: V | None) -> None:
         """Set a value; None removes it."""
         self._versions.setdefault(key, [self._newest.get(key)]).append(value)
-        self._drafted.append(key)
+        self._changed_keys.append(key)
         self._set(key, value)
 
     def committed(self, key: K) -> V | None:
@@ -73,16 +73,16 @@ class Versioned(Generic[K, V]):
                 found[key] = value
         return found
 
-    def seal(self, end: int) -> None:
+    def mark_appended(self, end: int) -> None:
         """Record that the changes since the last call are in the log below offset `end`."""
-        if self._drafted:
-            self._sealed.append((end, self._drafted))
-            self._drafted = []
+        if self._changed_keys:
+            self._appended.append((end, self._changed_keys))
+            self._changed_keys = []
 
     def commit(self, high_watermark: int) -> None:
         """Mark the changes below `high_watermark` as committed."""
-        while self._sealed and self._sealed[0][0] <= high_watermark:
-            _, keys = self._sealed.popleft()
+        while self._appended and self._appended[0][0] <= high_watermark:
+            _, keys = self._appended.popleft()
             for key in keys:
                 versions = self._versions[key]
                 del versions[0]
@@ -90,14 +90,14 @@ class Versioned(Generic[K, V]):
                     del self._versions[key]
 
     def revert(self) -> None:
-        """Revert the changes since the last `seal`, whose append failed."""
-        for key in reversed(self._drafted):
+        """Revert the changes since the last `mark_appended`, whose append failed."""
+        for key in reversed(self._changed_keys):
             versions = self._versions[key]
             del versions[-1]
             self._set(key, versions[-1])
             if len(versions) == 1:
                 del self._versions[key]
-        self._drafted = []
+        self._changed_keys = []
 
     def _set(self, key: K, value: V | None) -> None:
         if value is None:
@@ -112,10 +112,10 @@ class Tables:
     def __init__(self, *tables: Tables | Versioned[Any, Any]) -> None:
         self._tables = tables
 
-    def seal(self, end: int) -> None:
+    def mark_appended(self, end: int) -> None:
         """Record that the changes since the last call are in the log below offset `end`."""
         for table in self._tables:
-            table.seal(end)
+            table.mark_appended(end)
 
     def commit(self, high_watermark: int) -> None:
         """Mark the changes below `high_watermark` as committed."""
@@ -123,7 +123,7 @@ class Tables:
             table.commit(high_watermark)
 
     def revert(self) -> None:
-        """Revert the changes since the last `seal`, whose append failed."""
+        """Revert the changes since the last `mark_appended`, whose append failed."""
         for table in self._tables:
             table.revert()
 
@@ -131,7 +131,7 @@ class Tables:
 class ShardState(ABC, Tables):
     """The tables of one shard; a subclass interprets the records."""
 
-    COUNTS_IN_PART: ClassVar[bool] = False
+    SERVED_IF_TRUNCATED: ClassVar[bool] = False
     """Whether the shard is served if its log can be read only in part."""
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kmirror.cluster.images.aspect import Latest, LatestImage
+from kmirror.cluster.images.aspect import KeyedAspect, LatestImage
 from kmirror.cluster.images.delta import Delta
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
@@ -14,7 +14,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.acls import ANY
 from kmirror.spec.wire_values import AclPatternType
 
-ACLS = Latest(
+ACLS = KeyedAspect(
     {AccessControlEntryRecord: lambda record: record.id, RemoveAccessControlEntryRecord: lambda record: record.id},
     removes=lambda record: isinstance(record, RemoveAccessControlEntryRecord),
 )

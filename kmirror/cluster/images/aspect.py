@@ -44,7 +44,7 @@ class RecordTable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
+class KeyedAspect:
     """An aspect whose records are independent: the latest record of each key is valid."""
 
     keys: Mapping[type[Message], Callable[[Any], Hashable]]
@@ -53,8 +53,8 @@ class Latest:
     """Returns whether a record removes its key."""
 
 
-class _Kept(Generic[V]):
-    def __init__(self, aspect: Latest) -> None:
+class _LatestByKey(Generic[V]):
+    def __init__(self, aspect: KeyedAspect) -> None:
         self._aspect = aspect
         self.latest: dict[Hashable, V] = {}
 
@@ -67,8 +67,8 @@ class _Kept(Generic[V]):
             self.latest[key] = value
 
 
-class LatestImage(_Kept[Message]):
-    """The image of an aspect of type `Latest`."""
+class LatestImage(_LatestByKey[Message]):
+    """The image of an aspect of type `KeyedAspect`."""
 
     def replays(self) -> Replays:
         return dict.fromkeys(self._aspect.keys, lambda record, delta: self.put(record, record))
@@ -77,8 +77,8 @@ class LatestImage(_Kept[Message]):
         """Add nothing: no part of a node follows these records yet."""
 
 
-class LatestTable(_Kept[VersionedMessage]):
-    """The records of an aspect of type `Latest` in a snapshot, in the order in which their keys were added."""
+class LatestTable(_LatestByKey[VersionedMessage]):
+    """The records of an aspect of type `KeyedAspect` in a snapshot, in the order in which their keys were added."""
 
     def merges(self) -> Merges:
         return dict.fromkeys(

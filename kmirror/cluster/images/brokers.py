@@ -122,7 +122,7 @@ class Brokers(dict[int, BrokerImage]):
             or not self[broker_id].has_online(partition.directory_of(broker_id))
         ]
 
-    def any_alive(self) -> int:
+    def any_alive_id(self) -> int:
         """Return the id of a live broker; -1 if there is none."""
         return next((number for number, broker in self.items() if not broker.fenced), -1)
 

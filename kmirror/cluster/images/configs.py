@@ -57,8 +57,8 @@ class Configs(dict[tuple[int, str], dict[str, str]]):
 
     def broker(self, broker_id: int) -> dict[str, str]:
         """Return the configs of a broker, merged over the cluster-wide ones."""
-        everyone = self.get((ResourceType.BROKER, ""), {})
-        return {**everyone, **self.get((ResourceType.BROKER, str(broker_id)), {})}
+        cluster_wide = self.get((ResourceType.BROKER, ""), {})
+        return {**cluster_wide, **self.get((ResourceType.BROKER, str(broker_id)), {})}
 
 
 class ConfigRecords:

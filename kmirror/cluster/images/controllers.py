@@ -5,9 +5,9 @@ A real Kafka controller writes them. No part of a node reads them here, but snap
 
 from __future__ import annotations
 
-from kmirror.cluster.images.aspect import Latest
+from kmirror.cluster.images.aspect import KeyedAspect
 from kmirror.protocol.gen.register_controller_record import RegisterControllerRecord
 from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 
-CONTROLLERS = Latest({RegisterControllerRecord: lambda record: record.controller_id})
-ZK_MIGRATION = Latest({ZkMigrationStateRecord: lambda record: None})
+CONTROLLERS = KeyedAspect({RegisterControllerRecord: lambda record: record.controller_id})
+ZK_MIGRATION = KeyedAspect({ZkMigrationStateRecord: lambda record: None})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.images.aspect import Latest
+from kmirror.cluster.images.aspect import KeyedAspect
 from kmirror.protocol.gen.delegation_token_record import DelegationTokenRecord
 from kmirror.protocol.gen.remove_delegation_token_record import RemoveDelegationTokenRecord
 
-DELEGATION_TOKENS = Latest(
+DELEGATION_TOKENS = KeyedAspect(
     {
         DelegationTokenRecord: lambda record: record.token_id,
         RemoveDelegationTokenRecord: lambda record: record.token_id,

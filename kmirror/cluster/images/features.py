@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kmirror.cluster.images.aspect import Latest, LatestTable, Replays, changed
+from kmirror.cluster.images.aspect import KeyedAspect, LatestTable, Replays, changed
 from kmirror.cluster.images.delta import Delta
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.keyed_records import VersionedMessage
@@ -43,7 +43,7 @@ class Features(dict[str, int]):
         return self.get(METADATA_VERSION, DIRECTORIES_FROM) >= DIRECTORIES_FROM
 
 
-FEATURES = Latest({FeatureLevelRecord: lambda record: record.name})
+FEATURES = KeyedAspect({FeatureLevelRecord: lambda record: record.name})
 
 
 class FeatureRecords(LatestTable):

@@ -89,7 +89,7 @@ class MetadataImage:
         self.__dict__.update(vars(other))
         return delta
 
-    def not_enforced(self, *, obeys_acls: bool) -> int:
+    def unenforced_count(self, *, enforces_acls: bool) -> int:
         """Return the number of records that no part of a node enforces: credentials, tokens, quotas, and ACLs."""
-        acls = 0 if obeys_acls else len(self.acls.latest)
+        acls = 0 if enforces_acls else len(self.acls.latest)
         return acls + sum(len(aspect.latest) for aspect in (self.quotas, self.scram, self.delegation_tokens))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.images.aspect import Latest, Replays
+from kmirror.cluster.images.aspect import KeyedAspect, Replays
 from kmirror.cluster.images.delta import Delta
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 
-PRODUCER_IDS = Latest({ProducerIdsRecord: lambda record: None})
+PRODUCER_IDS = KeyedAspect({ProducerIdsRecord: lambda record: None})
 
 
 class ProducerIds:

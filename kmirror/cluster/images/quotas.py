@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kmirror.cluster.images.aspect import Latest
+from kmirror.cluster.images.aspect import KeyedAspect
 from kmirror.protocol.gen.client_quota_record import ClientQuotaRecord
 from kmirror.protocol.message import Message
 
@@ -17,4 +17,4 @@ def _removes(record: Message) -> bool:
     return isinstance(record, ClientQuotaRecord) and record.remove
 
 
-QUOTAS = Latest({ClientQuotaRecord: _key}, removes=_removes)
+QUOTAS = KeyedAspect({ClientQuotaRecord: _key}, removes=_removes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kmirror.cluster.images.aspect import Latest
+from kmirror.cluster.images.aspect import KeyedAspect
 from kmirror.protocol.gen.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
 
@@ -13,7 +13,7 @@ def _user(record: UserScramCredentialRecord | RemoveUserScramCredentialRecord) -
     return record.name, record.mechanism
 
 
-SCRAM = Latest(
+SCRAM = KeyedAspect(
     {UserScramCredentialRecord: _user, RemoveUserScramCredentialRecord: _user},
     removes=lambda record: isinstance(record, RemoveUserScramCredentialRecord),
 )

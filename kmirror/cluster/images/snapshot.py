@@ -35,7 +35,7 @@ class SnapshotRecords:
         features = FeatureRecords()
         topics = TopicRecords(features)
         configs = ConfigRecords(topics)
-        self._written: list[RecordTable] = [
+        self._tables: list[RecordTable] = [
             features,
             LatestTable(ZK_MIGRATION),
             BrokerRecords(),
@@ -49,10 +49,10 @@ class SnapshotRecords:
             LatestTable(DELEGATION_TOKENS),
         ]
         """In the order of Kafka's MetadataImage.write."""
-        merging = [configs, *(table for table in self._written if table is not configs)]  # As in MetadataImage.aspects.
+        merging = [configs, *(table for table in self._tables if table is not configs)]  # As in MetadataImage.aspects.
         self._merges = by_type([table.merges() for table in merging])
 
-    def take(self, record: Message, version: int) -> None:
+    def merge(self, record: Message, version: int) -> None:
         """Merge the next record of the log; it may be modified later."""
         merges = self._merges.get(type(record))
         assert merges is not None or isinstance(record, NoOpRecord), f"no place in a snapshot for {record.NAME}"
@@ -61,5 +61,5 @@ class SnapshotRecords:
 
     def records(self) -> Iterator[VersionedMessage]:
         """Yield the merged records, in an order in which they can be replayed."""
-        for table in self._written:
+        for table in self._tables:
             yield from table.records()

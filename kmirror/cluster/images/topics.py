@@ -106,16 +106,16 @@ class Topics(dict[str, TopicImage]):
         """Topic id -> name."""
         self.leaderless: dict[TopicPartition, None] = {}
         """The leaderless partitions, in the order in which they lost their leader."""
-        self._held: dict[int, dict[str, int]] = {}
+        self._hosted: dict[int, dict[str, int]] = {}
         """Broker -> topic -> bit mask of the partitions with a replica on it (partition n is bit n).
 
         A set or a dict would take a hundred times the memory, in every node.
         """
         self._leads: dict[int, int] = {}
         """Broker -> number of partitions that it leads."""
-        self._former_epochs: dict[Uuid, int] = {}
+        self._deleted_epochs: dict[Uuid, int] = {}
         """Id of a deleted topic -> its highest leader epoch; a mirror may create the id again (D49)."""
-        self._alike: dict[str, dict[str, None]] = {}
+        self._by_collision_key: dict[str, dict[str, None]] = {}
         """Collision key -> topics with this key."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
         """One shared tuple for each distinct list of replicas or ISR members; there are few."""
@@ -138,26 +138,26 @@ class Topics(dict[str, TopicImage]):
         self.names[record.topic_id] = record.name
         key = collision_key(record.name)
         if key is not None:
-            self._alike.setdefault(key, {})[record.name] = None
+            self._by_collision_key.setdefault(key, {})[record.name] = None
         delta.topics_created[record.name] = None
 
     def _remove(self, record: RemoveTopicRecord, delta: Delta) -> None:
         topic_id, name = record.topic_id, self.names.pop(record.topic_id)
         partitions = self.pop(name).partitions
         if self._features.has_mirrors:
-            former = self._former_epochs.get(topic_id, -1)
-            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=former)
+            former = self._deleted_epochs.get(topic_id, -1)
+            self._deleted_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=former)
         for index, partition in partitions.items():
             tp = TopicPartition(name, index)
             delta.partitions[tp] = None
             self._forget_leader(tp, partition)
             for broker_id in partition.replicas:
-                self._held[broker_id].pop(name, None)
+                self._hosted[broker_id].pop(name, None)
         key = collision_key(name)
         if key is not None:
-            del self._alike[key][name]
-            if not self._alike[key]:
-                del self._alike[key]
+            del self._by_collision_key[key][name]
+            if not self._by_collision_key[key]:
+                del self._by_collision_key[key]
         delta.topics_deleted.setdefault(name, {})[topic_id] = None
         delta.topics_created.pop(name, None)
 
@@ -223,13 +223,13 @@ class Topics(dict[str, TopicImage]):
         delta.partitions[tp] = None
         if before is None or before.replicas is not partition.replicas:
             for broker_id in () if before is None else before.replicas:
-                held = self._held[broker_id]
-                held[topic.name] &= ~bit
-                if not held[topic.name]:
-                    del held[topic.name]
+                hosted = self._hosted[broker_id]
+                hosted[topic.name] &= ~bit
+                if not hosted[topic.name]:
+                    del hosted[topic.name]
             for broker_id in partition.replicas:
-                held = self._held.setdefault(broker_id, {})
-                held[topic.name] = held.get(topic.name, 0) | bit
+                hosted = self._hosted.setdefault(broker_id, {})
+                hosted[topic.name] = hosted.get(topic.name, 0) | bit
         if before is None or before.leader != partition.leader:
             if before is not None:
                 self._forget_leader(tp, before)
@@ -249,8 +249,8 @@ class Topics(dict[str, TopicImage]):
         """Add the created and deleted topics, and the partitions that differ."""
         for name, old in before.items():
             new = self.get(name)
-            again = before.first_leader_epoch(old.topic_id) != self.first_leader_epoch(old.topic_id)
-            if new is None or new.topic_id != old.topic_id or again:  # A recreated id is another topic (D49).
+            is_recreated = before.first_leader_epoch(old.topic_id) != self.first_leader_epoch(old.topic_id)
+            if new is None or new.topic_id != old.topic_id or is_recreated:  # A recreated id is another topic (D49).
                 delta.topics_deleted[name] = {old.topic_id: None}
                 delta.partitions.update({TopicPartition(name, index): None for index in old.partitions})
         for name, new in self.items():
@@ -262,9 +262,9 @@ class Topics(dict[str, TopicImage]):
                 if known.get(index) != partition:
                     delta.partitions[TopicPartition(name, index)] = None
 
-    def held_by(self, broker_id: int) -> Iterator[tuple[TopicImage, int]]:
+    def hosted_by(self, broker_id: int) -> Iterator[tuple[TopicImage, int]]:
         """Yield topic and number of each partition with a replica on a broker; topics in insertion order."""
-        for name, bits in self._held.get(broker_id, {}).items():
+        for name, bits in self._hosted.get(broker_id, {}).items():
             topic, digits = self[name], f"{bits:b}"[::-1]
             index = digits.find("1")
             while index >= 0:
@@ -282,12 +282,12 @@ class Topics(dict[str, TopicImage]):
 
     def first_leader_epoch(self, topic_id: Uuid) -> int:
         """Return the first leader epoch of a topic that is created with this id (D49)."""
-        return self._former_epochs.get(topic_id, -1) + 1
+        return self._deleted_epochs.get(topic_id, -1) + 1
 
-    def like(self, name: str) -> str | None:
+    def colliding(self, name: str) -> str | None:
         """Return a topic whose name equals `name` except for `.` and `_`, or None; it may be `name` itself."""
         key = collision_key(name)
-        return None if key is None else next(iter(self._alike.get(key, ())), None)
+        return None if key is None else next(iter(self._by_collision_key.get(key, ())), None)
 
 
 @dataclass(slots=True)
@@ -297,7 +297,7 @@ class _Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class _Former:
+class _DeletedTopic:
     """A deleted topic: its id may be created again, and its leader epochs then continue after this one (D49)."""
 
     name: str
@@ -310,7 +310,7 @@ class TopicRecords:
     def __init__(self, features: FeatureRecords) -> None:
         self._features = features
         self._topics: dict[Uuid, _Topic] = {}
-        self._former: dict[Uuid, _Former] = {}
+        self._former: dict[Uuid, _DeletedTopic] = {}
 
     def merges(self) -> Merges:
         return {
@@ -345,7 +345,7 @@ class TopicRecords:
         former = self._former.pop(record.topic_id, None)
         epochs = [one.message.leader_epoch for one in topic.partitions.values()]  # type: ignore[attr-defined]
         latest = max(epochs, default=-1 if former is None else former.leader_epoch)
-        self._former[record.topic_id] = _Former(name, latest)
+        self._former[record.topic_id] = _DeletedTopic(name, latest)
 
     def _clear_eligible(self, record: ClearElrRecord, version: int) -> None:
         for topic_id, topic in self._topics.items():

@@ -102,7 +102,7 @@ def merged(chunks: Iterable[Chunk]) -> MetadataSnapshot:
                 _take_controls(last, controls)
             for versioned in metadata_records(last):
                 for counting in transactions.take(versioned):
-                    records.take(*counting)
+                    records.merge(*counting)
     assert last is not None, "there are batches"
     assert not transactions.is_open, "a controller aborts what its predecessor left open before it does anything else"
     id_ = SnapshotId(last.last_offset + 1, last.partition_leader_epoch)

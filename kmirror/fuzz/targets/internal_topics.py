@@ -82,7 +82,7 @@ class InternalTopicsTarget(Stateless):
         for key, value in _written(state):
             again = SHARDS[frame.name]()
             again.replay(LoggedRecord(key, value))
-            again.seal(1)
+            again.mark_appended(1)
             again.commit(1)
             if list(_written(again)) != [(key, value)]:
                 told = f"the record {key.hex()} {(value or b'').hex()} is read and written as another"
@@ -135,7 +135,7 @@ def _records(state: ShardState) -> Iterator[Callable[[], KeyValue]]:
             yield partial(metadata_record, group_id, value)
         for group_id in state.offsets.groups():
             for name in state.offsets.keys(group_id):
-                settled = state.offsets.settled(name)
+                settled = state.offsets.committed(name)
                 if settled is not None:
                     yield partial(settled.record, name)
     elif isinstance(state, TransactionShard):
@@ -164,7 +164,7 @@ def check_image(image: MetadataImage) -> None:
                 leads[partition.leader] = leads.get(partition.leader, 0) + 1
             image.brokers.offline(partition)
     for broker_id in {*held, *image.brokers, *leads}:
-        counted = {TopicPartition(topic.name, index) for topic, index in image.topics.held_by(broker_id)}
+        counted = {TopicPartition(topic.name, index) for topic, index in image.topics.hosted_by(broker_id)}
         wanted = held.get(broker_id, set())
         if counted != wanted or image.topics.leads(broker_id) != leads.get(broker_id, 0):
             told = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}, a walk finds "

@@ -193,11 +193,11 @@ def _commits_back(asked: Asked) -> int:
     found = 0
     for shard in asked.server.parts.components.of(GroupCoordinator).runtime.states().values():
         for name in shard.offsets.keys(asked.body.group_id):
-            settled = shard.offsets.settled(name)
+            committed = shard.offsets.committed(name)
             for topic in asked.body.topics:
-                if asked.topic(topic) == name.tp.topic and settled is not None:
+                if asked.topic(topic) == name.tp.topic and committed is not None:
                     found += sum(
-                        row.partition_index == name.tp.partition and row.committed_offset < settled.offset
+                        row.partition_index == name.tp.partition and row.committed_offset < committed.offset
                         for row in topic.partitions
                     )
     return found

@@ -63,7 +63,7 @@ class ControllerLook:
         context, image = broker.context, self._scene.image(cluster)
         if not image.features.has_directories or not image.brokers.is_active(context.node_id):
             return
-        for topic, index in image.topics.held_by(context.node_id):
+        for topic, index in image.topics.hosted_by(context.node_id):
             tp, assigned = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
             disk = context.log_dirs.of(tp)
             if disk is not None and disk.directory_id != assigned:

@@ -54,7 +54,7 @@ class _Seen:
     session: Duration
     """Shortest session timeout that it has requested, since that may apply; the same for `rebalance`."""
     rebalance: Duration
-    awaits_join: bool
+    has_waiting_join: bool
     owes_sync: bool
     since: Instant
     """Earliest start of its session, by the state of the group alone."""
@@ -150,7 +150,7 @@ class GroupLook(FrameLook, Look):
     def _why_not_allowed(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
         """Return why the coordinator must refuse a commit now; empty if it need not."""
         broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
-        live = broker.parts.components.of(GroupCoordinator).live(ClassicGroup)
+        live = broker.parts.components.of(GroupCoordinator).live_groups(ClassicGroup)
         return "".join(_why_no_commit(group, request) for group in live if group.group_id == request.group_id)
 
     def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
@@ -211,7 +211,7 @@ class GroupLook(FrameLook, Look):
     def _find(self, at: _Place, broker: Broker) -> None:
         """Search for groups that have members, or may get some soon."""
         at.left = LOOK_EVERY
-        for group in broker.parts.components.of(GroupCoordinator).live(ClassicGroup):
+        for group in broker.parts.components.of(GroupCoordinator).live_groups(ClassicGroup):
             known = at.groups.get(group.group_id)
             if (known is None or known.group is not group) and _is_active(group):
                 at.groups[group.group_id] = _taken(group, _mark(group), None, at.looked_at)
@@ -262,7 +262,7 @@ class GroupLook(FrameLook, Look):
         if seen.owes_sync and now - before.generation_since >= seen.rebalance:
             return ""
         waited = now - before.state_since
-        may_stay = seen.instance is not None or seen.awaits_join
+        may_stay = seen.instance is not None or seen.has_waiting_join
         if before.state is _S.PREPARING_REBALANCE and not may_stay and waited >= seen.rebalance:
             return ""
         kind = "dynamic" if seen.instance is None else f"static ({seen.instance})"
@@ -273,8 +273,13 @@ class GroupLook(FrameLook, Look):
         )
 
     def _broken(self, cluster: str, broker_id: int, group_id: str, rule: str, text: str) -> None:
-        home = self._scene.clusters[cluster].broker(broker_id).parts.components.of(GroupCoordinator).home(group_id)
-        self._rules.broken(cluster, broker_id, home, rule, f"group {group_id}: {text}")
+        shard_partition = (
+            self._scene.clusters[cluster]
+            .broker(broker_id)
+            .parts.components.of(GroupCoordinator)
+            .shard_partition(group_id)
+        )
+        self._rules.broken(cluster, broker_id, shard_partition, rule, f"group {group_id}: {text}")
 
 
 def _is_active(group: ClassicGroup) -> bool:
@@ -313,7 +318,7 @@ def _seen(group: ClassicGroup, member: Member, known: _Seen | None, now: Instant
         member.group_instance_id,
         session if known is None else min(session, known.session),
         rebalance if known is None else min(rebalance, known.rebalance),
-        member.awaits_join,
+        member.has_waiting_join,
         member.member_id in group.pending_syncs,
         now if known is None or begun else known.since,
     )

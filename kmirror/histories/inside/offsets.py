@@ -146,7 +146,7 @@ class OffsetLook(FrameLook, Look):
         """Yield the rules that a coordinator's state breaks."""
         offsets = model.shard.offsets
         for name in model.touched:
-            row, found = model.committed.get(name), offsets.newest(name)
+            row, found = model.committed.get(name), offsets.latest(name)
             said, held = -1 if row is None else row.record_offset, -1 if found is None else found.record_offset
             if said != held:
                 where = f"the log has it at {said}" if said >= 0 else "the log has none"

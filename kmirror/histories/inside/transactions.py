@@ -120,7 +120,7 @@ class TransactionLook(FrameLook, Look):
                 continue
             is_same = state.producer_id == body.producer_id and state.epoch == body.producer_epoch + rises
             if is_same and state.status is status:
-                text = f"{body.transactional_id}: it is {status.shown}, but the response to a repeated EndTxn is"
+                text = f"{body.transactional_id}: it is {status.display_name}, but the response to a repeated EndTxn is"
                 error = ErrorCode(answer.error_code).name
                 self._rules.broken(pending.cluster, pending.node_id, tp, "transaction-again", f"{text} {error}")
 
@@ -178,7 +178,7 @@ class TransactionLook(FrameLook, Look):
                 if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
                     yield (
                         "transaction-markers",
-                        f"it is {after.status.shown}, but open at the leader of {one.leader.tp} from offset "
+                        f"it is {after.status.display_name}, but open at the leader of {one.leader.tp} from offset "
                         f"{one.first_offset} on",
                     )
 
@@ -275,12 +275,15 @@ def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]
     """Yield the errors in a record that follows another one."""
     status = None if before is None else before.status
     if after.status not in ((Status.EMPTY,) if status is None else STATUSES_AFTER[status]):
-        yield "transaction-life", f"{after.status.shown} comes after {'nothing' if status is None else status.shown}"
+        yield (
+            "transaction-life",
+            f"{after.status.display_name} comes after {'nothing' if status is None else status.display_name}",
+        )
         return
     if before is None:
         return
     if before.status is not Status.ONGOING and after.status in PREPARING and after.client_version < EPOCH_BUMPS_FROM:
-        yield "transaction-life", f"{after.status.shown} comes after {before.status.shown}"
+        yield "transaction-life", f"{after.status.display_name} comes after {before.status.display_name}"
     if before.status is Status.ONGOING or before.status in PREPARING:
         if after.started_ms != before.started_ms:
             yield "transaction-start", f"it began at {before.started_ms}, but now at {after.started_ms}"
@@ -292,4 +295,4 @@ def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]
             yield "transaction-epoch", f"producer epoch {after.epoch} comes after {before.epoch}"
     elif after.epoch or after.status not in (Status.EMPTY, *COMPLETED):
         text = f"producer {after.producer_id} in epoch {after.epoch} replaces {before.producer_id}"
-        yield "transaction-producer", f"{text} when it becomes {after.status.shown}"
+        yield "transaction-producer", f"{text} when it becomes {after.status.display_name}"

@@ -46,7 +46,7 @@ def expected_offset(rows: Rows, key: OffsetKey) -> tuple[int | None, list[int]]:
 
 
 def state_of(offsets: Offsets, key: OffsetKey) -> tuple[int | None, list[int]]:
-    newest = offsets.newest(key)
+    newest = offsets.latest(key)
     return None if newest is None else newest.record_offset, sorted(offsets.producers(key))
 
 
@@ -103,7 +103,7 @@ class CommittedOffsets(RuleBasedStateMachine):
             wanted = []
             for key in KEYS:
                 at, pending = expected_offset(self.rows, key)
-                record = self.log.offsets.newest(key)
+                record = self.log.offsets.latest(key)
                 if key.group == group and at is not None and not pending and record is not None:
                     wanted += [key] if self.now_ms - record.committed_ms >= RETENTION_MS else []
             gone = self.log.offsets.expired(group, self.now_ms, RETENTION_MS, None, lambda _: False)
@@ -150,11 +150,11 @@ class CommittedOffsets(RuleBasedStateMachine):
     def agree_with_the_log(self) -> None:
         for key in KEYS:
             assert state_of(self.log.offsets, key) == expected_offset(self.rows, key)
-            settled = self.log.offsets.settled(key)
+            committed = self.log.offsets.committed(key)
             below = [(at, entry) for at, entry in self.rows if at < self.high_watermark]
-            assert (None if settled is None else settled.record_offset) == expected_offset(below, key)[0]
+            assert (None if committed is None else committed.record_offset) == expected_offset(below, key)[0]
         for group in "gh":
-            assert self.log.offsets.is_open(group) == any(
+            assert self.log.offsets.has_pending(group) == any(
                 expected_offset(self.rows, key)[1] for key in KEYS if key.group == group
             )
 

@@ -219,7 +219,7 @@ class Groups(RuleBasedStateMachine):
         else:
             assert group.members and (bool(group.pending_syncs) == ((Timer.SYNC, "") in timers))
             assert all((group.protocol or "") in member.protocols for member in group.members.in_order())
-            is_replaced = {member.member_id for member in group.members.in_order() if member.awaits_join}
+            is_replaced = {member.member_id for member in group.members.in_order() if member.has_waiting_join}
             assert not is_replaced or (group.state is S.STABLE and self.stage.writes)
         if group.state is S.STABLE:
             assert not any(member.sync_waiter for member in group.members.in_order())

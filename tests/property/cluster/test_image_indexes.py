@@ -68,7 +68,7 @@ def test_the_indexes_agree_with_a_walk_over_everything(steps: list[tuple[object,
         for index, partition in topic.partitions.items()
     }
     for broker in BROKERS:
-        held = [TopicPartition(topic.name, index) for topic, index in image.topics.held_by(broker)]
+        held = [TopicPartition(topic.name, index) for topic, index in image.topics.hosted_by(broker)]
         assert held == list(dict.fromkeys(held)), "each once"
         assert set(held) == {tp for tp, partition in every.items() if broker in partition.replicas}
         assert image.topics.leads(broker) == sum(partition.leader == broker for partition in every.values())

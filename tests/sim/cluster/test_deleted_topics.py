@@ -253,7 +253,7 @@ def test_after_any_events_the_disks_agree_with_the_image(seed: int) -> None:
             cluster.restart(broker_id)
     cluster.simulation.run_until(cluster.is_settled, within_s=120, what="all in sync")
     for broker_id in cluster.broker_ids:
-        wanted = {TopicPartition(topic.name, index) for topic, index in cluster.image.topics.held_by(broker_id)}
+        wanted = {TopicPartition(topic.name, index) for topic, index in cluster.image.topics.hosted_by(broker_id)}
         cluster.simulation.run_until(
             lambda broker_id=broker_id, wanted=wanted: set(cluster.log_dirs[broker_id][0].partitions()) == wanted,  # type: ignore[misc]
             what=f"the disk of {broker_id}",

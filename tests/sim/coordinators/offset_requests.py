@@ -268,7 +268,7 @@ class OffsetRequests:
 
     def settled(self) -> None:
         """Wait until nothing is pending for the group."""
-        self.cluster.simulation.run_until(lambda: not self.offsets.is_open(self.group), what="the markers")
+        self.cluster.simulation.run_until(lambda: not self.offsets.has_pending(self.group), what="the markers")
         self.cluster.simulation.run_until(
             lambda: (log := self.cluster.log(self.shard)).high_watermark == log.log_end_offset, what="replication"
         )

@@ -190,10 +190,10 @@ def test_an_offset_expires_after_its_retention_and_the_group_with_the_last_one()
     assert offsets_of(requests.fetch()) == {TP: 7, SECOND: 8}
     requests.cluster.simulation.run_for(span_s=4)
     assert offsets_of(requests.fetch()) == {SECOND: 8}
-    assert requests.offsets.knows("g")
+    assert requests.offsets.has_committed("g")
     requests.cluster.simulation.run_for(span_s=60)
     assert requests.fetch() == {}
-    assert not requests.offsets.knows("g")
+    assert not requests.offsets.has_committed("g")
     assert requests.delete(TP) is ErrorCode.GROUP_ID_NOT_FOUND
 
 

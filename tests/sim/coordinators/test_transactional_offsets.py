@@ -119,7 +119,7 @@ def test_a_commit_outside_of_the_transaction_is_refused() -> None:
     requests.end(producer, commit=True)
     requests.cluster.simulation.run_for(span_s=1)
     assert requests.commit_in(producer, 7) is ErrorCode.INVALID_TXN_STATE
-    assert not requests.offsets.is_open("g")
+    assert not requests.offsets.has_pending("g")
 
 
 def test_a_marker_between_verification_and_append_refuses_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_a_marker_between_verification_and_append_refuses_the_commit(monkeypatch
 
     monkeypatch.setattr(Verification, "_verdicts", then_a_marker)
     assert requests.commit_in(producer, 7) is ErrorCode.INVALID_TXN_STATE
-    assert not requests.offsets.is_open("g") and requests.cluster.log(requests.shard).log_end_offset == 0
+    assert not requests.offsets.has_pending("g") and requests.cluster.log(requests.shard).log_end_offset == 0
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -168,7 +168,7 @@ def test_a_fenced_producer_commits_nothing() -> None:
     assert requests.add_to(old, version=1) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert requests.add_to(old, version=2) is ErrorCode.PRODUCER_FENCED
     assert requests.commit_in(old, 7) is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert not requests.offsets.is_open("g")
+    assert not requests.offsets.has_pending("g")
 
 
 def test_a_timeout_aborts_and_fences() -> None:

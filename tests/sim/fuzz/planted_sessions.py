@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from kmirror.cluster.coordinators.groups.classic import kind, requests
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member, Members
-from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER
+from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ERRORS
 from kmirror.cluster.coordinators.transactions import transitions
 from kmirror.cluster.coordinators.transactions.apis import add_partitions_to_txn, end_txn
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
@@ -39,7 +39,7 @@ def generation_of_heartbeat_unchecked() -> Patch:
 
     def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
         error = group.members.error(request.member_id, request.group_instance_id)
-        return error or HEARTBEAT_ANSWER[group.state]
+        return error or HEARTBEAT_ERRORS[group.state]
 
     return patch.object(requests, "heartbeat", heartbeat)
 
@@ -59,14 +59,14 @@ def old_generation_commits() -> Patch:
 
 def rebalance_forgets_a_member() -> Patch:
     """One of two members that have joined is missing in the list for the leader."""
-    joined = ClassicGroup.joined
+    join_response = ClassicGroup.join_response
 
     def lacking(self: ClassicGroup, member: Member, **options: Any) -> Any:
-        answer = joined(self, member, **options)
+        answer = join_response(self, member, **options)
         answer.members = answer.members[:1]
         return answer
 
-    return patch.object(ClassicGroup, "joined", lacking)
+    return patch.object(ClassicGroup, "join_response", lacking)
 
 
 def rebalance_waits_for_nobody() -> Patch:
@@ -77,13 +77,13 @@ def rebalance_waits_for_nobody() -> Patch:
 
 def join_is_never_answered() -> Patch:
     """Members other than the leader never get the response to their JoinGroup."""
-    answer_join = ClassicGroup.answer_join
+    respond_to_join = ClassicGroup.respond_to_join
 
     def answer(self: ClassicGroup, member: Member, body: Any) -> None:
         if body.error_code or member.member_id == self.leader:
-            answer_join(self, member, body)
+            respond_to_join(self, member, body)
 
-    return patch.object(ClassicGroup, "answer_join", answer)
+    return patch.object(ClassicGroup, "respond_to_join", answer)
 
 
 def static_member_is_not_fenced() -> Patch:

@@ -76,7 +76,7 @@ def closed_session_goes_on() -> Patch:
 
 def forgotten_partition_still_told() -> Patch:
     """A forgotten partition stays in the session."""
-    return patch.object(Session, "forget", lambda self, key: None)
+    return patch.object(Session, "remove", lambda self, key: None)
 
 
 def news_left_out() -> Patch:

@@ -147,7 +147,7 @@ def cut_off_by_one(patch: Patch) -> None:
     def cut(self: Any, now: Any, partition: Any, offset: int) -> None:
         original(self, now, partition, max(offset - 1, partition.log.log_start_offset))
 
-    original = patch(LeaderAppends, "cut", cut)
+    original = patch(LeaderAppends, "truncate", cut)
 
 
 @fault("divergence", profile="replicas", seed=9)

@@ -36,7 +36,7 @@ def loaded(records: list[KeyValue]) -> dict[StateKey, PartitionState]:
     shard = MirrorShard()
     for key, value in records:
         shard.replay(LoggedRecord(key, value))
-    shard.seal(len(records))
+    shard.mark_appended(len(records))
     shard.commit(len(records))
     return shard.all_committed()
 

@@ -25,7 +25,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeClusterReq
     response = DescribeClusterResponse(
         error_message=None,
         cluster_id=parts.context.cluster_id,
-        controller_id=image.brokers.any_alive(),  # KRaft: any living broker forwards.
+        controller_id=image.brokers.any_alive_id(),  # KRaft: any living broker forwards.
         brokers=[
             DescribeClusterBroker(
                 broker_id=broker.broker_id,

@@ -75,7 +75,7 @@ def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[Me
             if not b.fenced and (at := b.endpoints.get(inbound.client.listener)) is not None
         ],
         cluster_id=parts.context.cluster_id,
-        controller_id=image.brokers.any_alive(),  # KRaft: any living broker forwards.
+        controller_id=image.brokers.any_alive_id(),  # KRaft: any living broker forwards.
     )
     to_create: list[str] = []
     describer = _TopicDescriber(parts, inbound)

@@ -136,7 +136,7 @@ def _check_name(context: ControllerContext, name: str) -> None:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
     if name in context.image.topics:
         raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    like = context.image.topics.like(name)
+    like = context.image.topics.colliding(name)
     if like is not None:
         text = f"Topic '{name}' collides with existing topic: {like}"
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)

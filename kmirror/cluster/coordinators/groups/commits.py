@@ -15,7 +15,7 @@ from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey
 from kmirror.cluster.coordinators.groups.state import GroupShard
-from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
@@ -31,7 +31,7 @@ GROUP_ID_NOT_FOUND_FROM = 9
 """First OffsetCommit version that reports a missing group as GROUP_ID_NOT_FOUND, not as ILLEGAL_GENERATION."""
 
 
-class Asked(Protocol):
+class RequestedPartition(Protocol):
     """One partition of a commit request."""
 
     partition_index: int
@@ -40,13 +40,15 @@ class Asked(Protocol):
     committed_metadata: str | None
 
 
-P = TypeVar("P", bound=Asked)
+P = TypeVar("P", bound=RequestedPartition)
 
 
 class Commit(ABC, Generic[P]):
     """The offsets that one request commits for a group."""
 
-    def __init__(self, coordinator: GroupCoordinator, now: Instant, group_id: str, topics: list[AskedTopic[P]]) -> None:
+    def __init__(
+        self, coordinator: GroupCoordinator, now: Instant, group_id: str, topics: list[RequestedTopic[P]]
+    ) -> None:
         self._coordinator = coordinator
         self._now = now
         self._group_id = group_id
@@ -71,25 +73,25 @@ class Commit(ABC, Generic[P]):
         for topic in self._topics:
             errors = TopicErrors(topic.name, topic.topic_id, [])
             self._decided.append(errors)
-            for asked in topic.partitions:
-                name = OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index))
-                refused = self.refusal(shard, name, asked)
-                errors.rows.append((asked.partition_index, refused))
-                if not refused:
-                    records.append(self._record(topic, name, asked))
+            for partition in topic.partitions:
+                name = OffsetKey(self._group_id, TopicPartition(topic.name, partition.partition_index))
+                error = self.partition_error(shard, name, partition)
+                errors.rows.append((partition.partition_index, error))
+                if not error:
+                    records.append(self._record(topic, name, partition))
         return records, ErrorCode.NONE
 
-    def refusal(self, shard: GroupShard, name: OffsetKey, asked: P) -> ErrorCode:
+    def partition_error(self, shard: GroupShard, name: OffsetKey, partition: P) -> ErrorCode:
         """Return the error for this offset, or NONE."""
         metadata_max = self._coordinator.context.configs.integer("offset.metadata.max.bytes")
-        is_long = length_of_text(asked.committed_metadata or "") > metadata_max
+        is_long = length_of_text(partition.committed_metadata or "") > metadata_max
         return ErrorCode.OFFSET_METADATA_TOO_LARGE if is_long else ErrorCode.NONE
 
-    def _record(self, topic: AskedTopic[P], name: OffsetKey, asked: P) -> KeyValue:
+    def _record(self, topic: RequestedTopic[P], name: OffsetKey, partition: P) -> KeyValue:
         value = Committed(
-            asked.committed_offset,
-            asked.committed_leader_epoch,
-            asked.committed_metadata or "",
+            partition.committed_offset,
+            partition.committed_leader_epoch,
+            partition.committed_metadata or "",
             to_ms(self._now),
             self.expires_ms(),
             topic.topic_id,
@@ -110,7 +112,7 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         now: Instant,
         request: OffsetCommitRequest,
         version: int,
-        topics: list[AskedTopic[OffsetCommitRequestPartition]],
+        topics: list[RequestedTopic[OffsetCommitRequestPartition]],
     ) -> None:
         super().__init__(coordinator, now, request.group_id, topics)
         self._request = request
@@ -148,7 +150,7 @@ class JudgedCommit(PlainCommit):
         now: Instant,
         request: OffsetCommitRequest,
         version: int,
-        topics: list[AskedTopic[OffsetCommitRequestPartition]],
+        topics: list[RequestedTopic[OffsetCommitRequestPartition]],
     ) -> None:
         super().__init__(coordinator, now, request, version, topics)
         self.errors: Mapping[TopicPartition, ErrorCode] = {}
@@ -163,9 +165,9 @@ class JudgedCommit(PlainCommit):
         records, error = super().decide(shard)
         return ((), ErrorCode.NOT_COORDINATOR) if not error and shard is not self._shard else (records, error)
 
-    def refusal(self, shard: GroupShard, name: OffsetKey, asked: OffsetCommitRequestPartition) -> ErrorCode:
+    def partition_error(self, shard: GroupShard, name: OffsetKey, partition: OffsetCommitRequestPartition) -> ErrorCode:
         """Return the error of the check, or UNSTABLE_OFFSET_COMMIT if the offset has changed since the arrival."""
-        error = self.errors.get(name.tp) or super().refusal(shard, name, asked)
+        error = self.errors.get(name.tp) or super().partition_error(shard, name, partition)
         if not error and shard.offsets.all_of(name) != self._found.get(name):
             return ErrorCode.UNSTABLE_OFFSET_COMMIT
         return error
@@ -179,7 +181,7 @@ class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
         coordinator: GroupCoordinator,
         now: Instant,
         request: TxnOffsetCommitRequest,
-        topics: list[AskedTopic[TxnOffsetCommitRequestPartition]],
+        topics: list[RequestedTopic[TxnOffsetCommitRequestPartition]],
         verification: Verification,
         shard: Partition,
     ) -> None:
@@ -205,7 +207,7 @@ class Deletion:
     """The offsets that an OffsetDelete removes from a group."""
 
     def __init__(
-        self, coordinator: GroupCoordinator, group_id: str, topics: list[AskedTopic[OffsetDeleteRequestPartition]]
+        self, coordinator: GroupCoordinator, group_id: str, topics: list[RequestedTopic[OffsetDeleteRequestPartition]]
     ) -> None:
         self._coordinator = coordinator
         self._group_id = group_id
@@ -224,11 +226,11 @@ class Deletion:
             return (), error
         records: list[KeyValue] = []
         for topic in self._topics:
-            if group.reads(topic.name):
+            if group.is_subscribed_to(topic.name):
                 self.decided.append(topic.errors(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC))
                 continue
             self.decided.append(topic.errors(ErrorCode.NONE))
-            for asked in topic.partitions:
-                name = OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index))
+            for partition in topic.partitions:
+                name = OffsetKey(self._group_id, TopicPartition(topic.name, partition.partition_index))
                 records += shard.offsets.deletion(name)
         return records, ErrorCode.NONE

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TypeVar
 
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Write
+from kmirror.cluster.coordinators.groups.effects import CancelTimer, RemoveGroup, Respond, SetTimer, Write
 from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
@@ -49,9 +49,9 @@ class GroupCoordinator(BrokerComponent):
         """Return the partition whose leader coordinates group `key`; None for other key types."""
         if key_type != CoordinatorType.GROUP:
             return None
-        return self.home(key)
+        return self.shard_partition(key)
 
-    def home(self, group_id: str) -> TopicPartition:
+    def shard_partition(self, group_id: str) -> TopicPartition:
         """Return the partition that owns the group, or that will own it once the topic exists."""
         shard = self.shard_of(group_id)
         count = self.context.configs.integer("offsets.topic.num.partitions")
@@ -70,7 +70,7 @@ class GroupCoordinator(BrokerComponent):
 
     # -- groups -------------------------------------------------------------------------------
 
-    def live(self, of: type[G]) -> Iterator[G]:
+    def live_groups(self, of: type[G]) -> Iterator[G]:
         """Yield the groups of this class that this broker currently serves."""
         for shard in self.runtime.states().values():
             for group in shard.live.values():
@@ -95,7 +95,7 @@ class GroupCoordinator(BrokerComponent):
                 if found is not None:
                     yield found
 
-    def alive(self, now: Instant, group_id: str) -> Group | ErrorCode | None:
+    def live_group(self, now: Instant, group_id: str) -> Group | ErrorCode | None:
         """Return the group for a member's request, None if there is none, or the error.
 
         The caller must pass the group to `perform` afterwards.
@@ -121,7 +121,7 @@ class GroupCoordinator(BrokerComponent):
 
     def keep_alive(self, now: Instant, group_id: str, member_id: str) -> None:
         """Record that a member is alive, as a heartbeat would."""
-        group = self.alive(now, group_id)
+        group = self.live_group(now, group_id)
         if isinstance(group, Group):
             group.keep_alive(member_id)
             self.perform(now, group)
@@ -132,7 +132,7 @@ class GroupCoordinator(BrokerComponent):
         effects, group.effects = group.effects, []
         for effect in effects:
             match effect:
-                case Answer(waiter, body):
+                case Respond(waiter, body):
                     waiter(body)
                 case SetTimer(timer, member_id, delay_ms):
                     at = now + max(0, delay_ms) * MILLISECOND
@@ -141,7 +141,7 @@ class GroupCoordinator(BrokerComponent):
                     self.context.outbox.cancel_timer((self.name, timer, group_id, member_id))
                 case Write():
                     self._write(group, effect)
-                case Forget():
+                case RemoveGroup():
                     shard = self._shard(group_id)
                     if shard is not None and shard.live.get(group_id) is group:
                         del shard.live[group_id]
@@ -225,4 +225,4 @@ class GroupCoordinator(BrokerComponent):
         if not shard.is_open:
             shard.is_open = True
             for group_id in shard.ids(committed=True):
-                self.alive(now, group_id)
+                self.live_group(now, group_id)

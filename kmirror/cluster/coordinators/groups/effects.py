@@ -15,7 +15,7 @@ Waiter = Callable[[Message], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Respond:
     """Send `body` as the response to a waiting request."""
 
     waiter: Waiter
@@ -50,8 +50,8 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Forget:
+class RemoveGroup:
     """Forget the group, which could not be created."""
 
 
-Effect = Answer | SetTimer | CancelTimer | Write | Forget
+Effect = Respond | SetTimer | CancelTimer | Write | RemoveGroup

@@ -53,10 +53,10 @@ class Group(ABC):
 
     @abstractmethod
     def offset_delete_error(self) -> ErrorCode:
-        """Return the error if no offset of the group may be deleted now, or NONE. Also check `reads` for each topic."""
+        """Return the error if no offset of the group may be deleted now, or NONE. Also check `is_subscribed_to`."""
 
     @abstractmethod
-    def reads(self, topic: str) -> bool:
+    def is_subscribed_to(self, topic: str) -> bool:
         """Return whether a member reads `topic`, or may do so."""
 
     @abstractmethod

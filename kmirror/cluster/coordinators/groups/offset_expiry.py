@@ -39,9 +39,9 @@ class OffsetExpiry(BrokerComponent):
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
         """Check a shard's offsets periodically while this broker leads it."""
         if tp.topic == GROUP_TOPIC and leads:
-            self._look_later(now, tp.partition)
+            self._schedule_check(now, tp.partition)
 
-    def _look_later(self, now: Instant, partition: int) -> None:
+    def _schedule_check(self, now: Instant, partition: int) -> None:
         interval_ms = self._context.configs.integer("offsets.retention.check.interval.ms")
         self._context.outbox.set_timer((self.name, partition), now + interval_ms * MILLISECOND)
 
@@ -49,12 +49,12 @@ class OffsetExpiry(BrokerComponent):
         match key:
             case (_, int(partition)):
                 if self._coordinator.runtime.leads(partition):
-                    self._look(now, partition)
-                    self._look_later(now, partition)
+                    self._check(now, partition)
+                    self._schedule_check(now, partition)
             case _:
                 raise AssertionError(f"unknown timer: {key}")
 
-    def _look(self, now: Instant, partition: int) -> None:
+    def _check(self, now: Instant, partition: int) -> None:
         shard = self._coordinator.runtime.state(partition)
         if shard is None:
             return  # Some records of its log are not committed yet; check again later.
@@ -63,25 +63,25 @@ class OffsetExpiry(BrokerComponent):
             group = self._coordinator.find(group_id)
             if group is not None:
                 for name in group.expired(shard.offsets, to_ms(now), retention_ms):
-                    self._delete(partition, name, shard.offsets.newest(name))
-                self._delete_if_spent(now, partition, group_id)
+                    self._delete(partition, name, shard.offsets.latest(name))
+                self._delete_if_unused(now, partition, group_id)
 
     def _delete(self, partition: int, name: OffsetKey, seen: Committed | None) -> None:
         """Remove an offset, unless another one was committed meanwhile."""
 
         def decide(shard: GroupShard) -> Records:
-            is_same = shard.offsets.newest(name) == seen and not shard.offsets.producers(name)
+            is_same = shard.offsets.latest(name) == seen and not shard.offsets.producers(name)
             return [tombstone(name)] if is_same else (), ErrorCode.NONE
 
         # One operation for each offset; the runtime combines them into batches.
         self._coordinator.runtime.submit(partition, decide, _ignore)
 
-    def _delete_if_spent(self, now: Instant, partition: int, group_id: str) -> None:
+    def _delete_if_unused(self, now: Instant, partition: int, group_id: str) -> None:
         """Remove a group that has neither offsets nor members."""
 
         def decide(shard: GroupShard) -> Records:
             group = self._coordinator.find(group_id)
-            if group is None or not group.is_empty or shard.offsets.is_in_use(group_id):
+            if group is None or not group.is_empty or shard.offsets.has_offsets(group_id):
                 return (), ErrorCode.NONE
             return self._coordinator.deletion(now, shard, group), ErrorCode.NONE
 
@@ -92,7 +92,7 @@ class OffsetExpiry(BrokerComponent):
         if not delta.topics_deleted:
             return
         for partition, shard in self._coordinator.runtime.led().items():
-            for name in shard.offsets.of_topics(delta.topics_deleted):
+            for name in shard.offsets.keys_of_topics(delta.topics_deleted):
 
                 def decide(shard: GroupShard, name: OffsetKey = name) -> Records:
                     return list(shard.offsets.deletion(name)), ErrorCode.NONE

@@ -94,9 +94,9 @@ class Offsets(Tables):
         self._of_producer: dict[int, dict[OffsetKey, None]] = {}
         self._open: dict[str, dict[OffsetKey, dict[int, None]]] = {}
         """Group -> its keys with pending offsets -> the producers."""
-        self._known: Versioned[str, bool] = Versioned()
+        self._groups: Versioned[str, bool] = Versioned()
         """True for each group that has ever committed."""
-        super().__init__(self._committed, self._pending, self._known)
+        super().__init__(self._committed, self._pending, self._groups)
 
     # -- replay -------------------------------------------------------------------------------
 
@@ -108,8 +108,8 @@ class Offsets(Tables):
             self._remove(name)
             return
         assert isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
-        if not self.knows(name.group):
-            self._known.put(name.group, True)
+        if not self.has_committed(name.group):
+            self._groups.put(name.group, True)
         found = _from_record(value, record.offset)
         if record.producer_id == layout.NO_PRODUCER_ID:
             self._put(name, found)
@@ -132,7 +132,7 @@ class Offsets(Tables):
 
     def forget(self, group: str) -> None:
         """Record that the group was deleted; its offsets have their own tombstones."""
-        self._known.put(group, None)
+        self._groups.put(group, None)
 
     def _put(self, name: OffsetKey, value: Committed) -> None:
         known = self._of_group.setdefault(name.group, {})
@@ -158,17 +158,17 @@ class Offsets(Tables):
 
     # -- lookup -------------------------------------------------------------------------------
 
-    def newest(self, name: OffsetKey) -> Committed | None:
+    def latest(self, name: OffsetKey) -> Committed | None:
         """Return the committed offset of `name` at the log end, or None; an election may still revert it."""
         return self._committed.get(name)
 
-    def settled(self, name: OffsetKey) -> Committed | None:
+    def committed(self, name: OffsetKey) -> Committed | None:
         """Return the committed offset of `name` at the high watermark, or None."""
         return self._committed.committed(name)
 
-    def knows(self, group: str) -> bool:
+    def has_committed(self, group: str) -> bool:
         """Return whether the group has ever committed, before or since the log was loaded, and was not deleted."""
-        return self._known.get(group) is not None
+        return self._groups.get(group) is not None
 
     def producers(self, name: OffsetKey) -> list[int]:
         """Return the ids of the producers whose open transactions have pending offsets for `name`."""
@@ -180,17 +180,17 @@ class Offsets(Tables):
         pending = [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
         return [self._committed.get(name), *pending]
 
-    def is_open(self, group: str) -> bool:
+    def has_pending(self, group: str) -> bool:
         """Return whether the group has pending offsets."""
         return any(self.producers(name) for name in self._open.get(group, ()))
 
-    def is_in_use(self, group: str) -> bool:
+    def has_offsets(self, group: str) -> bool:
         """Return whether the group has committed offsets, at the log end, or pending ones."""
-        return self.is_open(group) or any(
+        return self.has_pending(group) or any(
             self._committed.get(name) is not None for name in self._of_group.get(group, ())
         )
 
-    def open_keys(self, group: str) -> list[OffsetKey]:
+    def pending_keys(self, group: str) -> list[OffsetKey]:
         """Return the group's keys with pending offsets, in Kafka's order."""
         return _in_order(name for name in self._open.get(group, ()) if self.producers(name))
 
@@ -209,7 +209,7 @@ class Offsets(Tables):
 
     def groups(self) -> list[str]:
         """Return the groups that have committed and were not deleted, sorted."""
-        return sorted(self._known.keys())
+        return sorted(self._groups.keys())
 
     # -- records to write ---------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Offsets(Tables):
 
     def deletions(self, group: str) -> list[KeyValue]:
         """Return the tombstones of all committed and pending offsets of the group, one for each key."""
-        names = dict.fromkeys((*self.keys(group), *self.open_keys(group)))
+        names = dict.fromkeys((*self.keys(group), *self.pending_keys(group)))
         return [record for name in names for record in self.deletion(name)]
 
     def expired(
@@ -243,14 +243,14 @@ class Offsets(Tables):
                 found.append(name)
         return found
 
-    def of_topics(self, deleted: Mapping[str, Collection[Uuid]]) -> list[OffsetKey]:
+    def keys_of_topics(self, deleted: Mapping[str, Collection[Uuid]]) -> list[OffsetKey]:
         """Return the keys with committed or pending offsets of deleted topics; `deleted` maps names to topic ids.
 
         An offset committed for a later topic of the same name is kept; one without a topic id is not.
         """
         found: dict[OffsetKey, None] = {}
         for group in self.groups():
-            for name in (*self.keys(group), *self.open_keys(group)):
+            for name in (*self.keys(group), *self.pending_keys(group)):
                 topic_ids = deleted.get(name.tp.topic, ())
                 values = [self._committed.get(name)]
                 values += [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]

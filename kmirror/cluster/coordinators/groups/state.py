@@ -69,7 +69,7 @@ class GroupShard(ShardState):
         """
         kinds = self.kinds.values()
         found = _first(kind.load(group_id, committed=committed) for kind in kinds)
-        if found is None and self.offsets.knows(group_id):
+        if found is None and self.offsets.has_committed(group_id):
             found = _first(kind.simple(group_id) for kind in kinds)
         return found
 

@@ -17,18 +17,18 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
 
-class AskedPartition(Protocol):
+class RequestedPartition(Protocol):
     """One partition of a request."""
 
     partition_index: int
 
 
-P = TypeVar("P", bound=AskedPartition)
+P = TypeVar("P", bound=RequestedPartition)
 _TopicKey = tuple[str, Uuid]
 
 
 @dataclass(slots=True)
-class AskedTopic(Generic[P]):
+class RequestedTopic(Generic[P]):
     """One topic of a request, with partitions of it."""
 
     name: str
@@ -51,18 +51,18 @@ class TopicErrors:
     """(partition, error)."""
 
 
-def sort_out(
-    image: MetadataImage, asked: Iterable[AskedTopic[P]], denied: Mapping[str, ErrorCode]
-) -> tuple[list[TopicErrors], list[AskedTopic[P]]]:
+def check_topics(
+    image: MetadataImage, requested: Iterable[RequestedTopic[P]], denied: Mapping[str, ErrorCode]
+) -> tuple[list[TopicErrors], list[RequestedTopic[P]]]:
     """Return the rejected partitions, and those for the coordinator; `denied` maps topic names to errors."""
-    refused: dict[_TopicKey, TopicErrors] = {}
-    accepted: list[AskedTopic[P]] = []
-    for topic in asked:
+    rejected: dict[_TopicKey, TopicErrors] = {}
+    accepted: list[RequestedTopic[P]] = []
+    for topic in requested:
         error = denied.get(topic.name)
         if error is None and topic.name not in image.topics:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if error is not None:
-            _join(refused, topic.errors(error))
+            _join(rejected, topic.errors(error))
             continue
         known: list[P] = []
         for partition in topic.partitions:
@@ -70,17 +70,17 @@ def sort_out(
                 known.append(partition)
             else:
                 row = (partition.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                _join(refused, TopicErrors(topic.name, topic.topic_id, [row]))
+                _join(rejected, TopicErrors(topic.name, topic.topic_id, [row]))
         if known:
-            accepted.append(AskedTopic(topic.name, topic.topic_id, known))
-    return list(refused.values()), accepted
+            accepted.append(RequestedTopic(topic.name, topic.topic_id, known))
+    return list(rejected.values()), accepted
 
 
-def merged(refused: list[TopicErrors], decided: list[TopicErrors]) -> list[TopicErrors]:
-    """Return the topics of the response: `refused`, extended by the coordinator's rows in `decided`."""
-    if not refused:
+def merged(rejected: list[TopicErrors], decided: list[TopicErrors]) -> list[TopicErrors]:
+    """Return the topics of the response: `rejected`, extended by the coordinator's rows in `decided`."""
+    if not rejected:
         return decided
-    topics = {(topic.name, topic.topic_id): topic for topic in refused}
+    topics = {(topic.name, topic.topic_id): topic for topic in rejected}
     for topic in decided:
         _join(topics, topic)
     return list(topics.values())

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.coordinators.transactions import markers, transitions
-from kmirror.cluster.coordinators.transactions.markers import Left, TransactionMarkers
+from kmirror.cluster.coordinators.transactions.markers import PendingMarkers, TransactionMarkers
 from kmirror.cluster.coordinators.transactions.producer_ids import ProducerIds
 from kmirror.cluster.coordinators.transactions.state import (
     EXPIRING,
@@ -65,7 +65,7 @@ class TransactionCoordinator(BrokerComponent):
         )
         self.producer_ids = ProducerIds(context, lifecycle)
         self._markers = TransactionMarkers(context, self.name, self.find, self._epoch_of, self._complete)
-        self.answered_epochs: dict[str, tuple[Transaction, int]] = {}
+        self.returned_epochs: dict[str, tuple[Transaction, int]] = {}
         """Transactional id -> (state returned by InitProducerId, producer epoch in the request, if it had one).
 
         It is not persisted: if the response is lost and the coordinator changes, the client is fenced, as in Kafka.
@@ -90,9 +90,9 @@ class TransactionCoordinator(BrokerComponent):
         shard = self.runtime.state(self.shard_of(transactional_id))
         return None if shard is None else shard.committed(transactional_id)
 
-    def epoch_before(self, known: Transaction) -> int:
+    def retried_epoch(self, known: Transaction) -> int:
         """Return the epoch of a client that missed the response with the current epoch; -1 if there is none."""
-        answered = self.answered_epochs.get(known.transactional_id)
+        answered = self.returned_epochs.get(known.transactional_id)
         if answered is not None:
             after, epoch = answered
             if (after.producer_id, after.producer_epoch) == (known.producer_id, known.producer_epoch):
@@ -129,9 +129,9 @@ class TransactionCoordinator(BrokerComponent):
         """Load or drop a shard, and resume phase two of its transactions in PREPARE_*."""
         if tp.topic == TRANSACTION_TOPIC:
             for name in [name for name in self._markers.ids() if self.shard_of(name) == tp.partition]:
-                self._markers.forget(name)  # In a new leader epoch only the persisted state is valid.
-            for name in [name for name in self.answered_epochs if self.shard_of(name) == tp.partition]:
-                del self.answered_epochs[name]
+                self._markers.end_markers(name)  # In a new leader epoch only the persisted state is valid.
+            for name in [name for name in self.returned_epochs if self.shard_of(name) == tp.partition]:
+                del self.returned_epochs[name]
         if not self.runtime.on_leadership(now, tp, leads=leads):
             return
         if self.runtime.error(tp.partition) is ErrorCode.NONE:
@@ -158,15 +158,15 @@ class TransactionCoordinator(BrokerComponent):
         led = self._replicas.partitions.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transactional_id)))
         return -1 if led is None else led.leader_epoch
 
-    def _complete(self, now: Instant, transaction: Transaction, left: Left) -> None:
+    def _complete(self, now: Instant, transaction: Transaction, pending: PendingMarkers) -> None:
         """Persist COMPLETE_* after all markers; phase two remains in progress until then."""
         after = transitions.completed(transaction, now_ms=to_ms(now))
 
         def on_done(later: Instant, error: ErrorCode) -> None:
-            if not self._markers.is_about(transaction.transactional_id, left):
+            if not self._markers.is_current(transaction.transactional_id, pending):
                 return
             if error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
-                self._markers.forget(transaction.transactional_id)
+                self._markers.end_markers(transaction.transactional_id)
             else:  # The transaction must be completed: retry without a limit.
                 self._markers.retry(later, transaction.transactional_id)
 
@@ -215,7 +215,7 @@ class TransactionCoordinator(BrokerComponent):
 
         def on_done(now: Instant, error: ErrorCode) -> None:
             if error is ErrorCode.NONE and self.find(name) is None:
-                self.answered_epochs.pop(name, None)
+                self.returned_epochs.pop(name, None)
 
         self._write(name, transaction, transaction.tombstone(), on_done)
 

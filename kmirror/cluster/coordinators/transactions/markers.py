@@ -34,7 +34,7 @@ WRITTEN = (
 the transaction (D11, D41).
 """
 
-Left = dict[TopicPartition, bool]
+PendingMarkers = dict[TopicPartition, bool]
 """The partitions without a marker; True while a marker is in flight."""
 
 
@@ -47,7 +47,7 @@ class TransactionMarkers:
         timer: str,
         find: Callable[[str], Transaction | None],
         epoch_of: Callable[[str], int],
-        complete: Callable[[Instant, Transaction, Left], None],
+        complete: Callable[[Instant, Transaction, PendingMarkers], None],
     ) -> None:
         """Take functions for the committed state of an id, its coordinator epoch, and the step after all markers."""
         self._context = context
@@ -55,53 +55,53 @@ class TransactionMarkers:
         self._find = find
         self._epoch_of = epoch_of
         self._complete = complete
-        self._left: dict[str, Left] = {}
+        self._pending: dict[str, PendingMarkers] = {}
         """Transactional id -> its partitions without a marker."""
 
     def ids(self) -> list[str]:
         """Return the transactional ids in phase two."""
-        return list(self._left)
+        return list(self._pending)
 
-    def forget(self, transactional_id: str) -> None:
+    def end_markers(self, transactional_id: str) -> None:
         """End phase two of an id on this broker."""
-        del self._left[transactional_id]
+        del self._pending[transactional_id]
 
-    def is_about(self, transactional_id: str, left: Left) -> bool:
+    def is_current(self, transactional_id: str, pending: PendingMarkers) -> bool:
         """Return whether `left` belongs to the current transaction of an id, not to an earlier one."""
-        return self._left.get(transactional_id) is left
+        return self._pending.get(transactional_id) is pending
 
     def begin(self, now: Instant, transaction: Transaction) -> None:
         """Begin phase two, unless it is already running."""
-        if transaction.transactional_id not in self._left:
-            self._left[transaction.transactional_id] = dict.fromkeys(transaction.partitions, False)
+        if transaction.transactional_id not in self._pending:
+            self._pending[transaction.transactional_id] = dict.fromkeys(transaction.partitions, False)
             self.send(now, transaction.transactional_id)
 
     def send(self, now: Instant, transactional_id: str) -> None:
         """Send the markers that are not in flight; if none is left, complete the transaction."""
         transaction = self._find(transactional_id)
-        left = self._left.get(transactional_id)
-        if transaction is None or transaction.status not in PREPARING or left is None:
-            self._left.pop(transactional_id, None)
+        pending = self._pending.get(transactional_id)
+        if transaction is None or transaction.status not in PREPARING or pending is None:
+            self._pending.pop(transactional_id, None)
             return
         by_leader: dict[int, list[TopicPartition]] = {}
-        for tp in [tp for tp, asked in left.items() if not asked]:
+        for tp in [tp for tp, in_flight in pending.items() if not in_flight]:
             image = self._context.image.topics.partition(tp)
             if image is None:
-                del left[tp]  # The topic was deleted; it needs no marker.
+                del pending[tp]  # The topic was deleted; it needs no marker.
             else:
                 by_leader.setdefault(image.leader, []).append(tp)
-        if not left:
-            self._complete(now, transaction, left)
+        if not pending:
+            self._complete(now, transaction, pending)
             return
         for leader, partitions in by_leader.items():
-            self._send_to(now, leader, transaction, left, partitions)
+            self._send_to(now, leader, transaction, pending, partitions)
 
     def _send_to(
         self,
         now: Instant,
         leader: int,
         transaction: Transaction,
-        left: Left,
+        pending: PendingMarkers,
         partitions: list[TopicPartition],
     ) -> None:
         topics: dict[str, WritableTxnMarkerTopic] = {}
@@ -122,26 +122,26 @@ class TransactionMarkers:
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            left.update(dict.fromkeys(partitions, False))
-            self._on_markers(later, transaction.transactional_id, left, reply)
+            pending.update(dict.fromkeys(partitions, False))
+            self._on_markers(later, transaction.transactional_id, pending, reply)
 
         if self._context.ask_broker(now, leader, "markers", request, on_reply):
-            left.update(dict.fromkeys(partitions, True))
+            pending.update(dict.fromkeys(partitions, True))
         else:
             self.retry(now, transaction.transactional_id)
 
-    def _on_markers(self, now: Instant, transactional_id: str, left: Left, reply: Message | None) -> None:
+    def _on_markers(self, now: Instant, transactional_id: str, pending: PendingMarkers, reply: Message | None) -> None:
         transaction = self._find(transactional_id)
-        if not self.is_about(transactional_id, left) or transaction is None:
+        if not self.is_current(transactional_id, pending) or transaction is None:
             return  # The response belongs to an earlier transaction of this id.
         if isinstance(reply, WriteTxnMarkersResponse):
             for topic in reply.markers[0].topics:
                 for partition in topic.partitions:
                     if partition.error_code in WRITTEN:
-                        left.pop(TopicPartition(topic.name, partition.partition_index), None)
-        if not left:
-            self._complete(now, transaction, left)
-        elif not all(left.values()):
+                        pending.pop(TopicPartition(topic.name, partition.partition_index), None)
+        if not pending:
+            self._complete(now, transaction, pending)
+        elif not all(pending.values()):
             self.retry(now, transactional_id)
 
     def retry(self, now: Instant, transactional_id: str) -> None:

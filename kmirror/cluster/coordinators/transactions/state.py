@@ -39,7 +39,7 @@ class Status(IntEnum):
     PREPARE_EPOCH_FENCE = 7
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name used in responses, such as CompleteCommit."""
         return "".join(word.capitalize() for word in self.name.split("_"))
 
@@ -128,7 +128,7 @@ def _partitions_of(data: TransactionLogValue) -> tuple[TopicPartition, ...]:
 class TransactionShard(TableShard[str, Transaction]):
     """All transactional ids of one partition of `__transaction_state`."""
 
-    COUNTS_IN_PART = True
+    SERVED_IF_TRUNCATED = True
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply one record of `__transaction_state`; ignore it if its type or version is unknown."""
@@ -147,11 +147,11 @@ class TransactionShard(TableShard[str, Transaction]):
         try:
             status = Status(data.transaction_status)
         except ValueError:
-            told = f"no transaction has the status {data.transaction_status}"
-            raise ProtocolError(told, field="transaction_status") from None
+            reason = f"no transaction has the status {data.transaction_status}"
+            raise ProtocolError(reason, field="transaction_status") from None
         if data.transaction_partitions is None and status is not Status.EMPTY:
             raise ProtocolError(
-                f"a transaction that is {status.shown} names no partitions", field="transaction_partitions"
+                f"a transaction that is {status.display_name} names no partitions", field="transaction_partitions"
             )
         transaction = Transaction(
             name.transactional_id,

@@ -226,8 +226,8 @@ def test_nothing_is_left_of_a_deleted_topic_in_the_image() -> None:
     image = target.image
     assert (image.topics, image.topics.names, image.topics.leaderless) == ({}, {}, {})
     assert [image.topics.leads(b) for b in (1, 2, 3)] == [0, 0, 0]
-    assert [list(image.topics.held_by(b)) for b in (1, 2, 3)] == [[], [], []]
-    assert image.topics.like("a_b") is None
+    assert [list(image.topics.hosted_by(b)) for b in (1, 2, 3)] == [[], [], []]
+    assert image.topics.colliding("a_b") is None
     assert image.configs == fresh.image.configs
 
 

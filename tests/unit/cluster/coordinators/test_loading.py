@@ -92,7 +92,7 @@ def test_transactions_are_those_that_were_read_until_then() -> None:
     rows = [transaction("a"), transaction("b"), (None, b"x"), transaction("c")]
     assert load_rows(state, rows) is not None
     assert sorted(state.all_committed()) == ["a", "b"]
-    assert state.COUNTS_IN_PART and not GroupShard.COUNTS_IN_PART and not MirrorShard.COUNTS_IN_PART
+    assert state.SERVED_IF_TRUNCATED and not GroupShard.SERVED_IF_TRUNCATED and not MirrorShard.SERVED_IF_TRUNCATED
 
 
 def test_a_transaction_of_a_version_that_is_not_known_is_passed_over() -> None:

@@ -19,9 +19,9 @@ class Values(TableShard[str, int]):
 def test_newest_and_committed_values_differ_until_the_high_watermark_passes() -> None:
     state = Values()
     state.put("a", 1)
-    state.seal(1)
+    state.mark_appended(1)
     state.put("a", 2)
-    state.seal(2)
+    state.mark_appended(2)
     state.put("b", None)
     assert (state.get("a"), state.committed("a"), state.is_pending("a")) == (2, None, True)
     state.commit(1)
@@ -47,7 +47,7 @@ def test_any_order_of_changes_commits_and_reverts(seed: int) -> None:
                 state.put(key, None)
                 newest.pop(key, None)
             case 3:
-                state.seal(len(logged))
+                state.mark_appended(len(logged))
                 logged.append(dict(newest))
             case 4:
                 state.revert()

@@ -16,7 +16,7 @@ from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.coordinators.groups.commits import JudgedCommit, PlainCommit
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -34,7 +34,7 @@ from kmirror.spec.wire_values import AclOperation
 IDS_FROM = 10
 """First version with topic ids instead of names."""
 
-Asked = list[AskedTopic[OffsetCommitRequestPartition]]
+RequestedTopics = list[RequestedTopic[OffsetCommitRequestPartition]]
 
 
 def handle(
@@ -42,20 +42,20 @@ def handle(
 ) -> None:
     """Commit the offsets, and respond with an error for each partition."""
     request = inbound.body
-    asked = _asked(coordinator, request, by_id=inbound.version >= IDS_FROM)
+    requested = _requested_topics(coordinator, request, by_id=inbound.version >= IDS_FROM)
     denied = inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))
     if denied:
-        _reply(inbound, [topic.errors(denied) for topic in asked])
+        _reply(inbound, [topic.errors(denied) for topic in requested])
         return
-    refused, accepted = _sort_out(coordinator, inbound, asked)
+    rejected, accepted = _check_topics(coordinator, inbound, requested)
     if not accepted:
-        _reply(inbound, refused)
+        _reply(inbound, rejected)
         return
 
     def write(commit: PlainCommit) -> None:
         @inbound.guard
         def on_done(_: Instant, error: ErrorCode) -> None:
-            _reply(inbound, merged(refused, commit.rows(error)))
+            _reply(inbound, merged(rejected, commit.rows(error)))
 
         coordinator.write(request.group_id, commit.decide, on_done)
 
@@ -74,28 +74,28 @@ def handle(
     judge(partitions, on_judged)
 
 
-def _asked(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id: bool) -> Asked:
+def _requested_topics(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id: bool) -> RequestedTopics:
     image = coordinator.context.image
-    asked: Asked = []
+    requested: RequestedTopics = []
     for topic in request.topics:
         if by_id:
             name, topic_id = image.topics.names.get(topic.topic_id, ""), topic.topic_id
         else:
             known = image.topics.get(topic.name)
             name, topic_id = topic.name, Uuid.ZERO if known is None else known.topic_id
-        asked.append(AskedTopic(name, topic_id, topic.partitions))
-    return asked
+        requested.append(RequestedTopic(name, topic_id, topic.partitions))
+    return requested
 
 
-def _sort_out(
-    coordinator: GroupCoordinator, inbound: Inbound[Message], asked: Asked
-) -> tuple[list[TopicErrors], Asked]:
+def _check_topics(
+    coordinator: GroupCoordinator, inbound: Inbound[Message], requested: RequestedTopics
+) -> tuple[list[TopicErrors], RequestedTopics]:
     by_id = inbound.version >= IDS_FROM
-    names = [topic.name for topic in asked if topic.name or not by_id]
+    names = [topic.name for topic in requested if topic.name or not by_id]
     denied = dict(inbound.rights.denied_topics(AclOperation.READ, names))
     if by_id:
         denied[""] = ErrorCode.UNKNOWN_TOPIC_ID
-    return sort_out(coordinator.context.image, asked, denied)
+    return check_topics(coordinator.context.image, requested, denied)
 
 
 def _reply(inbound: Inbound[Message], topics: list[TopicErrors]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.groups.commits import Deletion
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -28,24 +28,24 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetD
     request = inbound.body
     denied = inbound.rights.error(AclOperation.DELETE, Resource.group(request.group_id))
     if denied or not request.group_id:
-        _refuse(inbound, denied or ErrorCode.INVALID_GROUP_ID)
+        _reject(inbound, denied or ErrorCode.INVALID_GROUP_ID)
         return
-    asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
-    topics_denied = inbound.rights.denied_topics(AclOperation.READ, [topic.name for topic in asked])
-    refused, accepted = sort_out(coordinator.context.image, asked, topics_denied)
+    requested = [RequestedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
+    topics_denied = inbound.rights.denied_topics(AclOperation.READ, [topic.name for topic in requested])
+    rejected, accepted = check_topics(coordinator.context.image, requested, topics_denied)
     deletion = Deletion(coordinator, request.group_id, accepted)
 
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
         if error:
-            _refuse(inbound, error)
+            _reject(inbound, error)
         else:
-            _reply(inbound, merged(refused, deletion.decided))
+            _reply(inbound, merged(rejected, deletion.decided))
 
     coordinator.write(request.group_id, deletion.decide, on_done)
 
 
-def _refuse(inbound: Inbound[Message], error: ErrorCode) -> None:
+def _reject(inbound: Inbound[Message], error: ErrorCode) -> None:
     inbound.reply(OffsetDeleteResponse(error_code=error, topics=[]))
 
 

@@ -39,13 +39,13 @@ IDS_FROM = 10
 """First version with topic ids instead of names."""
 GROUP_ERRORS_FROM = 2
 """First version with an error for the group; in earlier ones each partition has the error."""
-STABLE_OUTCOMES = {ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_COORDINATOR}
+STABLE_ERRORS = {ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_COORDINATOR}
 """Consumers before Kafka 3.9 do not expect the first error; the second makes them look for the coordinator."""
 
 OnRow = Callable[[OffsetFetchResponseGroup], None]
 
 
-class Asked(NamedTuple):
+class RequestedTopic(NamedTuple):
     """One topic of a request."""
 
     name: str
@@ -56,11 +56,11 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class GroupRequest:
     """The part of a request for one group."""
 
     group_id: str
-    topics: Sequence[Asked] | None
+    topics: Sequence[RequestedTopic] | None
     """None for all topics with committed offsets."""
     version: int
     is_stable: bool
@@ -69,11 +69,13 @@ class Question:
         """Return the response with `error` for the whole group."""
         if self.version >= GROUP_ERRORS_FROM:
             return OffsetFetchResponseGroup(group_id=self.group_id, topics=[], error_code=error)
-        return OffsetFetchResponseGroup(group_id=self.group_id, topics=[_same(t, error) for t in self.topics or ()])
+        return OffsetFetchResponseGroup(
+            group_id=self.group_id, topics=[_topic_error(t, error) for t in self.topics or ()]
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class OffsetsView:
     """A group's offsets: at the log end if they must be stable, else below the high watermark."""
 
     offsets: Offsets
@@ -98,7 +100,7 @@ class View:
         return list(topics.values())
 
     def _find(self, name: OffsetKey) -> Committed | None:
-        return self.offsets.newest(name) if self.is_stable else self.offsets.settled(name)
+        return self.offsets.latest(name) if self.is_stable else self.offsets.committed(name)
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetFetchRequest]) -> None:
@@ -106,112 +108,115 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetF
     request = inbound.body
     if inbound.version < GROUPS_FROM:
         named = None if request.topics is None else [(t.name, Uuid.ZERO, t.partition_indexes) for t in request.topics]
-        question = _question(coordinator, inbound, request.group_id, named)
+        group_request = _group_request(coordinator, inbound, request.group_id, named)
 
         @inbound.guard
         def on_row(row: OffsetFetchResponseGroup) -> None:
-            topics = [_flat(topic) for topic in row.topics]
+            topics = [_to_v7_topic(topic) for topic in row.topics]
             inbound.reply(OffsetFetchResponse(topics=topics, error_code=row.error_code))
 
-        _fetch(coordinator, inbound.rights, question, on_row)
+        _fetch(coordinator, inbound.rights, group_request, on_row)
         return
     response = OffsetFetchResponse(groups=[OffsetFetchResponseGroup() for _ in request.groups])
     gathering = PendingResponse(inbound, response)
     for at, group in enumerate(request.groups):
-        asked = None if group.topics is None else [(t.name, t.topic_id, t.partition_indexes) for t in group.topics]
+        requested = None if group.topics is None else [(t.name, t.topic_id, t.partition_indexes) for t in group.topics]
 
         @gathering.row
         def on_one(row: OffsetFetchResponseGroup, at: int = at) -> None:
             response.groups[at] = row
 
-        _fetch(coordinator, inbound.rights, _question(coordinator, inbound, group.group_id, asked), on_one)
+        _fetch(coordinator, inbound.rights, _group_request(coordinator, inbound, group.group_id, requested), on_one)
     gathering.end()
 
 
-def _question(
+def _group_request(
     coordinator: GroupCoordinator,
     inbound: Inbound[OffsetFetchRequest],
     group_id: str,
     topics: Iterable[tuple[str, Uuid, Sequence[int]]] | None,
-) -> Question:
+) -> GroupRequest:
     request, version = inbound.body, inbound.version
-    asked = None
+    requested = None
     if topics is not None:
         names = coordinator.context.image.topics.names
         by_id = version >= IDS_FROM
-        asked = [Asked(names.get(topic_id, "") if by_id else name, topic_id, rows) for name, topic_id, rows in topics]
-    return Question(group_id, asked, version, request.require_stable)
+        requested = [
+            RequestedTopic(names.get(topic_id, "") if by_id else name, topic_id, rows)
+            for name, topic_id, rows in topics
+        ]
+    return GroupRequest(group_id, requested, version, request.require_stable)
 
 
-def _fetch(coordinator: GroupCoordinator, rights: Rights, question: Question, on_row: OnRow) -> None:
-    denied = rights.error(AclOperation.DESCRIBE, Resource.group(question.group_id))
+def _fetch(coordinator: GroupCoordinator, rights: Rights, group_request: GroupRequest, on_row: OnRow) -> None:
+    denied = rights.error(AclOperation.DESCRIBE, Resource.group(group_request.group_id))
     if denied:
-        on_row(question.error(denied))
+        on_row(group_request.error(denied))
         return
 
-    hidden = _hidden(rights, question)
+    denied_topics = _denied_topics(rights, group_request)
 
-    def answer(view: View) -> list[OffsetFetchResponseTopics]:
-        if question.topics is None:
-            return _all(coordinator, rights, question, view)
-        return _named(question.group_id, question.topics, hidden, view)
+    def answer(view: OffsetsView) -> list[OffsetFetchResponseTopics]:
+        if group_request.topics is None:
+            return _all(coordinator, rights, group_request, view)
+        return _named(group_request.group_id, group_request.topics, denied_topics, view)
 
-    if not question.is_stable:
-        shard = coordinator.runtime.state(coordinator.shard_of(question.group_id))
+    if not group_request.is_stable:
+        shard = coordinator.runtime.state(coordinator.shard_of(group_request.group_id))
         if shard is None:
-            on_row(question.error(coordinator.error(question.group_id)))
+            on_row(group_request.error(coordinator.error(group_request.group_id)))
         else:
-            topics = answer(View(shard.offsets, is_stable=False))
-            on_row(OffsetFetchResponseGroup(group_id=question.group_id, topics=topics))
+            topics = answer(OffsetsView(shard.offsets, is_stable=False))
+            on_row(OffsetFetchResponseGroup(group_id=group_request.group_id, topics=topics))
         return
-    row = OffsetFetchResponseGroup(group_id=question.group_id)
+    row = OffsetFetchResponseGroup(group_id=group_request.group_id)
 
-    def look(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        row.topics = answer(View(shard.offsets, is_stable=True))
+    def read(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+        row.topics = answer(OffsetsView(shard.offsets, is_stable=True))
         return (), ErrorCode.NONE
 
     def on_done(_: Instant, error: ErrorCode) -> None:
-        on_row(question.error(STABLE_OUTCOMES.get(error, error)) if error else row)
+        on_row(group_request.error(STABLE_ERRORS.get(error, error)) if error else row)
 
-    coordinator.write(question.group_id, look, on_done)
+    coordinator.write(group_request.group_id, read, on_done)
 
 
-def _hidden(rights: Rights, question: Question) -> Mapping[str, ErrorCode]:
+def _denied_topics(rights: Rights, group_request: GroupRequest) -> Mapping[str, ErrorCode]:
     """Return the errors of the topics that must not be shown, by name."""
-    by_id = question.version >= IDS_FROM
-    names = [topic.name for topic in question.topics or () if topic.name or not by_id]
-    hidden = dict(rights.denied_topics(AclOperation.DESCRIBE, names))
+    by_id = group_request.version >= IDS_FROM
+    names = [topic.name for topic in group_request.topics or () if topic.name or not by_id]
+    denied_topics = dict(rights.denied_topics(AclOperation.DESCRIBE, names))
     if by_id:
-        hidden[""] = ErrorCode.UNKNOWN_TOPIC_ID
-    return hidden
+        denied_topics[""] = ErrorCode.UNKNOWN_TOPIC_ID
+    return denied_topics
 
 
 def _named(
-    group_id: str, asked: Sequence[Asked], hidden: Mapping[str, ErrorCode], view: View
+    group_id: str, requested: Sequence[RequestedTopic], denied_topics: Mapping[str, ErrorCode], view: OffsetsView
 ) -> list[OffsetFetchResponseTopics]:
-    """Return the requested topics; those in `hidden` come last, with their errors."""
-    found, refused = [], []
-    for topic in asked:
-        error = hidden.get(topic.name)
+    """Return the requested topics; those in `denied_topics` come last, with their errors."""
+    found, rejected = [], []
+    for topic in requested:
+        error = denied_topics.get(topic.name)
         if error is not None:
-            refused.append(_same(topic, error))
+            rejected.append(_topic_error(topic, error))
             continue
         rows = [
             view.row(OffsetKey(group_id, TopicPartition(topic.name, index)), topic.topic_id)
             for index in topic.partitions
         ]
         found.append(OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=rows))
-    return found + refused
+    return found + rejected
 
 
 def _all(
-    coordinator: GroupCoordinator, rights: Rights, question: Question, view: View
+    coordinator: GroupCoordinator, rights: Rights, group_request: GroupRequest, view: OffsetsView
 ) -> list[OffsetFetchResponseTopics]:
     """Return all topics that the client may describe; in versions with topic ids, only topics that exist."""
-    topics = view.all(question.group_id)
+    topics = view.all(group_request.group_id)
     denied = rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in topics])
     topics = [topic for topic in topics if topic.name not in denied]
-    if question.version < IDS_FROM:
+    if group_request.version < IDS_FROM:
         return topics
     image = coordinator.context.image.topics
     topics = [topic for topic in topics if topic.name in image]
@@ -220,7 +225,7 @@ def _all(
     return topics
 
 
-def _same(topic: Asked, error: ErrorCode) -> OffsetFetchResponseTopics:
+def _topic_error(topic: RequestedTopic, error: ErrorCode) -> OffsetFetchResponseTopics:
     rows = [_row(index, None, error) for index in topic.partitions]
     return OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=rows)
 
@@ -238,7 +243,7 @@ def _row(partition: int, found: Committed | None, error: ErrorCode = ErrorCode.N
     )
 
 
-def _flat(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
+def _to_v7_topic(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
     """Return a topic in the format of versions up to 7."""
     rows = [
         OffsetFetchResponsePartition(

@@ -12,7 +12,7 @@ from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import Verdicts, Verification
 from kmirror.cluster.coordinators.groups.commits import TransactionalCommit
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
 from kmirror.cluster.coordinators.runtime import Producer
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.server import Inbound
@@ -37,7 +37,7 @@ ABORTABLE_FROM = 4
 LOADING_FROM = 2
 """First version with COORDINATOR_LOAD_IN_PROGRESS; in earlier ones it is COORDINATOR_NOT_AVAILABLE."""
 
-Asked = list[AskedTopic[TxnOffsetCommitRequestPartition]]
+RequestedTopics = list[RequestedTopic[TxnOffsetCommitRequestPartition]]
 
 
 def handle(
@@ -45,28 +45,28 @@ def handle(
 ) -> None:
     """Commit the offsets within the transaction, and respond with an error for each partition."""
     request = inbound.body
-    asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
+    requested = [RequestedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
     rights = inbound.rights
     denied = rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
     denied = denied or rights.error(AclOperation.READ, Resource.group(request.group_id))
     if denied:
-        _reply(inbound, [topic.errors(denied) for topic in asked])
+        _reply(inbound, [topic.errors(denied) for topic in requested])
         return
-    names = [topic.name for topic in asked]
-    refused, accepted = sort_out(parts.context.image, asked, rights.denied_topics(AclOperation.READ, names))
+    names = [topic.name for topic in requested]
+    rejected, accepted = check_topics(parts.context.image, requested, rights.denied_topics(AclOperation.READ, names))
     if not accepted:
-        _reply(inbound, refused)
+        _reply(inbound, rejected)
         return
 
     @inbound.guard
-    def refuse(error: ErrorCode) -> None:
-        _reply(inbound, merged(refused, [topic.errors(error) for topic in accepted]))
+    def reject(error: ErrorCode) -> None:
+        _reply(inbound, merged(rejected, [topic.errors(error) for topic in accepted]))
 
     partition = parts.replicas.partitions.led(TopicPartition(GROUP_TOPIC, coordinator.shard_of(request.group_id)))
     if not request.group_id:
-        refuse(ErrorCode.INVALID_GROUP_ID)
+        reject(ErrorCode.INVALID_GROUP_ID)
     elif partition is None:
-        refuse(ErrorCode.NOT_COORDINATOR)
+        reject(ErrorCode.NOT_COORDINATOR)
     else:
         verification = _verification(parts, inbound, request, partition)
 
@@ -75,9 +75,9 @@ def handle(
             error = verdicts.get(partition.tp, ErrorCode.NONE)
             if error:
                 # Older clients do not handle NETWORK_EXCEPTION here, and need not look for another coordinator.
-                refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if error is ErrorCode.NETWORK_EXCEPTION else error)
+                reject(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if error is ErrorCode.NETWORK_EXCEPTION else error)
             else:
-                _commit(coordinator, later, inbound, verification, partition, refused, accepted)
+                _commit(coordinator, later, inbound, verification, partition, rejected, accepted)
 
         verification.send(now, on_verified)
 
@@ -104,8 +104,8 @@ def _commit(
     inbound: Inbound[TxnOffsetCommitRequest],
     verification: Verification,
     partition: Partition,
-    refused: list[TopicErrors],
-    accepted: Asked,
+    rejected: list[TopicErrors],
+    accepted: RequestedTopics,
 ) -> None:
     """Append the records, unless a marker has arrived since the verification began."""
     request = inbound.body
@@ -113,7 +113,7 @@ def _commit(
 
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
-        _reply(inbound, merged(refused, commit.rows(error)))
+        _reply(inbound, merged(rejected, commit.rows(error)))
 
     producer = Producer(request.producer_id, request.producer_epoch)
     coordinator.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
@@ -126,6 +126,6 @@ def _reply(inbound: Inbound[Message], topics: list[TopicErrors]) -> None:
         row = TxnOffsetCommitResponseTopic(name=topic.name, partitions=[])
         rows.append(row)
         for index, error in topic.rows:
-            told = ErrorCode.COORDINATOR_NOT_AVAILABLE if old and error is loading else error
-            row.partitions.append(TxnOffsetCommitResponsePartition(partition_index=index, error_code=told))
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE if old and error is loading else error
+            row.partitions.append(TxnOffsetCommitResponsePartition(partition_index=index, error_code=code))
     inbound.reply(TxnOffsetCommitResponse(topics=rows))

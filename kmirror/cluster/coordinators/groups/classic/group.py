@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kmirror.cluster.coordinators.groups.classic.group_states import PREDECESSORS, GroupState
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, SetTimer, Waiter, Write
+from kmirror.cluster.coordinators.groups.effects import CancelTimer, Respond, SetTimer, Waiter, Write
 from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.offsets import OffsetKey, Offsets
 from kmirror.cluster.coordinators.runtime import KeyValue
@@ -72,7 +72,7 @@ class Member:
     """True until the first join of the member has ended; a join that waits does not keep such a member alive."""
 
     @property
-    def awaits_join(self) -> bool:
+    def has_waiting_join(self) -> bool:
         return self.join_waiter is not None
 
     @property
@@ -292,25 +292,27 @@ class ClassicGroup(Group):
 
     # -- responses ----------------------------------------------------------------------------
 
-    def answer_join(self, member: Member, body: JoinGroupResponse) -> None:
+    def respond_to_join(self, member: Member, body: JoinGroupResponse) -> None:
         """Respond to the waiting join of the member, if any."""
         waiter, member.join_waiter = member.join_waiter, None
         if waiter is not None:
-            self.effects.append(Answer(waiter, body))
+            self.effects.append(Respond(waiter, body))
 
-    def answer_sync(self, member: Member, body: SyncGroupResponse) -> bool:
+    def respond_to_sync(self, member: Member, body: SyncGroupResponse) -> bool:
         """Respond to the waiting SyncGroup of the member; return False if there is none."""
         waiter, member.sync_waiter = member.sync_waiter, None
         if waiter is not None:
-            self.effects.append(Answer(waiter, body))
+            self.effects.append(Respond(waiter, body))
         return waiter is not None
 
     def fail_waiting(self, member: Member, error: ErrorCode, *, member_id: str = "") -> None:
         """Respond to the waiting requests of the member with an error."""
-        self.answer_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
-        self.answer_sync(member, SyncGroupResponse(error_code=error))
+        self.respond_to_join(member, JoinGroupResponse(error_code=error, member_id=member_id))
+        self.respond_to_sync(member, SyncGroupResponse(error_code=error))
 
-    def joined(self, member: Member, *, leader: str | None = None, skip_assignment: bool = False) -> JoinGroupResponse:
+    def join_response(
+        self, member: Member, *, leader: str | None = None, skip_assignment: bool = False
+    ) -> JoinGroupResponse:
         """Return the response to a join in the current generation; only the leader gets the members."""
         leads = leader is None and self.leader == member.member_id
         return JoinGroupResponse(
@@ -323,7 +325,7 @@ class ClassicGroup(Group):
             members=[other.listed(self.protocol or "") for other in self.members.in_order()] if leads else [],
         )
 
-    def synced(self, member: Member) -> SyncGroupResponse:
+    def sync_response(self, member: Member) -> SyncGroupResponse:
         """Return the response with a member's assignment."""
         return SyncGroupResponse(
             protocol_type=self.protocol_type, protocol_name=self.protocol, assignment=member.assignment
@@ -336,24 +338,24 @@ class ClassicGroup(Group):
         assert self.state in PREDECESSORS[state], f"group {self.group_id} cannot go from {self.state} to {state}"
         self.previous_state, self.state, self.state_since_ms = self.state, state, now_ms
 
-    def has_joined_leader(self) -> bool:
+    def ensure_joined_leader(self) -> bool:
         """Replace a leader that has not joined by a member that has; return False if no member has joined."""
         leader = self.members.get(self.leader or "")
-        if leader is not None and leader.awaits_join:
+        if leader is not None and leader.has_waiting_join:
             return True
-        joined = next((member.member_id for member in self.members.in_order() if member.awaits_join), None)
-        self.leader = joined or self.leader
-        return joined is not None
+        join_response = next((member.member_id for member in self.members.in_order() if member.has_waiting_join), None)
+        self.leader = join_response or self.leader
+        return join_response is not None
 
     def begin_generation(self, now_ms: int) -> None:
         """Begin the next generation with the current members; without members the group becomes EMPTY."""
         self.generation = wrap_int32(self.generation + 1)
         self.protocol = self.members.choose_protocol() if self.members else None
-        self.learn_subscriptions()
+        self.update_subscriptions()
         self.move_to(_S.COMPLETING_REBALANCE if self.members else _S.EMPTY, now_ms)
         self.pending_syncs.clear()
 
-    def learn_subscriptions(self) -> None:
+    def update_subscriptions(self) -> None:
         """Update the topics that the members of a consumer group subscribe to."""
         self.subscribed_topics = self.members.subscribed_topics(self.protocol) if self.is_consumer_group else None
 
@@ -381,7 +383,7 @@ class ClassicGroup(Group):
         """Whether its members use the consumer protocol."""
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
-    def reads(self, topic: str) -> bool:
+    def is_subscribed_to(self, topic: str) -> bool:
         """Return whether a member reads `topic`; True if the subscriptions of a consumer group are unknown."""
         return self.is_consumer_group if self.subscribed_topics is None else topic in self.subscribed_topics
 
@@ -419,7 +421,7 @@ class ClassicGroup(Group):
                 since_ms = None if self.state_since_ms == NO_TIME else self.state_since_ms
             elif self.state is not _S.STABLE or self.subscribed_topics is None:
                 return []
-        return offsets.expired(self.group_id, now_ms, retention_ms, since_ms, self.reads)
+        return offsets.expired(self.group_id, now_ms, retention_ms, since_ms, self.is_subscribed_to)
 
     # -- reported state -----------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ PREDECESSORS: dict[GroupState, frozenset[GroupState]] = {
     _S.DEAD: frozenset(_S),
 }
 
-HEARTBEAT_ANSWER: dict[GroupState, ErrorCode] = {
+HEARTBEAT_ERRORS: dict[GroupState, ErrorCode] = {
     _S.EMPTY: ErrorCode.UNKNOWN_MEMBER_ID,
     _S.PREPARING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
     _S.COMPLETING_REBALANCE: ErrorCode.NONE,

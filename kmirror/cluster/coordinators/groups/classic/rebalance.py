@@ -29,7 +29,7 @@ def rebalance(group: ClassicGroup, now_ms: int) -> None:
 def prepare(group: ClassicGroup, now_ms: int) -> None:
     """Begin a rebalance: the members must join again."""
     if group.state is _S.COMPLETING_REBALANCE:
-        give_up_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
+        drop_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
     group.pending_syncs.clear()
     group.effects.append(CancelTimer(Timer.SYNC, ""))
     is_initial = group.state is _S.EMPTY
@@ -49,9 +49,9 @@ def complete(group: ClassicGroup, now_ms: int) -> None:
     group.initial_delay = None
     group.effects.append(CancelTimer(Timer.JOIN, ""))
     for member in group.members.in_order():
-        if not member.awaits_join and not member.is_static:
+        if not member.has_waiting_join and not member.is_static:
             group.remove(member.member_id)
-    if group.members and not group.has_joined_leader():
+    if group.members and not group.ensure_joined_leader():
         # Only static members are left, and none has joined: they are removed when their sessions end.
         group.effects.append(SetTimer(Timer.JOIN, "", group.members.rebalance_timeout_ms))
         return
@@ -61,7 +61,7 @@ def complete(group: ClassicGroup, now_ms: int) -> None:
         group.write(record_of(group, {}), lambda _now_ms, _error: None)
         return
     for member in group.members.in_order():
-        group.answer_join(member, group.joined(member))
+        group.respond_to_join(member, group.join_response(member))
         group.expect_heartbeat(member)
         member.is_new = False
         group.pending_syncs[member.member_id] = None
@@ -82,21 +82,21 @@ def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> N
         if group.state is not _S.COMPLETING_REBALANCE or group.generation != generation:
             return  # Another rebalance has begun meanwhile, or the shard has moved.
         if error:
-            give_up_assignment(group, error)
+            drop_assignment(group, error)
             prepare(group, now_ms)
             return
         for member in group.members.in_order():
             member.assignment = found.get(member.member_id, b"")
-            if group.answer_sync(member, group.synced(member)):
+            if group.respond_to_sync(member, group.sync_response(member)):
                 group.expect_heartbeat(member)
         group.move_to(_S.STABLE, now_ms)
 
     group.write(record_of(group, found), on_written)
 
 
-def give_up_assignment(group: ClassicGroup, error: ErrorCode) -> None:
+def drop_assignment(group: ClassicGroup, error: ErrorCode) -> None:
     """Drop the assignment of this generation, and fail every waiting SyncGroup with `error`."""
     for member in group.members.in_order():
         member.assignment = b""
-        if group.answer_sync(member, SyncGroupResponse(error_code=error)):
+        if group.respond_to_sync(member, SyncGroupResponse(error_code=error)):
             group.expect_heartbeat(member)

@@ -69,5 +69,5 @@ def group_of(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
         )
     if group.leader not in group.members:  # Kafka writes no such record.
         group.leader = next((member.member_id for member in group.members.in_order()), None)
-    group.learn_subscriptions()
+    group.update_subscriptions()
     return group

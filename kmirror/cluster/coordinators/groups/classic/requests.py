@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from kmirror.cluster.coordinators.groups.classic import rebalance
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Member, Timer
-from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ANSWER, GroupState
+from kmirror.cluster.coordinators.groups.classic.group_states import HEARTBEAT_ERRORS, GroupState
 from kmirror.cluster.coordinators.groups.classic.records import metadata_record, record_of
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Waiter, Write
+from kmirror.cluster.coordinators.groups.effects import CancelTimer, RemoveGroup, Respond, SetTimer, Waiter, Write
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
@@ -60,23 +60,23 @@ class Join:
 # -- joining ----------------------------------------------------------------------------------------
 
 
-def join(group: ClassicGroup, now_ms: int, asked: Join) -> None:
+def join(group: ClassicGroup, now_ms: int, received: Join) -> None:
     """Handle a JoinGroup; the response is sent once, now or when the join phase ends."""
-    request = asked.request
+    request = received.request
     if not _has_room(group, request.member_id):
         if request.member_id:
             group.expel(request.member_id)
-        _refuse(group, asked, ErrorCode.GROUP_MAX_SIZE_REACHED)
+        _reject(group, received, ErrorCode.GROUP_MAX_SIZE_REACHED)
     elif not group.supports(request.protocol_type, [row.name for row in request.protocols]):
-        _refuse(group, asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+        _reject(group, received, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     elif request.member_id == UNKNOWN_MEMBER:
-        _join_new(group, now_ms, asked)
+        _join_new(group, now_ms, received)
     elif request.member_id in group.pending_joins and request.group_instance_id is None:
-        _add(group, now_ms, asked, request.member_id)
+        _add(group, now_ms, received, request.member_id)
     elif error := group.members.error(request.member_id, request.group_instance_id):
-        _refuse(group, asked, error, request.member_id)
+        _reject(group, received, error, request.member_id)
     else:
-        _join_again(group, now_ms, asked, group.members[request.member_id])
+        _join_again(group, now_ms, received, group.members[request.member_id])
     if group.is_new:
         group.is_new = False
         _write_new_group(group)
@@ -90,38 +90,38 @@ def _has_room(group: ClassicGroup, member_id: str) -> bool:
     if group.state is _S.PREPARING_REBALANCE:
         # The first members to rejoin may stay, so a group above its maximum size loses the last ones.
         member = group.members.get(member_id)
-        return (member is not None and member.awaits_join) or group.members.awaiting_join < size_max
+        return (member is not None and member.has_waiting_join) or group.members.awaiting_join < size_max
     return member_id in group.members
 
 
-def _refuse(group: ClassicGroup, asked: Join, error: ErrorCode, member_id: str = UNKNOWN_MEMBER) -> None:
-    group.effects.append(Answer(asked.waiter, JoinGroupResponse(error_code=error, member_id=member_id)))
+def _reject(group: ClassicGroup, received: Join, error: ErrorCode, member_id: str = UNKNOWN_MEMBER) -> None:
+    group.effects.append(Respond(received.waiter, JoinGroupResponse(error_code=error, member_id=member_id)))
 
 
-def _join_new(group: ClassicGroup, now_ms: int, asked: Join) -> None:
-    instance = asked.request.group_instance_id
+def _join_new(group: ClassicGroup, now_ms: int, received: Join) -> None:
+    instance = received.request.group_instance_id
     if instance is not None and instance in group.members.static:
-        _replace_static(group, now_ms, asked, group.members[group.members.static[instance]])
-    elif instance is None and asked.version >= MEMBER_ID_REQUIRED_FROM:
-        group.pending_joins[asked.new_member_id] = None
-        group.effects.append(SetTimer(Timer.SESSION, asked.new_member_id, asked.request.session_timeout_ms))
-        _refuse(group, asked, ErrorCode.MEMBER_ID_REQUIRED, asked.new_member_id)
+        _replace_static(group, now_ms, received, group.members[group.members.static[instance]])
+    elif instance is None and received.version >= MEMBER_ID_REQUIRED_FROM:
+        group.pending_joins[received.new_member_id] = None
+        group.effects.append(SetTimer(Timer.SESSION, received.new_member_id, received.request.session_timeout_ms))
+        _reject(group, received, ErrorCode.MEMBER_ID_REQUIRED, received.new_member_id)
     else:
-        _add(group, now_ms, asked, asked.new_member_id)
+        _add(group, now_ms, received, received.new_member_id)
 
 
-def _add(group: ClassicGroup, now_ms: int, asked: Join, member_id: str) -> None:
-    request = asked.request
+def _add(group: ClassicGroup, now_ms: int, received: Join, member_id: str) -> None:
+    request = received.request
     member = Member(
         member_id,
         request.group_instance_id,
-        asked.client_id,
-        asked.client_host,
+        received.client_id,
+        received.client_host,
         request.rebalance_timeout_ms,
         request.session_timeout_ms,
         request.protocol_type,
-        asked.protocols,
-        join_waiter=asked.waiter,
+        received.protocols,
+        join_waiter=received.waiter,
         is_new=True,
     )
     if group.state is _S.PREPARING_REBALANCE and group.previous_state is _S.EMPTY:
@@ -131,25 +131,25 @@ def _add(group: ClassicGroup, now_ms: int, asked: Join, member_id: str) -> None:
     rebalance.rebalance(group, now_ms)
 
 
-def _join_again(group: ClassicGroup, now_ms: int, asked: Join, member: Member) -> None:
+def _join_again(group: ClassicGroup, now_ms: int, received: Join, member: Member) -> None:
     leads = group.leader == member.member_id
     is_settled = group.state is _S.COMPLETING_REBALANCE or (group.state is _S.STABLE and not leads)
-    if is_settled and [*member.protocols.items()] == [*asked.protocols.items()]:
+    if is_settled and [*member.protocols.items()] == [*received.protocols.items()]:
         # It may have missed the response to its join. A leader that joins in STABLE wants to assign again.
-        group.effects.append(Answer(asked.waiter, group.joined(member)))
+        group.effects.append(Respond(received.waiter, group.join_response(member)))
     else:
-        _await_join(group, asked, member)
+        _await_join(group, received, member)
         rebalance.rebalance(group, now_ms)
 
 
-def _await_join(group: ClassicGroup, asked: Join, member: Member) -> None:
+def _await_join(group: ClassicGroup, received: Join, member: Member) -> None:
     """Make the join of a member wait, with its new protocols; an earlier waiting join gets REBALANCE_IN_PROGRESS."""
     body = JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
-    group.answer_join(member, body)
-    group.members.set_protocols(member, asked.protocols)
-    member.rebalance_timeout_ms = asked.request.rebalance_timeout_ms
-    member.session_timeout_ms = asked.request.session_timeout_ms
-    member.join_waiter = asked.waiter
+    group.respond_to_join(member, body)
+    group.members.set_protocols(member, received.protocols)
+    member.rebalance_timeout_ms = received.request.rebalance_timeout_ms
+    member.session_timeout_ms = received.request.session_timeout_ms
+    member.join_waiter = received.waiter
 
 
 def _write_new_group(group: ClassicGroup) -> None:
@@ -158,7 +158,7 @@ def _write_new_group(group: ClassicGroup) -> None:
     def on_written(_: int, error: ErrorCode) -> None:
         if error:
             group.end(error)
-            group.effects.append(Forget())
+            group.effects.append(RemoveGroup())
 
     value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=group.state_since_ms)
     group.write(metadata_record(group.group_id, value), on_written)
@@ -167,14 +167,14 @@ def _write_new_group(group: ClassicGroup) -> None:
 # -- static members ---------------------------------------------------------------------------------
 
 
-def _replace_static(group: ClassicGroup, now_ms: int, asked: Join, old: Member) -> None:
+def _replace_static(group: ClassicGroup, now_ms: int, received: Join, old: Member) -> None:
     """Replace the former static member by one that was restarted and does not know its member id."""
     former_leader = group.leader
     group.fail_waiting(old, ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
-    member = group.replace(old, asked.new_member_id)
-    _await_join(group, asked, member)
+    member = group.replace(old, received.new_member_id)
+    _await_join(group, received, member)
     if group.state is _S.STABLE and group.members.choose_protocol() == group.protocol:
-        _write_replaced(group, old, member, former_leader, asked.version)
+        _write_replaced(group, old, member, former_leader, received.version)
     else:
         # In COMPLETING_REBALANCE the leader may be computing an assignment for the old member id.
         rebalance.rebalance(group, now_ms)
@@ -188,22 +188,22 @@ def _write_replaced(group: ClassicGroup, old: Member, member: Member, former_lea
         if group.state is not _S.STABLE or group.generation != generation or member.join_waiter is None:
             return  # A rebalance has begun and will respond to the join, or another member has replaced this one.
         if error:
-            body = group.joined(member, leader=former_leader)
+            body = group.join_response(member, leader=former_leader)
             body.member_id, body.error_code = UNKNOWN_MEMBER, error
-            group.answer_join(member, body)
-            _take_back(group, old, member)
+            group.respond_to_join(member, body)
+            _restore_static(group, old, member)
             return
         # An older client that is named as the leader would assign again, and no member would get that assignment.
         skips = version >= SKIP_ASSIGNMENT_FROM and group.leader == member.member_id
         leader = None if version >= SKIP_ASSIGNMENT_FROM else former_leader
-        group.answer_join(member, group.joined(member, leader=leader, skip_assignment=skips))
+        group.respond_to_join(member, group.join_response(member, leader=leader, skip_assignment=skips))
         group.expect_heartbeat(member)
 
     assignments = {one.member_id: one.assignment for one in group.members.values()}
     group.write(record_of(group, assignments), on_written)
 
 
-def _take_back(group: ClassicGroup, old: Member, member: Member) -> None:
+def _restore_static(group: ClassicGroup, old: Member, member: Member) -> None:
     """Restore the former static member, because the record of its successor could not be written."""
     group.members.set_protocols(member, old.protocols)
     member.rebalance_timeout_ms, member.session_timeout_ms = old.rebalance_timeout_ms, old.session_timeout_ms
@@ -217,16 +217,16 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, waiter: Waiter) -> None
     """Handle a SyncGroup; the response is sent once, now or when the leader's assignment is persisted."""
     error = _sync_error(group, request)
     if error:
-        group.effects.append(Answer(waiter, SyncGroupResponse(error_code=error)))
+        group.effects.append(Respond(waiter, SyncGroupResponse(error_code=error)))
         return
     member = group.members[request.member_id]
     group.pending_syncs.pop(member.member_id, None)
     if not group.pending_syncs:
         group.effects.append(CancelTimer(Timer.SYNC, ""))
     if group.state is _S.STABLE:
-        group.effects.append(Answer(waiter, group.synced(member)))
+        group.effects.append(Respond(waiter, group.sync_response(member)))
         return
-    group.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+    group.respond_to_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync_waiter = waiter
     # A repeated SyncGroup of the leader must not change an assignment that is being written.
     if group.leader == member.member_id and group.storing_generation != group.generation:
@@ -242,8 +242,8 @@ def _sync_error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         return error
     if request.generation_id != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
-    said = ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol))
-    if any(None not in pair and pair[0] != pair[1] for pair in said):
+    named = ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol))
+    if any(None not in pair and pair[0] != pair[1] for pair in named):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is _S.PREPARING_REBALANCE else ErrorCode.NONE
 
@@ -256,7 +256,7 @@ def heartbeat(group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
     if request.generation_id != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     group.keep_alive(request.member_id)
-    return HEARTBEAT_ANSWER[group.state]
+    return HEARTBEAT_ERRORS[group.state]
 
 
 # -- leaving ----------------------------------------------------------------------------------------
@@ -268,17 +268,17 @@ def leave(group: ClassicGroup, now_ms: int, members: Sequence[MemberIdentity], w
         MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=_leave(group, row))
         for row in members
     ]
-    answer = Answer(waiter, LeaveGroupResponse(members=rows))
+    response = Respond(waiter, LeaveGroupResponse(members=rows))
     before = len(group.effects)
     if any(not row.error_code for row in rows) and group.state is not _S.EMPTY:
         rebalance.rebalance(group, now_ms)
     write = next((effect for effect in group.effects[before:] if isinstance(effect, Write)), None)
     if write is None:
-        group.effects.append(answer)
+        group.effects.append(response)
         return
 
     def on_written(_: int, error: ErrorCode) -> None:
-        group.effects.append(Answer(waiter, LeaveGroupResponse(error_code=error)) if error else answer)
+        group.effects.append(Respond(waiter, LeaveGroupResponse(error_code=error)) if error else response)
 
     write.on_written = on_written
 

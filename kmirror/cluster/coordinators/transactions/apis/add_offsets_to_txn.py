@@ -30,7 +30,7 @@ def handle(
         return
     tp = components.coordinator_for(CoordinatorType.GROUP, request.group_id)
     assert tp is not None, "every broker has a group coordinator"
-    asked = AddPartitionsToTxnTransaction(
+    requested = AddPartitionsToTxnTransaction(
         transactional_id=request.transactional_id,
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
@@ -41,4 +41,4 @@ def handle(
     def on_done(errors: Errors) -> None:
         inbound.reply(AddOffsetsToTxnResponse(error_code=errors[tp]))
 
-    add(coordinator, now, asked, inbound.version, on_done)
+    add(coordinator, now, requested, inbound.version, on_done)

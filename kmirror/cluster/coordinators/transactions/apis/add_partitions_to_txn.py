@@ -49,7 +49,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[A
     if inbound.version >= BATCHED_FROM:
         _handle_batch(coordinator, now, inbound, request)
         return
-    asked = AddPartitionsToTxnTransaction(
+    requested = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
         producer_id=request.v3_and_below_producer_id,
         producer_epoch=request.v3_and_below_producer_epoch,
@@ -58,22 +58,22 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[A
 
     @inbound.guard
     def on_done(errors: Errors) -> None:
-        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_as_asked(asked, errors)))
+        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_in_request_order(requested, errors)))
 
-    refused = _denied(coordinator, inbound.rights, asked) or _unknown(coordinator, asked)
-    if refused:
-        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(refused)))
+    rejected = _denied(coordinator, inbound.rights, requested) or _unknown(coordinator, requested)
+    if rejected:
+        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(rejected)))
     else:
-        add(coordinator, now, asked, inbound.version, on_done)
+        add(coordinator, now, requested, inbound.version, on_done)
 
 
-def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddPartitionsToTxnTransaction) -> Errors:
+def _denied(coordinator: TransactionCoordinator, rights: Rights, requested: AddPartitionsToTxnTransaction) -> Errors:
     """Return an error for each partition if the client may not write to all of them, else nothing.
 
     Partitions of internal topics are always denied.
     """
-    wanted = _partitions(asked)
-    error = rights.error(AclOperation.WRITE, Resource.transactional_id(asked.transactional_id))
+    wanted = _partitions(requested)
+    error = rights.error(AclOperation.WRITE, Resource.transactional_id(requested.transactional_id))
     if error:
         return dict.fromkeys(wanted, error)
     topics = dict.fromkeys(tp.topic for tp in wanted)
@@ -86,9 +86,9 @@ def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddParti
     return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
 
 
-def _unknown(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction) -> Errors:
+def _unknown(coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction) -> Errors:
     """Return an error for each partition if one of them does not exist, else nothing."""
-    wanted = _partitions(asked)
+    wanted = _partitions(requested)
     unknown = [tp for tp in wanted if coordinator.context.image.topics.partition(tp) is None]
     if not unknown:
         return {}
@@ -103,32 +103,32 @@ def _handle_batch(
     response = AddPartitionsToTxnResponse()
     gathering = PendingResponse(inbound, response)
 
-    for asked in request.transactions:
-        result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
+    for requested in request.transactions:
+        result = AddPartitionsToTxnResult(transactional_id=requested.transactional_id)
         response.results_by_transaction.append(result)
 
         @gathering.row
         def on_done(
             errors: Errors,
             result: AddPartitionsToTxnResult = result,
-            asked: AddPartitionsToTxnTransaction = asked,
+            requested: AddPartitionsToTxnTransaction = requested,
             is_added: bool = True,
         ) -> None:
-            result.topic_results = _as_asked(asked, errors) if is_added else _rows(errors)
+            result.topic_results = _in_request_order(requested, errors) if is_added else _rows(errors)
 
-        if unknown := _unknown(coordinator, asked):
+        if unknown := _unknown(coordinator, requested):
             on_done(unknown, is_added=False)
-        elif asked.verify_only:
-            on_done(_verified(coordinator, asked, inbound.version), is_added=False)
+        elif requested.verify_only:
+            on_done(_verified(coordinator, requested, inbound.version), is_added=False)
         else:  # A leader adds partitions only for a client that knows transaction.version 2.
-            add(coordinator, now, asked, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
+            add(coordinator, now, requested, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
     gathering.end()
 
 
-def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int) -> Errors:
+def _verified(coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction, version: int) -> Errors:
     """Return NONE for each partition that is in the open transaction, else TRANSACTION_ABORTABLE (KIP-890)."""
-    wanted = _partitions(asked)
-    known, error = _find(coordinator, asked, version)
+    wanted = _partitions(requested)
+    known, error = _find(coordinator, requested, version)
     if error or known is None:
         return dict.fromkeys(wanted, error)
     missing = ErrorCode.TRANSACTION_ABORTABLE
@@ -136,19 +136,19 @@ def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTran
 
 
 def _find(
-    coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int
+    coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction, version: int
 ) -> tuple[Transaction | None, ErrorCode]:
     """Return the transaction and NONE, or an error if the producer does not own the id or its transaction is ending."""
-    name = asked.transactional_id
+    name = requested.transactional_id
     if not name:
         return None, ErrorCode.INVALID_REQUEST
     # A verification uses the committed state, even while a change is in progress: the append makes the final check.
     shard = coordinator.shard_of(name)
-    not_now = coordinator.runtime.error(shard) if asked.verify_only else coordinator.error(name)
-    if not_now:
-        return None, not_now
+    unavailable = coordinator.runtime.error(shard) if requested.verify_only else coordinator.error(name)
+    if unavailable:
+        return None, unavailable
     known = coordinator.find(name)
-    error = producer_error(known, asked.producer_id, asked.producer_epoch, version)
+    error = producer_error(known, requested.producer_id, requested.producer_epoch, version)
     if not error and known is not None and known.status in PREPARING:
         error = ErrorCode.CONCURRENT_TRANSACTIONS
     return known, error
@@ -157,7 +157,7 @@ def _find(
 def add(
     coordinator: TransactionCoordinator,
     now: Instant,
-    asked: AddPartitionsToTxnTransaction,
+    requested: AddPartitionsToTxnTransaction,
     version: int,
     on_done: Callable[[Errors], None],
     *,
@@ -167,8 +167,8 @@ def add(
 
     `client_version` is the transaction.version that the client follows.
     """
-    wanted = _partitions(asked)
-    known, error = _find(coordinator, asked, version)
+    wanted = _partitions(requested)
+    known, error = _find(coordinator, requested, version)
     if error or known is None:
         on_done(dict.fromkeys(wanted, error))
         return
@@ -179,14 +179,14 @@ def add(
     coordinator.write(known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
 
 
-def _partitions(asked: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions]
+def _partitions(requested: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, index) for topic in requested.topics for index in topic.partitions]
 
 
-def _as_asked(asked: AddPartitionsToTxnTransaction, errors: Errors) -> list[AddPartitionsToTxnTopicResult]:
+def _in_request_order(requested: AddPartitionsToTxnTransaction, errors: Errors) -> list[AddPartitionsToTxnTopicResult]:
     """Return a result for each requested row, including duplicates and topics without partitions, like Kafka."""
     found = []
-    for topic in asked.topics:
+    for topic in requested.topics:
         rows = [
             AddPartitionsToTxnPartitionResult(
                 partition_index=index, partition_error_code=errors[TopicPartition(topic.name, index)]

@@ -33,7 +33,7 @@ def _describe(coordinator: TransactionCoordinator, inbound: Inbound[Message], na
         row.error_code = error or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         return row
     row.producer_id, row.producer_epoch = found.producer_id, found.producer_epoch
-    row.transaction_state = found.status.shown
+    row.transaction_state = found.status.display_name
     row.transaction_timeout_ms, row.transaction_start_time_ms = found.timeout_ms, found.started_ms
     hidden = inbound.rights.denied_topics(AclOperation.DESCRIBE, [tp.topic for tp in found.partitions])
     topics: dict[str, TopicData] = {}

@@ -26,7 +26,7 @@ from kmirror.spec.wire_values import AclOperation
 
 BUMPS_FROM = 5
 """First version that raises the producer epoch."""
-ENDS = None
+END_TRANSACTION = None
 """The request ends the transaction. Any other result of a check is the error of the response, or NONE."""
 
 
@@ -36,7 +36,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[E
     bumps = inbound.version >= BUMPS_FROM
 
     @inbound.guard
-    def answer(_: Instant, error: ErrorCode, after: Transaction | None = None) -> None:
+    def respond(_: Instant, error: ErrorCode, after: Transaction | None = None) -> None:
         response = EndTxnResponse(error_code=error)
         if bumps and after is not None and not error:
             response.producer_id, response.producer_epoch = after.producer_id, after.producer_epoch
@@ -44,67 +44,67 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[E
 
     denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
     if denied:
-        answer(now, denied)
+        respond(now, denied)
         return
     if not request.transactional_id:
-        answer(now, ErrorCode.INVALID_REQUEST)
+        respond(now, ErrorCode.INVALID_REQUEST)
         return
-    not_now = coordinator.error(request.transactional_id)
-    if not_now:
-        answer(now, not_now)
+    unavailable = coordinator.error(request.transactional_id)
+    if unavailable:
+        respond(now, unavailable)
         return
     known = coordinator.find(request.transactional_id)
     if known is None:
-        answer(now, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        respond(now, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         return
-    found = _judged_with_bumps(known, request) if bumps else _judged(known, request, inbound.version)
-    if found is ENDS:
+    found = _check_with_bumps(known, request) if bumps else _check(known, request, inbound.version)
+    if found is END_TRANSACTION:
         client_version = EPOCH_BUMPS_FROM if bumps else 0
-        coordinator.end(now, known, commit=request.committed, client_version=client_version, on_done=answer)
+        coordinator.end(now, known, commit=request.committed, client_version=client_version, on_done=respond)
     else:
-        answer(now, found, known)
+        respond(now, found, known)
 
 
-def _judged(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCode | None:
+def _check(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCode | None:
     """Return the error for a client whose epoch does not change, or ENDS."""
     error = producer_error(known, request.producer_id, request.producer_epoch, version)
     if error or known.status is Status.ONGOING:
-        return error or ENDS
-    if known.status is _done(request):
+        return error or END_TRANSACTION
+    if known.status is _completed(request):
         return ErrorCode.NONE
-    return ErrorCode.CONCURRENT_TRANSACTIONS if known.status is _doing(request) else ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.CONCURRENT_TRANSACTIONS if known.status is _preparing(request) else ErrorCode.INVALID_TXN_STATE
 
 
-def _judged_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode | None:
+def _check_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode | None:
     """Return the error for a client whose epoch is raised, or ENDS."""
-    has_overflown = (
+    has_wrapped = (
         known.previous_producer_id == request.producer_id
         and request.producer_epoch == EPOCH_MAX - 1
         and known.producer_epoch == 0
     )
-    is_repeated = has_overflown or known.producer_epoch == request.producer_epoch + 1
+    is_repeated = has_wrapped or known.producer_epoch == request.producer_epoch + 1
     is_current = known.producer_epoch == request.producer_epoch
-    if known.producer_id != request.producer_id and not has_overflown:
+    if known.producer_id != request.producer_id and not has_wrapped:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     match known.status:
         case Status.PREPARE_COMMIT | Status.PREPARE_ABORT:
-            if not is_repeated or has_overflown:
+            if not is_repeated or has_wrapped:
                 return ErrorCode.PRODUCER_FENCED
-            is_same = known.status is _doing(request)
+            is_same = known.status is _preparing(request)
             return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
         case Status.COMPLETE_COMMIT | Status.COMPLETE_ABORT if is_repeated:
-            return ErrorCode.NONE if known.status is _done(request) else ErrorCode.INVALID_TXN_STATE
+            return ErrorCode.NONE if known.status is _completed(request) else ErrorCode.INVALID_TXN_STATE
         case _ if not is_current:
             return ErrorCode.PRODUCER_FENCED
         case Status.ONGOING:
-            return ENDS
+            return END_TRANSACTION
         case _:  # Empty or complete: no partition has been added.
-            return ErrorCode.INVALID_TXN_STATE if request.committed else ENDS
+            return ErrorCode.INVALID_TXN_STATE if request.committed else END_TRANSACTION
 
 
-def _doing(request: EndTxnRequest) -> Status:
+def _preparing(request: EndTxnRequest) -> Status:
     return Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
 
 
-def _done(request: EndTxnRequest) -> Status:
+def _completed(request: EndTxnRequest) -> Status:
     return Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT

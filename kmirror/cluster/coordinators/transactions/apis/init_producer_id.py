@@ -27,30 +27,30 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[I
     name = request.transactional_id
     denied = _denied(inbound.rights, name)
     if denied:
-        _refuse(inbound, denied)
+        _reject(inbound, denied)
         return
     if (request.producer_id == -1) != (request.producer_epoch == -1):
-        _refuse(inbound, ErrorCode.INVALID_REQUEST)
+        _reject(inbound, ErrorCode.INVALID_REQUEST)
         return
     if name is None:
-        _fresh(coordinator, now, inbound, None, None)
+        _new_producer_id(coordinator, now, inbound, None, None)
         return
     limit = coordinator.context.configs.integer("transaction.max.timeout.ms")
     if name == "":
-        _refuse(inbound, ErrorCode.INVALID_REQUEST)
+        _reject(inbound, ErrorCode.INVALID_REQUEST)
     elif not 0 < request.transaction_timeout_ms <= limit:
-        _refuse(inbound, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    elif not_now := coordinator.error(name):
-        _refuse(inbound, not_now)
+        _reject(inbound, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    elif unavailable := coordinator.error(name):
+        _reject(inbound, unavailable)
     elif (known := coordinator.find(name)) is None:
-        _fresh(coordinator, now, inbound, name, None)
+        _new_producer_id(coordinator, now, inbound, name, None)
     elif request.producer_id != -1 and not _has_producer_id(known, request):
-        _refuse_fenced(inbound)
+        _reject_fenced(inbound)
     elif known.status in PREPARING:
-        _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
+        _reject(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
     elif known.status is Status.ONGOING:
         coordinator.abort_and_fence(now, known)
-        _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
+        _reject(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
     else:
         _next_epoch(coordinator, now, inbound, known)
 
@@ -62,8 +62,8 @@ def _next_epoch(
     request = inbound.body
     is_current = request.producer_id == -1 or request.producer_epoch == known.producer_epoch
     if is_current and known.is_epoch_exhausted:
-        _fresh(coordinator, now, inbound, known.transactional_id, known)
-    elif is_current or request.producer_epoch == coordinator.epoch_before(known):
+        _new_producer_id(coordinator, now, inbound, known.transactional_id, known)
+    elif is_current or request.producer_epoch == coordinator.retried_epoch(known):
         after = transitions.initialised(
             known,
             producer_id=known.producer_id,
@@ -73,7 +73,7 @@ def _next_epoch(
         )
         _persist(coordinator, inbound, known, after)
     else:
-        _refuse_fenced(inbound)
+        _reject_fenced(inbound)
 
 
 def _denied(rights: Rights, name: str | None) -> ErrorCode:
@@ -89,19 +89,19 @@ def _denied(rights: Rights, name: str | None) -> ErrorCode:
 
 def _has_producer_id(known: Transaction, request: InitProducerIdRequest) -> bool:
     """Return whether the request has the current producer id, or the previous one with an exhausted epoch."""
-    had_it = request.producer_id == known.previous_producer_id and is_exhausted(request.producer_epoch)
-    return request.producer_id == known.producer_id or had_it
+    was_previous = request.producer_id == known.previous_producer_id and is_exhausted(request.producer_epoch)
+    return request.producer_id == known.producer_id or was_previous
 
 
-def _refuse_fenced(inbound: Inbound[Message]) -> None:
-    _refuse(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
+def _reject_fenced(inbound: Inbound[Message]) -> None:
+    _reject(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
-def _refuse(inbound: Inbound[Message], error: ErrorCode) -> None:
+def _reject(inbound: Inbound[Message], error: ErrorCode) -> None:
     inbound.reply(InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1))
 
 
-def _fresh(
+def _new_producer_id(
     coordinator: TransactionCoordinator,
     now: Instant,
     inbound: Inbound[InitProducerIdRequest],
@@ -114,7 +114,7 @@ def _fresh(
     @inbound.guard
     def on_producer_id(later: Instant, producer_id: int | None) -> None:
         if producer_id is None:
-            _refuse(inbound, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            _reject(inbound, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         elif name is None:
             inbound.reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
         else:
@@ -139,11 +139,11 @@ def _persist(
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
         if error:
-            _refuse(inbound, error)
+            _reject(inbound, error)
         else:
             request = inbound.body
             if request.producer_id != -1:
-                coordinator.answered_epochs[transaction.transactional_id] = transaction, request.producer_epoch
+                coordinator.returned_epochs[transaction.transactional_id] = transaction, request.producer_epoch
             inbound.reply(
                 InitProducerIdResponse(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
             )

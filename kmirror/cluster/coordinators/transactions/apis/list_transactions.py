@@ -17,7 +17,7 @@ from kmirror.protocol.gen.list_transactions_response import ListTransactionsResp
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
-STATUSES = {status.shown: status for status in Status}
+STATUSES = {status.display_name: status for status in Status}
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[ListTransactionsRequest]) -> None:
@@ -51,6 +51,6 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[L
             on = Resource.transactional_id(found.transactional_id)
             if passes(found) and inbound.rights.allow(AclOperation.DESCRIBE, on):
                 response.transaction_states.append(
-                    TransactionState(found.transactional_id, found.producer_id, found.status.shown)
+                    TransactionState(found.transactional_id, found.producer_id, found.status.display_name)
                 )
     inbound.reply(response)

@@ -10,7 +10,7 @@ from kmirror.cluster.coordinators.groups.classic import requests
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup, Limits, Timer
 from kmirror.cluster.coordinators.groups.classic.kind import ClassicGroups
 from kmirror.cluster.coordinators.groups.classic.records import group_of
-from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Write
+from kmirror.cluster.coordinators.groups.effects import CancelTimer, RemoveGroup, Respond, SetTimer, Write
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -172,7 +172,7 @@ class Stage:
         effects, self.group.effects = self.group.effects, []
         for effect in effects:
             match effect:
-                case Answer(waiter, body):
+                case Respond(waiter, body):
                     waiter(body)
                 case SetTimer(timer, member_id, delay_ms):
                     self.timers[timer, member_id] = self.now_ms + max(0, delay_ms)
@@ -181,7 +181,7 @@ class Stage:
                 case Write():
                     self.writes.append(effect)
                     self.log.append(value_of(effect))
-                case Forget():
+                case RemoveGroup():
                     self.is_forgotten = True
 
 

@@ -16,18 +16,18 @@ from tests.consumer_offsets import KEY, TOPIC_ID, LogOfOffsets, committed
 def test_a_commit_is_the_newest_immediately_and_settled_below_the_high_watermark() -> None:
     log = LogOfOffsets()
     log.commit(10)
-    assert (log.value, log.settled) == (10, None)
+    assert (log.value, log.committed) == (10, None)
     log.offsets.commit(1)
-    assert (log.value, log.settled) == (10, 10)
+    assert (log.value, log.committed) == (10, 10)
 
 
 def test_a_transactional_commit_is_pending_until_its_marker() -> None:
     log = LogOfOffsets()
     log.commit(10)
     log.commit(20, producer_id=7)
-    assert (log.value, log.offsets.producers(KEY), log.offsets.is_open("g")) == (10, [7], True)
+    assert (log.value, log.offsets.producers(KEY), log.offsets.has_pending("g")) == (10, [7], True)
     log.marker(7, commit=True)
-    assert (log.value, log.offsets.producers(KEY), log.offsets.is_open("g")) == (20, [], False)
+    assert (log.value, log.offsets.producers(KEY), log.offsets.has_pending("g")) == (20, [], False)
 
 
 def test_an_abort_drops_pending_offsets_and_nothing_else() -> None:
@@ -84,7 +84,7 @@ def test_a_tombstone_also_removes_pending_offsets() -> None:
     log.commit(10)
     log.commit(20, producer_id=7)
     log.delete()
-    assert (log.value, log.offsets.producers(KEY), log.offsets.is_open("g")) == (None, [], False)
+    assert (log.value, log.offsets.producers(KEY), log.offsets.has_pending("g")) == (None, [], False)
     log.marker(7, commit=True)
     assert log.value is None
 
@@ -112,7 +112,7 @@ def test_rejected_offsets_are_removed_from_all_indexes() -> None:
     log.draft(committed(20), producer_id=7)
     log.draft(committed(11))
     log.offsets.revert()
-    assert (log.value, log.offsets.producers(KEY), log.offsets.is_open("g")) == (10, [], False)
+    assert (log.value, log.offsets.producers(KEY), log.offsets.has_pending("g")) == (10, [], False)
     log.draft(None)
     assert log.value is None and log.offsets.keys("g") == [KEY]
     log.offsets.revert()
@@ -124,13 +124,13 @@ def test_rejected_offsets_are_removed_from_all_indexes() -> None:
 def test_a_group_is_known_up_to_the_end_of_the_log() -> None:
     log = LogOfOffsets()
     log.draft(committed(20))
-    assert log.offsets.knows("g")
+    assert log.offsets.has_committed("g")
     log.offsets.revert()
-    assert not log.offsets.knows("g") and log.offsets.groups() == []
+    assert not log.offsets.has_committed("g") and log.offsets.groups() == []
     log.commit(20)
     log.offsets.forget("g")
     log.offsets.revert()
-    assert log.offsets.knows("g"), "its tombstone was refused"
+    assert log.offsets.has_committed("g"), "its tombstone was refused"
 
 
 def test_a_deleted_offset_is_listed_until_that_is_committed_and_then_forgotten() -> None:
@@ -138,11 +138,11 @@ def test_a_deleted_offset_is_listed_until_that_is_committed_and_then_forgotten()
     log.commit(10)
     log.offsets.commit(1)
     log.delete()
-    assert (log.value, log.settled, log.offsets.keys("g")) == (None, 10, [KEY])
+    assert (log.value, log.committed, log.offsets.keys("g")) == (None, 10, [KEY])
     log.offsets.commit(2)
-    assert (log.settled, log.offsets.keys("g"), log.offsets.groups()) == (None, [], ["g"])
+    assert (log.committed, log.offsets.keys("g"), log.offsets.groups()) == (None, [], ["g"])
     log.offsets.forget("g")
-    assert (log.offsets.groups(), log.offsets.knows("g")) == ([], False)
+    assert (log.offsets.groups(), log.offsets.has_committed("g")) == ([], False)
 
 
 def test_deletions_of_a_group_name_each_key_once() -> None:
@@ -194,15 +194,15 @@ def test_subscribed_topics_and_open_transactions_keep_an_offset() -> None:
 def test_offsets_of_a_deleted_topic_are_removed_but_not_its_successors() -> None:
     log = LogOfOffsets()
     log.commit(10, topic_id=TOPIC_ID)
-    assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
-    assert log.offsets.of_topics({"other": [TOPIC_ID]}) == []
-    assert log.offsets.of_topics({KEY.tp.topic: [Uuid.from_ints(9, 9)]}) == []
+    assert log.offsets.keys_of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
+    assert log.offsets.keys_of_topics({"other": [TOPIC_ID]}) == []
+    assert log.offsets.keys_of_topics({KEY.tp.topic: [Uuid.from_ints(9, 9)]}) == []
 
 
 def test_pending_offsets_of_a_deleted_topic_are_removed_too() -> None:
     log = LogOfOffsets()
     log.commit(10, producer_id=7)  # A record of a transaction never contains the topic's id.
-    assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
+    assert log.offsets.keys_of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
 
 
 # -- records --------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_records_are_written_in_the_versions_of_a_real_broker() -> None:
     assert expiring.version == 1
     log = LogOfOffsets()
     log.commit(10, committed_ms=500, expires_ms=700)
-    assert log.offsets.newest(KEY) == Committed(10, -1, "", 500, 700, Uuid.ZERO, 0)
+    assert log.offsets.latest(KEY) == Committed(10, -1, "", 500, 700, Uuid.ZERO, 0)
 
 
 def test_the_first_record_format_is_understood() -> None:
@@ -224,6 +224,6 @@ def test_the_first_record_format_is_understood() -> None:
     value = encode_value(LegacyOffsetCommitValue(offset=10, metadata="m", commit_timestamp=500), 0)
     name, data, _ = decode_record(GROUP_TOPIC, key, value)
     offsets.replay(LoggedRecord(key, value, 4), name, data)
-    assert offsets.newest(KEY) == Committed(10, -1, "m", 500, record_offset=4)
+    assert offsets.latest(KEY) == Committed(10, -1, "m", 500, record_offset=4)
     offsets.replay(LoggedRecord(key, None, 5), name, None)
-    assert offsets.newest(KEY) is None
+    assert offsets.latest(KEY) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
@@ -30,12 +30,12 @@ class Name(str):
     __hash__ = str.__hash__
 
 
-def asked(*names: str) -> list[AskedTopic[Asked]]:
-    return [AskedTopic(name, Uuid.ZERO, [Asked(0)]) for name in names]
+def asked(*names: str) -> list[RequestedTopic[Asked]]:
+    return [RequestedTopic(name, Uuid.ZERO, [Asked(0)]) for name in names]
 
 
 def test_a_topic_named_twice_has_one_row_in_the_response() -> None:
-    refused, accepted = sort_out(MetadataImage(), asked("a", "b", "a"), {})
+    refused, accepted = check_topics(MetadataImage(), asked("a", "b", "a"), {})
     assert accepted == []
     decided = [TopicErrors("b", Uuid.ZERO, [(7, NONE)]), TopicErrors("c", Uuid.ZERO, [(8, NONE)])]
     assert merged(refused, decided) == [
@@ -48,7 +48,7 @@ def test_a_topic_named_twice_has_one_row_in_the_response() -> None:
 def test_the_work_grows_with_the_topics_and_not_with_their_square() -> None:
     count = 2_000
     Name.compared = 0
-    refused, _ = sort_out(MetadataImage(), asked(*(Name(f"t{n}") for n in range(count))), {})
+    refused, _ = check_topics(MetadataImage(), asked(*(Name(f"t{n}") for n in range(count))), {})
     decided = [TopicErrors(Name(f"d{n}"), Uuid.ZERO, [(0, NONE)]) for n in range(count)]
     assert len(merged(refused, decided)) == 2 * count
     assert Name.compared < 10 * count

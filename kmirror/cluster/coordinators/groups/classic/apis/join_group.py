@@ -28,43 +28,46 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGro
     request, configs = inbound.body, coordinator.context.configs
 
     @inbound.guard
-    def answer(body: Message) -> None:
+    def respond(body: Message) -> None:
         assert isinstance(body, JoinGroupResponse)
         body.protocol_name = body.protocol_name or (None if inbound.version >= NULL_PROTOCOL_FROM else "")
         inbound.reply(body)
 
-    shortest, longest = configs.integer("group.min.session.timeout.ms"), configs.integer("group.max.session.timeout.ms")
+    timeout_min, timeout_max = (
+        configs.integer("group.min.session.timeout.ms"),
+        configs.integer("group.max.session.timeout.ms"),
+    )
     error, named = denied(inbound, request.group_id), ""
     if not error and not request.group_id:
         error, named = ErrorCode.INVALID_GROUP_ID, request.member_id
-    elif not error and not shortest <= request.session_timeout_ms <= longest:
+    elif not error and not timeout_min <= request.session_timeout_ms <= timeout_max:
         error, named = ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id
-    group = error or coordinator.alive(now, request.group_id)
+    group = error or coordinator.live_group(now, request.group_id)
     if isinstance(group, ErrorCode):
-        answer(JoinGroupResponse(error_code=group, member_id=named))
+        respond(JoinGroupResponse(error_code=group, member_id=named))
         return
     if inbound.version == 0:  # Version 0 has no rebalance timeout.
         request.rebalance_timeout_ms = request.session_timeout_ms
-    asked = _asked(coordinator, inbound, answer)
+    join = _join(coordinator, inbound, respond)
     if group is None and not request.member_id:
         group = ClassicGroup(request.group_id, to_ms(now))
         group.limits, group.is_new = Limits.of(configs), True
         coordinator.add(group)
     if isinstance(group, ClassicGroup):
-        requests.join(group, to_ms(now), asked)
+        requests.join(group, to_ms(now), join)
         coordinator.perform(now, group)
     else:
         error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        answer(JoinGroupResponse(error_code=error, member_id=request.member_id))
+        respond(JoinGroupResponse(error_code=error, member_id=request.member_id))
 
 
-def _asked(coordinator: GroupCoordinator, inbound: Inbound[JoinGroupRequest], answer: Waiter) -> requests.Join:
+def _join(coordinator: GroupCoordinator, inbound: Inbound[JoinGroupRequest], respond: Waiter) -> requests.Join:
     request = inbound.body
     client_id = inbound.head.client_id or ""
     name = client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"
     host = address(inbound.client.address.host)
-    return requests.Join(request, client_id, host, inbound.version, member_id, answer)
+    return requests.Join(request, client_id, host, inbound.version, member_id, respond)
 
 
 def random_uuid(octets: bytes) -> str:

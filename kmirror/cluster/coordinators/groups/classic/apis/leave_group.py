@@ -12,19 +12,19 @@ from kmirror.protocol.gen.leave_group_response import LeaveGroupResponse, Member
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-MANY_FROM = 3
+MEMBERS_FROM = 3
 """First version with a list of members; earlier ones name one member, and its error is the error of the response."""
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGroupRequest]) -> None:
     """Respond with an error for each member; if the group becomes empty, once that is persisted."""
     request = inbound.body
-    asked = request.members if inbound.version >= MANY_FROM else [MemberIdentity(member_id=request.member_id)]
+    members = request.members if inbound.version >= MEMBERS_FROM else [MemberIdentity(member_id=request.member_id)]
 
     @inbound.guard
-    def answer(body: Message) -> None:
+    def respond(body: Message) -> None:
         assert isinstance(body, LeaveGroupResponse)
-        if inbound.version < MANY_FROM:
+        if inbound.version < MEMBERS_FROM:
             body = LeaveGroupResponse(error_code=body.error_code or body.members[0].error_code)
         inbound.reply(body)
 
@@ -32,11 +32,11 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[LeaveGr
     if group is ErrorCode.UNKNOWN_MEMBER_ID:
         rows = [
             MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=group)
-            for row in asked
+            for row in members
         ]
-        answer(LeaveGroupResponse(members=rows))
+        respond(LeaveGroupResponse(members=rows))
     elif isinstance(group, ErrorCode):
-        answer(LeaveGroupResponse(error_code=group))
+        respond(LeaveGroupResponse(error_code=group))
     else:
-        requests.leave(group, to_ms(now), asked, answer)
+        requests.leave(group, to_ms(now), members, respond)
         coordinator.perform(now, group)

@@ -18,5 +18,5 @@ def find(
     error = denied(inbound, group_id)
     if error or not group_id:
         return error or ErrorCode.INVALID_GROUP_ID
-    found = coordinator.alive(now, group_id)
+    found = coordinator.live_group(now, group_id)
     return found if isinstance(found, ClassicGroup | ErrorCode) else ErrorCode.UNKNOWN_MEMBER_ID

@@ -25,15 +25,18 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[SyncGro
     request = inbound.body
 
     @inbound.guard
-    def answer(body: Message) -> None:
+    def respond(body: Message) -> None:
         inbound.reply(body)
 
-    is_vague = inbound.version >= PROTOCOL_REQUIRED_FROM and None in (request.protocol_type, request.protocol_name)
+    lacks_protocol = inbound.version >= PROTOCOL_REQUIRED_FROM and None in (
+        request.protocol_type,
+        request.protocol_name,
+    )
     group: ClassicGroup | ErrorCode = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    if not is_vague:
+    if not lacks_protocol:
         group = find(coordinator, now, inbound, request.group_id)
     if isinstance(group, ErrorCode):
-        answer(SyncGroupResponse(error_code=group))
+        respond(SyncGroupResponse(error_code=group))
         return
-    requests.sync(group, request, answer)
+    requests.sync(group, request, respond)
     coordinator.perform(now, group)
