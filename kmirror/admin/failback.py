@@ -22,22 +22,22 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.batch_iteration import HoleFinder
 from kmirror.mirror.cut_rules import are_markers
 from kmirror.mirror.failback import (
-    PASSING,
+    TRANSIENT_STATES,
     Cut,
     FailbackFacts,
+    FailbackWait,
     LogOutline,
-    Removed,
-    Waits,
+    Removal,
     failback_cut,
     markers_from,
-    no_mirror,
-    removed_from,
+    no_mirror_message,
+    read_removal,
     waits_for_source,
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.missed_deletions import tombstones_may_be_gone
-from kmirror.mirror.source_answers import Described
-from kmirror.mirror.upstream import Upstream, ring, told_ring, told_unknown
+from kmirror.mirror.source_responses import DescribeResult
+from kmirror.mirror.upstream import Upstream, ring, ring_reason, unknown_upstream_reason
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
@@ -64,7 +64,7 @@ class _Told:
     @property
     def tells_more_soon(self) -> bool:
         """Whether a mirror is about to be STOPPED, or the cluster is asking its own source because of us (D58)."""
-        is_passing = any(row.state in PASSING for row in self.rows.values())
+        is_passing = any(row.state in TRANSIENT_STATES for row in self.rows.values())
         return is_passing or not all(known.is_complete for known in self.upstream.values())
 
 
@@ -90,7 +90,7 @@ class FailbackPreview:
         fed_by, here = await _sources(self.source), await _sources(self.destination)
         known = {**fed_by, **here}
         if self.mirror not in known:
-            raise UsageError(no_mirror(self.mirror, known))
+            raise UsageError(no_mirror_message(self.mirror, known))
         for name, admin in (("source", self.source), ("destination", self.destination)):
             self._told[name] = await self._ask(admin, partitions)
         for _ in range(ASKED_AGAIN_MAX):
@@ -103,19 +103,19 @@ class FailbackPreview:
         # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
         self._is_of_us = fed_by.get(self.mirror, "") in ("", self._ids[0])
 
-    async def removed(self, tp: TopicPartition) -> Removed | Waits:
+    async def removed(self, tp: TopicPartition) -> Removal | FailbackWait:
         """Return the records that a failback would remove from a loaded partition, or why it would wait."""
         facts = await self._facts(tp)
-        if isinstance(facts, Waits):
+        if isinstance(facts, FailbackWait):
             return facts
-        cut, may_go = await self._with_copies(tp, facts, failback_cut(facts))
-        removed = await removed_from(cut, _batches_near(self._reader("destination", tp), facts.ours, cut))
-        removed.may_go = may_go
+        cut, full_removal_reason = await self._with_copies(tp, facts, failback_cut(facts))
+        removed = await read_removal(cut, _batches_near(self._reader("destination", tp), facts.own_log, cut))
+        removed.full_removal_reason = full_removal_reason
         return removed
 
     async def _with_copies(self, tp: TopicPartition, facts: FailbackFacts, cut: Cut) -> tuple[Cut, str]:
         """Return the cut, a full one if the log is copied again, and why everything may go instead (D63, D64)."""
-        ours, reader, configs = facts.ours, self._reader("destination", tp), self._configs.get(tp.topic, {})
+        ours, reader, configs = facts.own_log, self._reader("destination", tp), self._configs.get(tp.topic, {})
         if cut.offset <= ours.log_start_offset:
             return cut, ""
         last_ms = -1
@@ -123,7 +123,7 @@ class FailbackPreview:
             last_ms = batch.max_timestamp
         stay_ms = int(configs.get(TOMBSTONES_STAY, "0"))
         if tombstones_may_be_gone(last_ms, time.time_ns() // 1_000_000, stay_ms):
-            end = facts.theirs.log_end_offset
+            end = facts.source_log.log_end_offset
             if await _first_hole(self._reader("source", tp), cut.offset, end) < end:
                 missed = f"deletions may have been missed, since tombstones stay for {stay_ms} ms"
                 return Cut(ours.log_start_offset, ours.log_start_offset, f"{missed}: everything is copied again"), ""
@@ -150,7 +150,7 @@ class FailbackPreview:
         admin = self.source if which == "source" else self.destination
         return LeaderReader(admin, tp, self._told[which].topics.get(tp.topic))
 
-    async def _facts(self, tp: TopicPartition) -> FailbackFacts | Waits:
+    async def _facts(self, tp: TopicPartition) -> FailbackFacts | FailbackWait:
         theirs, ours = self._told["source"], self._told["destination"]
         row = theirs.rows.get(tp) if self._is_of_us else None
         outline = await _outline(self._reader("destination", tp))
@@ -178,7 +178,7 @@ class FailbackPreview:
 
     async def _takes_markers(self, tp: TopicPartition, facts: FailbackFacts) -> bool:
         """Return whether only markers would be removed from our log, and the source has the rest (D25)."""
-        expected, end = markers_from(facts), facts.ours.log_end_offset
+        expected, end = markers_from(facts), facts.own_log.log_end_offset
         if expected is None:
             return False
         async for batch in self._reader("destination", tp).batches(expected, end):
@@ -187,14 +187,16 @@ class FailbackPreview:
             expected = batch.next_offset
         return expected >= end
 
-    def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> Waits | None:
+    def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> FailbackWait | None:
         """Return why PREPARING waits if the destination feeds the source, or may feed it; else None (D58)."""
         upstream = self._told["source"].upstream.get(tp)
         clusters = ring(*self._ids, upstream)
         if clusters:
-            return Waits(told_ring(clusters))
+            return FailbackWait(ring_reason(clusters))
         is_known = upstream is None or upstream.is_complete or ours.log_end_offset <= ours.log_start_offset
-        return None if is_known or upstream is None else Waits(told_unknown(upstream), passes=True)
+        return (
+            None if is_known or upstream is None else FailbackWait(unknown_upstream_reason(upstream), is_transient=True)
+        )
 
     async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
         topics: dict[str, list[int]] = {}
@@ -214,7 +216,7 @@ class FailbackPreview:
             raise
         for reply in answers.values():
             assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
-            described = Described(reply, self.mirror)
+            described = DescribeResult(reply, self.mirror)
             for mirror in reply.mirrors:
                 keep_newest(told.rows, mirror)
             for tp in partitions:

@@ -15,9 +15,9 @@ from kmirror.client.remote_cluster import RemoteTopic, code_of
 from kmirror.errors import KafkaError
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.syncs.batches import in_batches
-from kmirror.mirror.syncs.config_answers import TOPICS_MAX, SourceConfigs, read, request
 from kmirror.mirror.syncs.explain import Explanation, explain
 from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
+from kmirror.mirror.syncs.source_configs import TOPICS_MAX, SourceConfigs, read, request
 from kmirror.mirror.syncs.topics import TopicFacts
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse

@@ -205,11 +205,11 @@ class ClusterView:
     def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
         """Return all partitions of `topics`, or of all topics that are not internal; UsageError for an unknown one."""
         names = self.topics() if topics is None else as_names(topics)
-        known_here = self.image.topics
+        with_local_names = self.image.topics
         for name in names:
-            if name not in known_here:
+            if name not in with_local_names:
                 raise UsageError(f"cluster {self.name} has no topic {name!r}; it has {few(self.topics(), 'topics')}")
-        return [TopicPartition(name, index) for name in names for index in known_here[name].partitions]
+        return [TopicPartition(name, index) for name in names for index in with_local_names[name].partitions]
 
     def is_settled(self) -> bool:
         """Return whether every partition has a live leader that knows its epoch, a full ISR, and nothing uncommitted.

@@ -23,19 +23,19 @@ from kmirror.mirror.cut_rules import are_markers
 from kmirror.mirror.failback import (
     Cut,
     FailbackFacts,
+    FailbackWait,
     LogOutline,
-    Removed,
-    Waits,
+    Removal,
     failback_cut,
     markers_from,
-    no_mirror,
-    removed_by,
+    no_mirror_message,
+    removal_of,
     waits_for_source,
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
-from kmirror.mirror.state_records import NOTHING, MirrorShard, PartitionState, StateKey
-from kmirror.mirror.states import FED, MirrorState
-from kmirror.mirror.upstream import told_ring
+from kmirror.mirror.state_records import NO_STATE, MirrorShard, PartitionState, StateKey
+from kmirror.mirror.states import FOLLOWING_STATES, MirrorState
+from kmirror.mirror.upstream import ring_reason
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
@@ -55,17 +55,17 @@ class FolderPreview:
         self._ours, self._theirs = _states(destination), _states(source)
         self._cluster_ids = [read_folder_facts(folder).cluster_id or "" for folder in (destination, source)]
 
-    def removed(self, is_wanted: Callable[[str], bool]) -> dict[TopicPartition, Removed | Waits]:
+    def removed(self, is_wanted: Callable[[str], bool]) -> dict[TopicPartition, Removal | FailbackWait]:
         """Return the records that would be removed from each selected partition that both folders have."""
         if not any(True for _ in _state_folders(self._source)):
             text = f"{self._source} has no {MIRROR_STATE_TOPIC}, which contains the source's state of its mirror"
             raise UsageError(f"{text}; give the folder of another broker, or query the clusters")
         known = dict.fromkeys(key.mirror for key in (*self._theirs.keys(), *self._ours.keys()))
         if self._mirror not in known:
-            raise UsageError(no_mirror(self._mirror, known))
+            raise UsageError(no_mirror_message(self._mirror, known))
         return {ours.tp: self._of(ours, theirs) for ours, theirs in self._pairs.both if is_wanted(ours.tp.topic)}
 
-    def _of(self, ours: PartitionFolder, theirs: PartitionFolder) -> Removed | Waits:
+    def _of(self, ours: PartitionFolder, theirs: PartitionFolder) -> Removal | FailbackWait:
         ids = [_topic_id(folder) for folder in (ours, theirs)]
         own_state, source_state = (
             None if topic_id is None else states.get(StateKey(self._mirror, topic_id, ours.tp.partition))
@@ -94,9 +94,9 @@ class FolderPreview:
         if facts.depends_on_holes:
             facts = replace(facts, first_hole=_first_hole(ours, outline))
         cut = failback_cut(facts)
-        return removed_by(cut, batches_to_check(ours, cut))
+        return removal_of(cut, batches_to_check(ours, cut))
 
-    def _waits_for_ring(self, topic_id: Uuid | None, partition: int) -> Waits | None:
+    def _waits_for_ring(self, topic_id: Uuid | None, partition: int) -> FailbackWait | None:
         """Return the wait of PREPARING if, by the source's states, the destination feeds the source's log; else None
         (D58).
 
@@ -105,10 +105,10 @@ class FolderPreview:
         ours, theirs = self._cluster_ids
         known = self._theirs.keys()
         for key in known:
-            state = self._theirs.get(key) or NOTHING
-            is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in FED
+            state = self._theirs.get(key) or NO_STATE
+            is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in FOLLOWING_STATES
             if is_fed and state.lineage.stretches and state.lineage.stretches[-1].cluster_id == ours:
-                return Waits(told_ring((ours, theirs, ours)))
+                return FailbackWait(ring_reason((ours, theirs, ours)))
         return None
 
     def _writers(self, state: PartitionState | None, side: int) -> Stretches:
@@ -169,7 +169,7 @@ def _first_hole(folder: PartitionFolder, ours: LogOutline) -> int:
 
 def _takes_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
     """Return whether only markers of our log would be removed, and the source has everything else (D25)."""
-    start, end = markers_from(facts), facts.ours.log_end_offset
+    start, end = markers_from(facts), facts.own_log.log_end_offset
     if start is None:
         return False
     return are_markers((batch for _, batch in iter_batches(folder.segments_from(start))), start, end)

@@ -28,9 +28,9 @@ from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import size_in_words
-from kmirror.mirror.failback import Removed, RemovedRecord, Waits
+from kmirror.mirror.failback import FailbackWait, Removal, RemovedRecord
 
-Found = Mapping[TopicPartition, Removed | Waits]
+Found = Mapping[TopicPartition, Removal | FailbackWait]
 
 
 @click.command("failback-preview", context_settings=CONTEXT)
@@ -117,23 +117,25 @@ async def _preview_clusters(
 
 def exit_code(found: Found) -> int:
     """Return 1 if a user must check a partition, else 2 if that is uncertain for one, else 0."""
-    needs_user = [not each.passes if isinstance(each, Waits) else each.batches > 0 for each in found.values()]
+    needs_user = [
+        not each.is_transient if isinstance(each, FailbackWait) else each.batches > 0 for each in found.values()
+    ]
     if any(needs_user):
         return 1
-    return EXIT_USAGE if any(isinstance(each, Waits) for each in found.values()) else 0
+    return EXIT_USAGE if any(isinstance(each, FailbackWait) for each in found.values()) else 0
 
 
 def _text(found: Found, *, with_records: bool) -> list[str]:
     lines = []
     for tp, each in found.items():
-        if isinstance(each, Waits):
+        if isinstance(each, FailbackWait):
             lines.append(f"{tp}: would wait: {each.why}")
             continue
         lines.append(f"{tp}: {_sentence(each)}")
         if with_records:
             lines += [f"  {_record_text(record)}" for record in each.records]
-    gone = [each for each in found.values() if isinstance(each, Removed) and each.batches]
-    waiting = sum(isinstance(each, Waits) for each in found.values())
+    gone = [each for each in found.values() if isinstance(each, Removal) and each.batches]
+    waiting = sum(isinstance(each, FailbackWait) for each in found.values())
     count, size = sum(len(each.records) for each in gone), sum(each.size_in_bytes for each in gone)
     total = (
         f"{counted(count, 'record')}, {size_in_words(size)} would be removed" if gone else "no records would be removed"
@@ -147,7 +149,7 @@ def _text(found: Found, *, with_records: bool) -> list[str]:
     return [*lines, f"{total}{checked}{waits}"]
 
 
-def _sentence(removed: Removed) -> str:
+def _sentence(removed: Removal) -> str:
     if not removed.batches:
         return "no records would be removed"
     first, last = removed.records[0].offset, removed.records[-1].offset
@@ -159,7 +161,7 @@ def _sentence(removed: Removed) -> str:
         counted(removed.tombstones, "tombstone"),
     ]
     why = f": {removed.why}" if removed.why else ": the source's log starts later"
-    may = f"; {removed.may_go}" if removed.may_go else ""
+    may = f"; {removed.full_removal_reason}" if removed.full_removal_reason else ""
     return f"offsets {first} to {last} would be removed ({', '.join(parts)}){why}{may}"
 
 
@@ -175,8 +177,8 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
     lines = []
     for tp, each in found.items():
         about = {"topic": tp.topic, "partition": tp.partition}
-        if isinstance(each, Waits):
-            lines.append({"type": "partition", **about, "waits_for": each.why, "ends_by_itself": each.passes})
+        if isinstance(each, FailbackWait):
+            lines.append({"type": "partition", **about, "waits_for": each.why, "ends_by_itself": each.is_transient})
             continue
         lines.append(
             {
@@ -185,7 +187,7 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
                 "log_start_offset": each.start,
                 "log_end_offset": each.offset,
                 "why": each.why or None,
-                "all_may_go": each.may_go or None,
+                "all_may_go": each.full_removal_reason or None,
                 "records": len(each.records),
                 "batches": each.batches,
                 "bytes": each.size_in_bytes,

@@ -42,7 +42,7 @@ from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.names import counted
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.topic_ids import made_topic_id
+from kmirror.mirror.topic_ids import generated_topic_id
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.message import Message
@@ -323,7 +323,7 @@ async def _create_topics(
             num_partitions=len(topic.leaders),
             replication_factor=task.replication_factor,
             mirror_info=MirrorInfo(
-                topic_id=made_topic_id(listing.source_cluster_id, name)
+                topic_id=generated_topic_id(listing.source_cluster_id, name)
                 if topic.topic_id == Uuid.ZERO
                 else topic.topic_id
             ),

@@ -20,9 +20,9 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.spec.error_codes import ErrorCode
 
-OnJudged = Callable[[Instant, Mapping[TopicPartition, ErrorCode]], None]
+OnChecked = Callable[[Instant, Mapping[TopicPartition, ErrorCode]], None]
 """(now, errors of the partitions whose offsets may not be committed; the others are left out)"""
-CommitJudge = Callable[[Sequence[TopicPartition], OnJudged], None]
+CommitCheck = Callable[[Sequence[TopicPartition], OnChecked], None]
 
 
 C = TypeVar("C", bound="BrokerComponent")
@@ -34,7 +34,7 @@ class BrokerComponent:
     name = ""
     """First element of the timer keys of this component."""
     guarded_topics: Container[str] | None = None
-    """Topics for which `foreign_epochs` and `withholds_log` are called, read at each call; None for all topics."""
+    """Topics for which `has_foreign_epochs` and `withholds_log` are called, read at each call; None for all topics."""
 
     def routes(self) -> Routes:
         """Return the handlers of this component by request class."""
@@ -63,7 +63,7 @@ class BrokerComponent:
         """Return why a transaction coordinator may not end a transaction in `tp` now, or None."""
         return self.produce_error(tp)
 
-    def foreign_epochs(self, partition: Partition) -> bool:
+    def has_foreign_epochs(self, partition: Partition) -> bool:
         """Return whether the log of `partition` has leader epochs that this cluster did not assign (D13, D14)."""
         return False
 
@@ -79,7 +79,7 @@ class BrokerComponent:
         """
         return False
 
-    def judge_of_commits(self, client_id: str) -> CommitJudge | None:
+    def commit_check(self, client_id: str) -> CommitCheck | None:
         """Return a callable that judges the offset commits of this client, or None if they need no judgment."""
         return None
 
@@ -122,7 +122,7 @@ class Components:
             self._rejecting.append(component)
         if type(component).on_progress is not BrokerComponent.on_progress:
             self._observing.append(component)
-        if type(component).foreign_epochs is not BrokerComponent.foreign_epochs:
+        if type(component).has_foreign_epochs is not BrokerComponent.has_foreign_epochs:
             self._with_foreign_logs.append(component)
         if type(component).withholds_log is not BrokerComponent.withholds_log:
             self._withholding.append(component)
@@ -182,17 +182,17 @@ class Components:
                 return error
         return None
 
-    def judge_of_commits(self, client_id: str) -> CommitJudge | None:
+    def commit_check(self, client_id: str) -> CommitCheck | None:
         """Return the judge of the first component that has one for this client's commits, or None."""
         for component in self._plugged:
-            judge = component.judge_of_commits(client_id)
+            judge = component.commit_check(client_id)
             if judge is not None:
                 return judge
         return None
 
-    def foreign_epochs(self, partition: Partition) -> bool:
+    def has_foreign_epochs(self, partition: Partition) -> bool:
         """Return whether any component reports another cluster's leader epochs in the log (D13, D14)."""
-        return any(component.foreign_epochs(partition) for component in self._with_foreign_logs)
+        return any(component.has_foreign_epochs(partition) for component in self._with_foreign_logs)
 
     def may_compact(self, partition: Partition) -> bool:
         """Return whether all components allow compaction of the log of `partition`, which this broker leads."""
@@ -203,7 +203,7 @@ class Components:
         return any(component.withholds_log(partition) for component in self._withholding)
 
     def may_be_guarded(self, topic: str) -> bool:
-        """Return False if `foreign_epochs` and `withholds_log` are False for every partition of the topic."""
+        """Return False if `has_foreign_epochs` and `withholds_log` are False for every partition of the topic."""
         found = False
         for topics in self._guarded:  # A generator would be slower.
             found = found or topics is None or topic in topics

@@ -16,7 +16,7 @@ from kmirror.explorer.logs import FetchResult, Logs, is_reset
 from kmirror.explorer.rules import Rules, cut_epoch_for
 from kmirror.explorer.scopes import Scope
 from kmirror.explorer.steps import Steps
-from kmirror.mirror.cut_rules import NOTHING_KEPT, has_kept, kept_by
+from kmirror.mirror.cut_rules import NOTHING_KEPT, has_kept_records, kept_after_cut
 from kmirror.mirror.states import MirrorState
 
 SHIFT = 28
@@ -209,12 +209,12 @@ class Model:
         ours, theirs = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
         if not ours.entries:
             return True
-        kept = kept_by(ours, cluster.lme)
+        kept = kept_after_cut(ours, cluster.lme)
         if not self.rules.shared_copy_continues or kept == NOTHING_KEPT:
             return False
         there = theirs.epochs.end_offset_for(kept.epoch, theirs.log_end_offset)
         return all(is_reset(entry) for entry in ours.entries[kept.end_offset :]) and (
-            kept.end_offset == 0 or has_kept(kept, there, theirs.log_start_offset)
+            kept.end_offset == 0 or has_kept_records(kept, there, theirs.log_start_offset)
         )
 
     def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[FetchResult, int]:

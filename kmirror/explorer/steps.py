@@ -31,10 +31,10 @@ from kmirror.explorer.rules import Listing, Rules, Written, epoch_of_stop, settl
 from kmirror.explorer.scopes import Scope
 from kmirror.explorer.uncut_lists import list_before_cut, list_with_state, may_truncate
 from kmirror.mirror.cut_rules import cut_offset
-from kmirror.mirror.preparing import PrepareStep, facts_of, missing_of, next_step
+from kmirror.mirror.preparing import PrepareStep, facts_of, next_step, unconfirmed_reason
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState, Wish, next_state
-from kmirror.mirror.stopping import reason_not_level
+from kmirror.mirror.stopping import isr_behind_reason
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 
 
@@ -288,7 +288,7 @@ class Steps:
         all_replicas = self.rules.all_replicas
         if self.rules.fetches_confirm:
             leader = self._leader_by_rules(cluster)
-            missing = missing_of(leader.mp, leader.partition, all_replicas=all_replicas)
+            missing = unconfirmed_reason(leader.mp, leader.partition, all_replicas=all_replicas)
             return next_step(facts_of(leader.mp, leader.partition, missing)) is PrepareStep.FINISH
         ends, end = self.logs.ends, self.logs.ends[cluster.leader.log]
         return all(ends[row.log] <= end if row.in_isr else not all_replicas for row in cluster.replicas[1:])
@@ -314,7 +314,7 @@ class Steps:
 
     def _is_behind(self, cluster: Cluster) -> bool:
         """Return whether an ISR member is not level with the leader, as far as the leader knows (D37)."""
-        return bool(reason_not_level(self._leader_by_rules(cluster).partition))
+        return bool(isr_behind_reason(self._leader_by_rules(cluster).partition))
 
     def _stop_cut(self, cluster: Cluster) -> Cluster:
         """Return the cluster truncated to its HW; `committed` still counts the records above it (ghost)."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kmirror.explorer.leader import Leader
 from kmirror.explorer.rules import Listing, Rules, Written
 from kmirror.mirror.cut_rules import SESSION, Uncut
-from kmirror.mirror.preparing import PrepareStep, facts_of, list_of, next_step
+from kmirror.mirror.preparing import PrepareStep, facts_of, next_step, uncut_before_cut
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.uncut_replicas import still_uncut
+from kmirror.mirror.uncut_replicas import uncut_to_persist
 
 
 def may_truncate(rules: Rules, leader: Leader, left: int) -> bool:
@@ -20,7 +20,7 @@ def may_truncate(rules: Rules, leader: Leader, left: int) -> bool:
 def list_before_cut(rules: Rules, leader: Leader, left: int) -> Uncut:
     """Return the list that PREPARING persists before the leader truncates its log to `left` records."""
     known, epoch = leader.mp.uncut, leader.mp.cut_epoch
-    listed = list_of(leader.mp, leader.partition)
+    listed = uncut_before_cut(leader.mp, leader.partition)
     if rules.listing is Listing.NOTHING:
         return {SESSION: listed[SESSION]}
     if rules.listing is Listing.OFFSET:
@@ -35,7 +35,7 @@ def list_before_cut(rules: Rules, leader: Leader, left: int) -> Uncut:
 def list_with_state(rules: Rules, leader: Leader, state: MirrorState) -> Uncut:
     """Return the list that is persisted with `state`: the replicas that have not confirmed."""
     before, known, epoch = leader.mp.state, leader.mp.uncut, leader.mp.cut_epoch
-    uncut = still_uncut(leader.mp, leader.partition, state)
+    uncut = uncut_to_persist(leader.mp, leader.partition, state)
     if before is MirrorState.PREPARING and state is MirrorState.MIRRORING and epoch is not None:
         session = {SESSION: uncut[SESSION]}
         end = leader.log.log_end_offset

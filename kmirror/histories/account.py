@@ -288,7 +288,7 @@ class Described:
     at: Instant
     persisted: str = ""
     """State committed in `__mirror_state` at this moment; empty if no coordinator has it."""
-    proved_within: Duration = 0
+    proof_age_max: Duration = 0
     """Longest time for which a known lag may omit records that the source has acknowledged (D77); 0 if not known."""
 
 
@@ -412,7 +412,7 @@ class Account:
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
 
-    def lost_states(self, cluster: str, begin: Instant, end: Instant) -> bool:
+    def unwritable_states_warning(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether the persisted states of mirrored partitions may have been lost in this time.
 
         They are lost by an unclean election of `__mirror_state`, after which leaders continue from older states, or by
@@ -437,7 +437,9 @@ class Account:
         """
         stops = [row.at for row in self.states if (row.cluster, row.tp) == place and row.state == "STOPPED"]
         elected = [row.at for row in self.elections if (row.cluster, row.tp) == place]
-        return any(self.lost_states(place[0], 0, at) and any(stop >= at for stop in stops) for at in elected)
+        return any(
+            self.unwritable_states_warning(place[0], 0, at) and any(stop >= at for stop in stops) for at in elected
+        )
 
     def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].

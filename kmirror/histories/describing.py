@@ -19,7 +19,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Principal, TopicPartition
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.lag import proved_within
+from kmirror.mirror.lag import proof_age_max
 from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, DescribeMirrorsResponse
@@ -73,7 +73,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
             row.reason or mirror.reason,
             scene.now,
             persisted.get((mirror.mirror_name, tp), ""),
-            0 if context is None or source is None else proved_within(context, source),
+            0 if context is None or source is None else proof_age_max(context, source),
         )
 
 

@@ -45,7 +45,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.topic_ids import made_topic_id
+from kmirror.mirror.topic_ids import generated_topic_id
 from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
 
@@ -302,7 +302,7 @@ class Observer:
         """Return a topic's id as mirrors see it: a derived id if the release reports none (D53)."""
         scene = self._scene
         told = scene.has_topic_ids(name)
-        return str(topic_id if told else made_topic_id(scene.clusters[name].cluster_id, topic))
+        return str(topic_id if told else generated_topic_id(scene.clusters[name].cluster_id, topic))
 
     # -- logs ---------------------------------------------------------------------------------
 

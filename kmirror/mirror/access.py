@@ -8,7 +8,7 @@ from __future__ import annotations
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.states import FED, MirrorState, Wish
+from kmirror.mirror.states import FOLLOWING_STATES, MirrorState, Wish
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -25,7 +25,7 @@ def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | Non
     if assignment.wish is not Wish.REMOVE:
         return ErrorCode.READ_ONLY_TOPIC
     mp = context.partitions.get(tp)
-    if mp is None or mp.state is None or mp.held:
+    if mp is None or mp.state is None or mp.is_withheld:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know the state yet: the client retries (D24).
     if mp.state is MirrorState.STOPPED:
         return None
@@ -50,10 +50,10 @@ def withholds_log(context: MirrorContext, partition: Partition) -> bool:
     if partition.tp.topic not in context.assignments:
         return False
     mp = context.partitions.get(partition.tp)
-    return mp is None or mp.state is None or mp.held
+    return mp is None or mp.state is None or mp.is_withheld
 
 
-def foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
+def has_foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
     """Return whether the log has the source's leader epochs: until this leader knows that it is STOPPED (D13, D14)."""
     assignment = context.assignments.get(partition.tp.topic)
     if assignment is None:
@@ -68,7 +68,7 @@ def may_compact(context: MirrorContext, partition: Partition) -> bool:
 
     How far the cleaner has come is read from a log when the cut is made, and not earlier (D46, D63).
     """
-    if not foreign_epochs(context, partition):
+    if not has_foreign_epochs(context, partition):
         return True
     mp = context.partitions.get(partition.tp)
-    return mp is not None and mp.state in FED and not mp.held
+    return mp is not None and mp.state in FOLLOWING_STATES and not mp.is_withheld

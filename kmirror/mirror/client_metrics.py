@@ -15,7 +15,7 @@ from kmirror.mirror.fetchers import MirrorFetcher, MirrorFetchers
 from kmirror.spec.metrics import CLIENT, CLIENT_TAGS, row
 
 
-def of_client(
+def client_samples(
     context: MirrorContext,
     fetchers: MirrorFetchers,
     fetcher: MirrorFetcher,
@@ -27,40 +27,48 @@ def of_client(
     source, link = context.sources.get(str(mirror)), fetchers.link(fetcher)
     if source is None or link is None:
         return
-    asked, run = context.broker.requester.counts(link), links.get(link)
-    if asked is None or run is None:
+    client_counts, link_counts = context.broker.requester.counts(link), links.get(link)
+    if client_counts is None or link_counts is None:
         return
     tags = (str(broker_id), str(number), str(context.broker.node_id), str(mirror))
-    for name, value in (*_totals(asked, run, now, uses_sasl=source.uses_sasl), *_others(asked, run, now)):
+    for name, value in (
+        *_totals(client_counts, link_counts, now, uses_sasl=source.uses_sasl),
+        *_others(client_counts, link_counts, now),
+    ):
         yield gauge(row(CLIENT, name, *CLIENT_TAGS), value, *tags)
 
 
-def _totals(asked: ClientCounts, run: LinkCounts, now: Instant, *, uses_sasl: bool) -> Iterator[tuple[str, float]]:
+def _totals(
+    client_counts: ClientCounts, link_counts: LinkCounts, now: Instant, *, uses_sasl: bool
+) -> Iterator[tuple[str, float]]:
     """Yield the totals, each with its rate; with SASL the node, and not the runner, counts authentications."""
-    taken = asked.authenticated if uses_sasl else run.secured
+    succeeded = client_counts.authenticated if uses_sasl else link_counts.secured
     counted: tuple[tuple[str, tuple[Sensor, ...]], ...] = (
-        ("connection-creation", (run.opened,)),
-        ("connection-close", (run.closed,)),
-        ("successful-authentication", (taken,)),
-        ("failed-authentication", (asked.failed_authentications, run.not_secured)),
-        ("successful-reauthentication", (asked.reauthenticated,)),
-        ("failed-reauthentication", (asked.failed_reauthentications,)),
-        ("network-io", (run.operations,)),
-        ("select", (run.wakeups,)),
-        ("request", (asked.requests,)),
-        ("response", (asked.responses,)),
+        ("connection-creation", (link_counts.opened,)),
+        ("connection-close", (link_counts.closed,)),
+        ("successful-authentication", (succeeded,)),
+        ("failed-authentication", (client_counts.failed_authentications, link_counts.not_secured)),
+        ("successful-reauthentication", (client_counts.reauthenticated,)),
+        ("failed-reauthentication", (client_counts.failed_reauthentications,)),
+        ("network-io", (link_counts.operations,)),
+        ("select", (link_counts.wakeups,)),
+        ("request", (client_counts.requests,)),
+        ("response", (client_counts.responses,)),
     )
     for name, sensors in counted:
         yield f"{name}-rate", sum(sensor.count_per_second(now) for sensor in sensors)
         yield f"{name}-total", sum(sensor.count for sensor in sensors)
-    for name, sizes in (("outgoing-byte", asked.requests), ("incoming-byte", asked.responses)):
+    for name, sizes in (("outgoing-byte", client_counts.requests), ("incoming-byte", client_counts.responses)):
         yield f"{name}-rate", sizes.total_per_second(now)
         yield f"{name}-total", sizes.total
-    yield "successful-authentication-no-reauth-total", taken.count
+    yield "successful-authentication-no-reauth-total", succeeded.count
 
 
-def _others(asked: ClientCounts, run: LinkCounts, now: Instant) -> Iterator[tuple[str, float]]:
-    yield "connection-count", run.opened.count - run.closed.count
-    for name, values in (("request-size", asked.requests), ("reauthentication-latency", asked.reauthenticated)):
+def _others(client_counts: ClientCounts, link_counts: LinkCounts, now: Instant) -> Iterator[tuple[str, float]]:
+    yield "connection-count", link_counts.opened.count - link_counts.closed.count
+    for name, values in (
+        ("request-size", client_counts.requests),
+        ("reauthentication-latency", client_counts.reauthenticated),
+    ):
         yield f"{name}-avg", values.mean(now)
         yield f"{name}-max", values.most(now)

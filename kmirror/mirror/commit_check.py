@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kmirror.cluster.component import CommitJudge, OnJudged
+from kmirror.cluster.component import CommitCheck, OnChecked
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
@@ -27,27 +27,27 @@ def sync_client_id(broker_id: int, mirror: str) -> str:
     return f"broker-{broker_id}-sync-mirror-{mirror}"
 
 
-def judge_of(context: MirrorContext, client_id: str) -> CommitJudge | None:
+def commit_check_for(context: MirrorContext, client_id: str) -> CommitCheck | None:
     """Return the check for offsets that the sync of a mirror commits; None for every other client."""
     found = _CLIENT_ID.fullmatch(client_id)
     if found is None:
         return None
     mirror = found[1]
 
-    def judge(partitions: Sequence[TopicPartition], on_judged: OnJudged) -> None:
+    def check(partitions: Sequence[TopicPartition], on_checked: OnChecked) -> None:
         errors: dict[TopicPartition, ErrorCode] = {}
 
         def on_read(now: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
             errors[tp] = _error(context, mirror, tp, state)
             if len(errors) == len(keys):
-                on_judged(now, {one: error for one, error in errors.items() if error})
+                on_checked(now, {one: error for one, error in errors.items() if error})
 
         topics = context.broker.image.topics
         keys = {tp: StateKey(mirror, topics[tp.topic].topic_id, tp.partition) for tp in partitions}
         for tp, key in keys.items():
             context.states.read(key, tp.topic, lambda now, state, tp=tp: on_read(now, state, tp))  # type: ignore[misc]
 
-    return judge
+    return check
 
 
 def _error(context: MirrorContext, mirror: str, tp: TopicPartition, state: PartitionState | None) -> ErrorCode:

@@ -11,7 +11,7 @@ from functools import partial
 
 from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.component import BrokerComponent, CommitJudge
+from kmirror.cluster.component import BrokerComponent, CommitCheck
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
@@ -23,7 +23,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.mirror import access, context
 from kmirror.mirror.broker_apis.routes import ROUTES
-from kmirror.mirror.commit_check import judge_of
+from kmirror.mirror.commit_check import commit_check_for
 from kmirror.mirror.configs import mirror_configs
 from kmirror.mirror.context import NAME, MirrorContext
 from kmirror.mirror.driver import PartitionDriver
@@ -32,7 +32,7 @@ from kmirror.mirror.metadata_sync import MetadataSync
 from kmirror.mirror.metrics import samples
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_refresh import Asked, SourceRefresh
+from kmirror.mirror.source_refresh import RefreshRequest, SourceRefresh
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 from kmirror.spec.error_codes import ErrorCode
@@ -50,7 +50,7 @@ class MirrorComponent(BrokerComponent):
         self.guarded_topics = self.context.assignments
         self._driver = PartitionDriver(self.context)
         driver = self._driver
-        self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
+        self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.schedule_step, self._on_refreshed)
         groups = GroupCoordinators(parts.components.of(GroupCoordinator), parts.internal_topics)
         self._sync = MetadataSync(self.context, groups)
         self._altered: dict[str, None] = {}
@@ -76,14 +76,14 @@ class MirrorComponent(BrokerComponent):
     def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
         return access.marker_error(self.context, tp)
 
-    def judge_of_commits(self, client_id: str) -> CommitJudge | None:
-        return judge_of(self.context, client_id)
+    def commit_check(self, client_id: str) -> CommitCheck | None:
+        return commit_check_for(self.context, client_id)
 
     def withholds_log(self, partition: Partition) -> bool:
         return access.withholds_log(self.context, partition)
 
-    def foreign_epochs(self, partition: Partition) -> bool:
-        return access.foreign_epochs(self.context, partition)
+    def has_foreign_epochs(self, partition: Partition) -> bool:
+        return access.has_foreign_epochs(self.context, partition)
 
     def may_compact(self, partition: Partition) -> bool:
         return access.may_compact(self.context, partition)
@@ -91,7 +91,7 @@ class MirrorComponent(BrokerComponent):
     # -- events -------------------------------------------------------------------------
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
-        """Read the assignments before leaderships take effect: `foreign_epochs` depends on them."""
+        """Read the assignments before leaderships take effect: `has_foreign_epochs` depends on them."""
         for kind, topic in delta.configs:
             if kind != ResourceType.TOPIC:
                 continue
@@ -106,19 +106,19 @@ class MirrorComponent(BrokerComponent):
         mirrors = [name for kind, name in delta.configs if kind == ResourceType.MIRROR]
         if mirrors:
             self._refresh.apply_mirrors(now)
-            self._look_at_all(now, mirrors)  # The source's cluster id may have been stored.
+            self._schedule_all(now, mirrors)  # The source's cluster id may have been stored.
         deleted = [name for name in mirrors if mirror_configs(self.context.broker.image, name) is None]
         for mirror in deleted:
             self._sync.forget(mirror)
-            self.context.forget_settled(mirror)
+            self.context.forget_settled_epochs(mirror)
         if deleted or any(topic in self._altered for topic in delta.topics_deleted):
             self._remove_orphans()
         if MIRROR_STATE_TOPIC in delta.topics_deleted:
-            self._look_at_all(now, self.context.sources)  # Leaders write their states again (D68).
+            self._schedule_all(now, self.context.sources)  # Leaders write their states again (D68).
             for mirror in self.context.sources:  # The refresh creates the topic again.
                 self.context.refresh_soon(now, mirror)
         if delta.alters_node(self.context.broker.node_id):
-            self._look_at_all(now, self.context.sources)
+            self._schedule_all(now, self.context.sources)
         for kind, topic in delta.configs:
             if kind == ResourceType.TOPIC:
                 self._follow_topic(now, topic)
@@ -128,7 +128,7 @@ class MirrorComponent(BrokerComponent):
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
             if mp is not None:
-                self._driver.look_soon(now, mp)
+                self._driver.schedule_step(now, mp)
             elif tp.topic == MIRROR_STATE_TOPIC:
                 self.context.states.reroute()
 
@@ -143,10 +143,10 @@ class MirrorComponent(BrokerComponent):
 
         self.context.coordinator.remove_orphans(on_done)
 
-    def _look_at_all(self, now: Instant, mirrors: Iterable[str]) -> None:
+    def _schedule_all(self, now: Instant, mirrors: Iterable[str]) -> None:
         for mirror in mirrors:
             for mp in self.context.partitions_of(mirror):
-                self._driver.look_soon(now, mp)
+                self._driver.schedule_step(now, mp)
 
     def _follow_topic(self, now: Instant, topic: str) -> None:
         """Follow changed configs of a topic, such as `mirror.name` and `min.insync.replicas`."""
@@ -177,7 +177,7 @@ class MirrorComponent(BrokerComponent):
         mp = self.context.partitions.get(partition.tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
-            self.context.take_up(mp.for_new_leader(led_before=partition.led_before))
+            self.context.add_partition(mp.for_new_leader(led_before=partition.led_before))
 
     def _follow_assignment(self, now: Instant, tp: TopicPartition, partition: Partition) -> None:
         assignment = self.context.assignments.get(tp.topic)
@@ -191,14 +191,14 @@ class MirrorComponent(BrokerComponent):
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
             self._forget(tp)
             mp = MirrorPartition(tp, partition.topic_id, assignment)
-            self.context.take_up(mp)
+            self.context.add_partition(mp)
             self._refresh.on_leadership(now, assignment.mirror)
         mp.assignment = assignment
         mp.retry_at = 0
-        self._driver.look_soon(now, mp)
+        self._driver.schedule_step(now, mp)
 
     def _forget(self, tp: TopicPartition) -> None:
-        mp = self.context.let_go(tp)
+        mp = self.context.remove_partition(tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
 
@@ -211,38 +211,40 @@ class MirrorComponent(BrokerComponent):
         if mp is None:
             return
         if mp.state in (MirrorState.PREPARING, MirrorState.STOPPING):
-            if not mp.busy:  # Otherwise the answer under way triggers the look.
-                self._driver.look_soon(now, mp)
+            if not mp.is_busy:  # Otherwise the answer under way triggers the look.
+                self._driver.schedule_step(now, mp)
             return
         partition = self.context.replicas.partitions.led(tp)
         if partition is not None and has_new_confirmation(mp, partition):
-            self._driver.look_soon(now, mp)
+            self._driver.schedule_step(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
 
-    def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster, asked: Asked, changes: Changes) -> None:
+    def _on_refreshed(
+        self, now: Instant, mirror: str, source: RemoteCluster, refreshed: RefreshRequest, changes: Changes
+    ) -> None:
         """Look at the partitions for which a response of the source may make a step possible."""
-        self._sync.run(now, mirror, source, asked)
+        self._sync.run(now, mirror, source, refreshed)
         if changes.cluster_id:
-            self._look_at_all(now, [mirror])
+            self._schedule_all(now, [mirror])
             return
         of_topics = [mp for topic in changes.topics for mp in self.context.led_of_topic(topic)]
         led = [mp for tp in changes.partitions if (mp := self.context.partitions.get(tp)) is not None]
         for mp in (*of_topics, *led, *self.context.waiting_for(mirror)):
             if mp.assignment.mirror == mirror:
-                self._driver.look_soon(now, mp)
+                self._driver.schedule_step(now, mp)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
             case (_, context.RETRY_TIMER):
                 for mp in self.context.take_retries(now):
-                    self._driver.look_soon(now, mp)
+                    self._driver.schedule_step(now, mp)
             case (_, context.ORPHANS_TIMER):
                 self._remove_orphans()
             case (_, context.LOOK_TIMER):
-                self._driver.go_on()
+                self._driver.continue_steps()
             case (_, context.UPSTREAM_TIMER):
-                self._driver.ask_upstream(now)
+                self._driver.request_upstream(now)
             case (_, context.REFRESH_TIMER, str(mirror)):
                 self._refresh.on_timer(now, mirror)
             case (_, context.PROOF_TIMER, str(mirror)):

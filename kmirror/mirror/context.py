@@ -15,7 +15,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.facts import ReasonChanged, StateEntered
-from kmirror.mirror.lineage import Stretches, known_here, lineages_in, written_by
+from kmirror.mirror.lineage import Stretches, parse_lineages, with_local_names, written_by
 from kmirror.mirror.naming import MIRROR_LINEAGE, Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.proved_brokers import ProvedBroker
@@ -48,10 +48,10 @@ class MirrorContext:
         """Topic to its mirror and the user's wish, for every topic that has `mirror.name`; see `assign`."""
         self.sync_errors = SyncErrors()
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
-        """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
+        """The mirrored partitions that this broker leads; see `add_partition` and `remove_partition`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
-        self.troubles: dict[str, str] = {}
+        self.source_errors: dict[str, str] = {}
         """Mirror to the reason why its source cannot be reached, for mirrors with a security problem."""
         self.not_created: dict[str, dict[str, str]] = {}
         """Mirror to the topics that its last sync could not create here, each with the reason."""
@@ -69,7 +69,7 @@ class MirrorContext:
         """Partitions with a reported reason to wait: any news of their source may end the wait."""
         self._retries: dict[TopicPartition, Instant] = {}
         """Times at which to look again at partitions whose last step failed, the earliest first."""
-        self._upstream_wanted: dict[TopicPartition, None] = {}
+        self._upstream_requests: dict[TopicPartition, None] = {}
         """Partitions that need to know where their source's log is mirrored from (D58)."""
 
     # -- topics and partitions ------------------------------------------------------------------
@@ -83,12 +83,12 @@ class MirrorContext:
             self.assignments[topic] = assignment
             self._topics.setdefault(assignment.mirror, {})[topic] = None
 
-    def take_up(self, mp: MirrorPartition) -> None:
+    def add_partition(self, mp: MirrorPartition) -> None:
         """Begin the work for a partition that this broker leads, replacing its earlier state here."""
         self.partitions[mp.tp] = mp
         self._led.setdefault(mp.tp.topic, {})[mp.tp] = None
 
-    def let_go(self, tp: TopicPartition) -> MirrorPartition | None:
+    def remove_partition(self, tp: TopicPartition) -> MirrorPartition | None:
         """End the work for a partition; return it, or None if there was none."""
         mp = self.partitions.pop(tp, None)
         if mp is not None:
@@ -98,11 +98,11 @@ class MirrorContext:
                 del self._led[tp.topic]
         return mp
 
-    def forget_settled(self, mirror: str) -> None:
+    def forget_settled_epochs(self, mirror: str) -> None:
         """Forget the epochs that the stops of a deleted mirror settled: another mirror may get its name."""
         for mp in self.partitions.values():
-            if mirror in mp.settled_before:
-                mp.settled_before = {name: epoch for name, epoch in mp.settled_before.items() if name != mirror}
+            if mirror in mp.settled_epochs:
+                mp.settled_epochs = {name: epoch for name, epoch in mp.settled_epochs.items() if name != mirror}
 
     # -- lookups ------------------------------------------------------------------------------
 
@@ -149,12 +149,12 @@ class MirrorContext:
         mp = self.partitions.get(tp)
         if mp is not None and mp.lineage.stretches:
             return mp.lineage.stretches
-        kept = lineages_in(self.broker.image.configs.topic(tp.topic).get(MIRROR_LINEAGE, ""))
+        kept = parse_lineages(self.broker.image.configs.topic(tp.topic).get(MIRROR_LINEAGE, ""))
         return kept.get(tp.partition) or written_by(self.broker.cluster_id)
 
     def source_writers_of(self, mp: MirrorPartition) -> Stretches:
         """Return the clusters that wrote the source's log, under the names that they have in our lineage (D45, D53)."""
-        return known_here(mp.source_lineage, self.source_cluster_id(mp.assignment.mirror), self.writers_of(mp.tp))
+        return with_local_names(mp.source_lineage, self.source_cluster_id(mp.assignment.mirror), self.writers_of(mp.tp))
 
     def is_present(self, mp: MirrorPartition) -> bool:
         """Return whether `mp` is still in use: the broker leads, in the same leader epoch and the same mirror."""
@@ -181,8 +181,8 @@ class MirrorContext:
             self._waiting[mp.tp] = None
         else:
             self._waiting.pop(mp.tp, None)
-        if mp.state is not None and mp.reason != mp.told_reason:
-            mp.told_reason = mp.reason
+        if mp.state is not None and mp.reason != mp.traced_reason:
+            mp.traced_reason = mp.reason
             text = f"waits: {mp.reason}" if mp.reason else "waits no more"
             self.note(mp, text, ReasonChanged(mp.tp, mp.assignment.mirror, mp.state, mp.reason))
 
@@ -213,15 +213,15 @@ class MirrorContext:
     def _set_retry_timer(self) -> None:
         self.broker.outbox.set_timer((NAME, RETRY_TIMER), next(iter(self._retries.values())))
 
-    def want_upstream(self, now: Instant, tp: TopicPartition) -> None:
+    def request_upstream(self, now: Instant, tp: TopicPartition) -> None:
         """Ask the source of a partition where its log is mirrored from, once the present event is handled."""
-        if not self._upstream_wanted:
+        if not self._upstream_requests:
             self.broker.outbox.set_timer((NAME, UPSTREAM_TIMER), now)
-        self._upstream_wanted[tp] = None
+        self._upstream_requests[tp] = None
 
-    def take_upstream_wanted(self) -> list[MirrorPartition]:
-        """Return the partitions that `want_upstream` was called for; called when UPSTREAM_TIMER fires."""
-        wanted, self._upstream_wanted = self._upstream_wanted, {}
+    def take_upstream_requests(self) -> list[MirrorPartition]:
+        """Return the partitions that `request_upstream` was called for; called when UPSTREAM_TIMER fires."""
+        wanted, self._upstream_requests = self._upstream_requests, {}
         return [self.partitions[tp] for tp in wanted if tp in self.partitions]
 
     def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
@@ -230,7 +230,7 @@ class MirrorContext:
         At once, but not before RETRY_MS after the last time.
         """
         plan = self.refreshes.setdefault(mirror, RefreshPlan())
-        plan.want(topics)
+        plan.request(topics)
         self.refresh_at(mirror, max(now, plan.not_before))
 
     def refresh_at(self, mirror: str, at: Instant) -> None:

@@ -18,12 +18,12 @@ from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
-from kmirror.mirror.lineage import OWN, Lineage
+from kmirror.mirror.cut_rules import NO_UNCUT, Uncut
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import (
+    NO_STATE,
     NOT_SETTLED,
-    NOTHING,
     MirrorShard,
     PartitionState,
     StateKey,
@@ -50,9 +50,9 @@ class StateWrite:
     state: MirrorState
     last_mirrored_epoch: int
     leader_epoch: int
-    uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
+    uncut: Uncut = field(default_factory=lambda: NO_UNCUT)
     stop: StopPlan | None = None
-    lineage: Lineage = OWN
+    lineage: Lineage = OWN_LINEAGE
 
 
 def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
@@ -148,12 +148,12 @@ class MirrorCoordinator:
         if shard is None:
             on_read(now, None, ErrorCode.NOT_COORDINATOR)
             return
-        found = NOTHING
+        found = NO_STATE
 
         def look(state: MirrorShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             nonlocal found
-            known = state.get(key) or NOTHING
-            found = NOTHING if is_of_former_topic(self._broker.image, key, known) else known
+            known = state.get(key) or NO_STATE
+            found = NO_STATE if is_of_former_topic(self._broker.image, key, known) else known
             return (), ErrorCode.NONE
 
         self.runtime.submit(shard.partition, look, lambda later, error: on_read(later, None if error else found, error))
@@ -178,10 +178,10 @@ class MirrorCoordinator:
         self.runtime.submit(shard.partition, lambda state: self._decide(state, write), on_done)
 
     def _decide(self, state: MirrorShard, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
-        known = state.get(write.key) or NOTHING
+        known = state.get(write.key) or NO_STATE
         if not is_of_former_topic(self._broker.image, write.key, known):
             return decide(known, write)
-        records, error = decide(NOTHING, write)  # The former state has yet to be removed.
+        records, error = decide(NO_STATE, write)  # The former state has yet to be removed.
         return () if error else (*tombstones(write.key), *records), error
 
     def _has_mirror(self, mirror: str) -> bool:

@@ -30,7 +30,7 @@ NOTHING_KEPT = EndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 Uncut = Mapping[int, int]
 """Replica id to cut epoch, ascending by replica id."""
-NONE_UNCUT: Uncut = {}
+NO_UNCUT: Uncut = {}
 
 
 class CutLog(Protocol):
@@ -54,13 +54,13 @@ def cut_offset(log: CutLog, cut_epoch: int) -> int:
     return log.log_end_offset if entry is None else min(entry.start_offset, log.log_end_offset)
 
 
-def kept_by(log: CutLog, cut_epoch: int) -> EndOffset:
+def kept_after_cut(log: CutLog, cut_epoch: int) -> EndOffset:
     """Return the last epoch that a cut to `cut_epoch` leaves, and where it ends; NOTHING_KEPT if that is not known."""
     kept = log.epochs.end_offset_for(cut_epoch, log.log_end_offset)
     return kept if cut_epoch >= 0 and kept.end_offset == cut_offset(log, cut_epoch) else NOTHING_KEPT
 
 
-def has_kept(kept: EndOffset, theirs: EndOffset, their_start: int = 0) -> bool:
+def has_kept_records(kept: EndOffset, theirs: EndOffset, their_start: int = 0) -> bool:
     """Return whether another log has the records that a cut leaves; `theirs` is its end offset for the kept epoch.
 
     A log that begins above an epoch that it never had returns its own log start as the end of that epoch.
@@ -80,7 +80,7 @@ def are_markers(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
     return expected >= end
 
 
-def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
+def uncut_after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
     """Return the list once a cut to `cut_epoch` is decided: every assigned replica, including the leader, and SESSION.
 
     A replica that missed an earlier, deeper cut still has to make that one: the least epoch wins.
@@ -91,13 +91,13 @@ def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
     return dict(sorted(listed.items()))
 
 
-def without(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
+def without_replicas(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
     """Return the list without the replicas that have confirmed."""
     gone = dict.fromkeys(confirmed)
     return {replica: epoch for replica, epoch in uncut.items() if replica not in gone}
 
 
-def merged(one: Uncut, other: Uncut) -> Uncut:
+def merge_uncut(one: Uncut, other: Uncut) -> Uncut:
     """Return both lists as one; the least epoch wins."""
     both = dict(one)
     for replica, epoch in other.items():

@@ -1,11 +1,11 @@
 """The driver of mirrored partitions: chooses and does the next step of each.
 
-Level-triggered: `look_at` compares the user's wish, the persisted state and the present facts, and does the next step.
-A step that needs a response marks the partition busy, and the response triggers another look. So a lost response, a new
-leader or a restart costs a repetition and nothing else.
+Level-triggered: `take_step` compares the user's wish, the persisted state and the present facts, and does the next
+step. A step that needs a response marks the partition busy, and the response schedules another step. So a lost
+response, a new leader or a restart costs a repetition and nothing else.
 
-Every event that may make a step possible marks the partition (`look_soon`). Marked partitions are looked at once each,
-after the event has been handled. A partition that nothing marks costs nothing.
+Every event that may make a step possible marks the partition (`schedule_step`). Each marked partition takes its step
+once, after the event has been handled. A partition that nothing marks costs nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing, owes_cut
-from kmirror.mirror.source_answers import no_answer, not_believed
 from kmirror.mirror.source_lineage import LineageCheck
-from kmirror.mirror.source_questions import SourceQuestions
+from kmirror.mirror.source_requests import SourceRequests
+from kmirror.mirror.source_responses import no_response_text, untrusted_text
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
@@ -34,10 +34,10 @@ from kmirror.mirror.topic_ids import is_same_topic
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 from kmirror.mirror.upstream_check import UpstreamCheck
 
-LOOKS_MAX = 500
-"""Partitions looked at in one event. The others follow at once, in an event of their own, so that incoming events need
+STEPS_MAX = 500
+"""Partitions that take a step in one event. The others follow at once, in an event of their own: incoming events need
 not wait for all of them."""
-ASKED_AGAIN_MAX = 3
+EXTRA_REFRESHES_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
@@ -46,59 +46,61 @@ class PartitionDriver:
 
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
-        self._writer = StateWriter(context, self.look_soon, self.stop_fetching)
-        self._questions = SourceQuestions(context, self.look_soon)
-        self._upstream = UpstreamCheck(context, self._questions, self.look_soon)
-        lineage_check = LineageCheck(context, self._writer, self._questions, self.look_soon, self.stop_fetching)
+        self._writer = StateWriter(context, self.schedule_step, self.stop_fetching)
+        self._source_requests = SourceRequests(context, self.schedule_step)
+        self._upstream = UpstreamCheck(context, self._source_requests, self.schedule_step)
+        lineage_check = LineageCheck(
+            context, self._writer, self._source_requests, self.schedule_step, self.stop_fetching
+        )
         self._bumps = EpochBumps(context)
         self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
-        self._preparing = Preparing(context, self._writer, self._questions, lineage_check, self.look_soon)
-        self._stopping = Stopping(context, self._writer, self._bumps, self.look_soon)
+        self._preparing = Preparing(context, self._writer, self._source_requests, lineage_check, self.schedule_step)
+        self._stopping = Stopping(context, self._writer, self._bumps, self.schedule_step)
         self._state_loader = StateLoader(context, self._writer)
         self._due: dict[TopicPartition, MirrorPartition] = {}
-        """Partitions to look at."""
+        """Partitions that take a step after this event."""
         self._instant: Instant = -1
-        self._left = 0
-        """Number of looks left in this instant."""
+        self._steps_left = 0
+        """Number of steps left in this instant."""
 
     def stop_fetching(self, mp: MirrorPartition) -> None:
         """Remove a partition from its fetcher."""
         self.fetchers.remove(mp)
 
-    def look_soon(self, now: Instant, mp: MirrorPartition) -> None:
-        """Look at a partition once the present event has been handled."""
+    def schedule_step(self, now: Instant, mp: MirrorPartition) -> None:
+        """Take the next step of a partition once the present event has been handled."""
         self._due[mp.tp] = mp
-        self._context.broker.at_end(self._look_at_due)
+        self._context.broker.at_end(self._take_due_steps)
 
-    def go_on(self) -> None:
-        """Look at the partitions that LOOKS_MAX left over; called when LOOK_TIMER fires."""
-        self._left = LOOKS_MAX
-        self._context.broker.at_end(self._look_at_due)
+    def continue_steps(self) -> None:
+        """Take the steps that STEPS_MAX left over; called when LOOK_TIMER fires."""
+        self._steps_left = STEPS_MAX
+        self._context.broker.at_end(self._take_due_steps)
 
-    def ask_upstream(self, now: Instant) -> None:
+    def request_upstream(self, now: Instant) -> None:
         """Ask sources where their logs are mirrored from, for partitions that need it; called by UPSTREAM_TIMER."""
-        self._upstream.ask_wanted(now)
+        self._upstream.send_requests(now)
 
-    def _look_at_due(self, now: Instant) -> None:
-        """Look at the marked partitions, in the order in which they were marked."""
+    def _take_due_steps(self, now: Instant) -> None:
+        """Take the steps of the marked partitions, in the order in which they were marked."""
         if now != self._instant:
-            self._instant, self._left = now, LOOKS_MAX
-        due = list(islice(self._due, self._left))
-        self._left -= len(due)
+            self._instant, self._steps_left = now, STEPS_MAX
+        due = list(islice(self._due, self._steps_left))
+        self._steps_left -= len(due)
         for tp in due:
             mp = self._due.pop(tp)
             try:
-                self.look_at(now, mp)
-            except Exception as failure:  # The others must still be looked at.
+                self.take_step(now, mp)
+            except Exception as failure:  # The others must still take their steps.
                 self._context.broker.failures.caught(f"the next step of {tp}", failure)
                 self._context.retry_later(now, mp, "its next step failed in this broker")
-        if self._due and not self._left:
+        if self._due and not self._steps_left:
             self._context.broker.outbox.set_timer((NAME, LOOK_TIMER), now)
 
-    def look_at(self, now: Instant, mp: MirrorPartition) -> None:
+    def take_step(self, now: Instant, mp: MirrorPartition) -> None:
         """Do the next step for `mp`, if there is one and nothing is under way."""
         partition = self._context.replicas.partitions.led(mp.tp)
-        if mp.busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
+        if mp.is_busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
             return
         if mp.state is None:
             self._state_loader.load(now, mp)
@@ -108,9 +110,9 @@ class PartitionDriver:
 
     def _do_next(self, now: Instant, mp: MirrorPartition, state: MirrorState, partition: Partition) -> None:
         target = next_state(mp.assignment.wish, state)
-        if mp.kept_in != self._context.coordinator.incarnation():  # The persisted state is lost.
+        if mp.state_topic_id != self._context.coordinator.incarnation():  # The persisted state is lost.
             self._writer.write_state(now, mp, state, mp.last_mirrored_epoch)
-        elif mp.held or (mp.is_unsure and target is state):
+        elif mp.is_withheld or (mp.is_unsure and target is state):
             self._writer.write_state(now, mp, state, NOT_SETTLED)
         elif state is MirrorState.PREPARING and owes_cut(mp, partition):
             self._preparing.cut(now, mp, partition)
@@ -144,7 +146,7 @@ class PartitionDriver:
             return False
         remembered, topic = self._context.source_cluster_id(mirror), source.topics.get(name)
         if source.cluster_id is None:
-            mp.reason = no_answer(source)
+            mp.reason = no_response_text(source)
             self._context.refresh_soon(now, mirror, name)
         elif remembered and source.cluster_id != remembered:
             mp.reason = (
@@ -154,13 +156,13 @@ class PartitionDriver:
         elif name in source.topic_errors:
             mp.reason = f"the source answers {source.topic_errors[name].name} for topic {name}"
         elif name in source.distrusted_topics and not source.has(name):  # A refresh follows soon.
-            mp.reason = not_believed(name, source.distrusted_topics[name])
+            mp.reason = untrusted_text(name, source.distrusted_topics[name])
         elif topic is None and name not in source.missing_topics:
-            mp.reason = no_answer(source, f" about topic {name} since it was added")
+            mp.reason = no_response_text(source, f" about topic {name} since it was added")
             self._context.refresh_soon(now, mirror, name)
         elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
-            if source.missing_topics.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not know it yet.
+            if source.missing_topics.get(name, 0) < EXTRA_REFRESHES_MAX:  # One broker may not know it yet.
                 self._context.refresh_soon(now, mirror, name)
         elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
             theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"

@@ -34,7 +34,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER_REPLICA_ID
 
 
-class _Asked(NamedTuple):
+class _EpochRequest(NamedTuple):
     """A request for one partition."""
 
     mp: MirrorPartition
@@ -58,7 +58,7 @@ class EpochCheck:
         partition = self._context.replicas.partitions.led(mp.tp)
         return mp.agreed_epoch == mp.source_epoch or partition is None or last_epoch(partition.log) < 0
 
-    def ask(self, mp: MirrorPartition) -> None:
+    def request(self, mp: MirrorPartition) -> None:
         """Request the end of a partition's last epoch; the partition is not fetched until the response."""
         mp.resolving = True
         self._due[mp.tp] = None
@@ -66,7 +66,7 @@ class EpochCheck:
 
     def _send_due(self, now: Instant) -> None:
         due, self._due = self._due, {}
-        asked: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_Asked]]] = {}
+        asked: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_EpochRequest]]] = {}
         for tp in due:
             found, partition = self._loop.find(tp), self._context.replicas.partitions.led(tp)
             if found is None:
@@ -75,12 +75,12 @@ class EpochCheck:
             if partition is None:
                 mp.resolving = False
                 continue
-            row = _Asked(mp, mp.source_epoch, last_epoch(partition.log))
+            row = _EpochRequest(mp, mp.source_epoch, last_epoch(partition.log))
             asked.setdefault(fetcher.key, (fetcher, []))[1].append(row)
         for fetcher, rows in asked.values():
             self._send(now, fetcher, rows)
 
-    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_Asked]) -> None:
+    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_EpochRequest]) -> None:
         source: RemoteCluster | None = self._context.sources.get(str(fetcher.key[0]))
         topics: dict[str, OffsetForLeaderTopic] = {}
         for mp, source_epoch, epoch in asked:
@@ -99,10 +99,10 @@ class EpochCheck:
         source.send(now, fetcher.endpoint, OFFSETS, request, on_reply)
 
     def _on_reply(
-        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_Asked], reply: Message | None
+        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_EpochRequest], reply: Message | None
     ) -> None:
-        told = reply.topics if isinstance(reply, OffsetForLeaderEpochResponse) else []
-        rows = {(topic.topic, row.partition): row for topic in told for row in topic.partitions}
+        topics = reply.topics if isinstance(reply, OffsetForLeaderEpochResponse) else []
+        rows = {(topic.topic, row.partition): row for topic in topics for row in topic.partitions}
         for each in asked:
             mp = each.mp
             found = self._loop.find(mp.tp)
@@ -123,7 +123,9 @@ class EpochCheck:
                 self._compare(now, fetcher, each, row)
         self._loop.on_timer(now, fetcher.key)
 
-    def _compare(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _Asked, row: EpochEndOffset) -> None:
+    def _compare(
+        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _EpochRequest, row: EpochEndOffset
+    ) -> None:
         """Record the agreement, or cut our log where the response shows that the two logs diverge."""
         mp = asked.mp
         partition = self._context.replicas.partitions.led(mp.tp)
@@ -140,13 +142,13 @@ class EpochCheck:
         elif ours == row.leader_epoch and row.end_offset >= end:
             mp.agreed_epoch = asked.source_epoch
         elif is_another_topic(mp, ours, row.end_offset, end):
-            self._writer.fail(now, mp, another_topic(mp, row.end_offset, end))
+            self._writer.fail(now, mp, another_topic_reason(mp, row.end_offset, end))
         else:
             to = truncation_point(log, row.leader_epoch, row.end_offset)
             why = f"the end of epoch {row.leader_epoch} at the source"
-            self._writer.part(now, mp, partition, to.offset, why)
+            self._writer.cut_at_divergence(now, mp, partition, to.offset, why)
             is_same = (log.log_end_offset, last_epoch(log)) == (end, ours)
-            if is_same and not mp.busy:  # Repeating the request would change nothing.
+            if is_same and not mp.is_busy:  # Repeating the request would change nothing.
                 self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
@@ -159,7 +161,7 @@ def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, 
     return not any(mp.source_topic_id) and our_last_epoch == mp.source_epoch and source_end < our_end
 
 
-def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
+def another_topic_reason(mp: MirrorPartition, source_end: int, our_end: int) -> str:
     """Return the reason with which a partition fails if `is_another_topic`."""
     return (
         f"the source's log ends at offset {source_end} in leader epoch {mp.source_epoch}, from which we have up to "
@@ -167,7 +169,7 @@ def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
     )
 
 
-def is_behind(mp: MirrorPartition, our_last_epoch: int, source_epoch: int) -> bool:
+def source_epoch_is_behind(mp: MirrorPartition, our_last_epoch: int, source_epoch: int) -> bool:
     """Return whether a source without topic ids reports an earlier leader epoch than that of our last records.
 
     Either the broker does not know the present leader yet, or its topic is another one (D53): neither is a reason to

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from kmirror.cluster.replication.truncation import truncation_point
 from kmirror.kernel.names import few
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
-from kmirror.mirror.cut_rules import FROM_SCRATCH, NOTHING_KEPT, cut_offset, has_kept, kept_by
+from kmirror.mirror.cut_rules import FROM_SCRATCH, NOTHING_KEPT, cut_offset, has_kept_records, kept_after_cut
 from kmirror.mirror.states import MirrorState
 from kmirror.records.legacy import AnyBatch
 
@@ -45,11 +45,11 @@ class LogOutline:
 class FailbackFacts:
     """The facts that decide which records of one partition a failback removes."""
 
-    ours: LogOutline
+    own_log: LogOutline
     """The destination's log."""
-    theirs: LogOutline
+    source_log: LogOutline
     """The source's log."""
-    told_epoch: int | None
+    settled_epoch: int | None
     """The last mirrored epoch that the source's mirror of us has settled; None if it has no such mirror."""
     own_epoch: int = FROM_SCRATCH
     """Our own, if we mirrored this very topic from the source before (D31)."""
@@ -67,28 +67,30 @@ class FailbackFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class FailbackWait:
     """The failback does not begin with this partition yet, and removes nothing from it so far."""
 
     why: str
-    passes: bool = False
+    is_transient: bool = False
     """The wait ends without a user; until then the cut is not known."""
     unless_shared: bool = False
     """It does not wait if only markers would be removed: see `markers_from` (D25)."""
 
 
-PASSING = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
+TRANSIENT_STATES = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
 """States of the source's mirror of us that end without a user."""
 
 
-def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> Waits | None:
+def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> FailbackWait | None:
     """Return why PREPARING waits, given a partition's state in the source's mirror of us; None if it does not wait."""
-    if state in PASSING:
-        return Waits(f"the source's mirror of it from here is not STOPPED yet ({state.name}): ask again", passes=True)
+    if state in TRANSIENT_STATES:
+        return FailbackWait(
+            f"the source's mirror of it from here is not STOPPED yet ({state.name}): ask again", is_transient=True
+        )
     if state is not MirrorState.STOPPED:
-        return Waits(f"the source still mirrors it from here ({state.name}): fail over there first")
+        return FailbackWait(f"the source still mirrors it from here ({state.name}): fail over there first")
     if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
-        return Waits(
+        return FailbackWait(
             "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the "
             "only copy",
             unless_shared=True,
@@ -101,12 +103,12 @@ def markers_from(facts: FailbackFacts) -> int | None:
 
     None if the failback waits in any case.
     """
-    ours, theirs, epoch = facts.ours, facts.theirs, facts.own_epoch
-    kept = kept_by(ours, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
+    ours, theirs, epoch = facts.own_log, facts.source_log, facts.own_epoch
+    kept = kept_after_cut(ours, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
     if kept == NOTHING_KEPT:
         return None
     there = theirs.end_offset_for_epoch(kept.epoch)
-    is_there = kept.end_offset <= ours.log_start_offset or has_kept(kept, there, theirs.log_start_offset)
+    is_there = kept.end_offset <= ours.log_start_offset or has_kept_records(kept, there, theirs.log_start_offset)
     return max(kept.end_offset, ours.log_start_offset) if is_there else None
 
 
@@ -124,39 +126,39 @@ class Cut:
 
 def failback_cut(facts: FailbackFacts) -> Cut:
     """Return the ranges that a failback with these facts removes."""
-    end, start = facts.ours.log_end_offset, facts.ours.log_start_offset
+    end, start = facts.own_log.log_end_offset, facts.own_log.log_start_offset
     log, why = _after_prepare(facts)
     while True:
         if start < log.log_end_offset < min(facts.cleaned_offset, end) and facts.first_hole < log.log_end_offset:
             return Cut(start, start, f"{why}, and the cleaner has passed that: everything is copied again")
         if log.log_end_offset <= log.log_start_offset:
             break
-        further, reason = _parted(log, facts.theirs)
+        further, reason = _cut_by_fetch(log, facts.source_log)
         if further is None:
             break
         log, why = further, reason
     if log.log_end_offset >= end:
-        return Cut(end, min(max(start, facts.theirs.log_start_offset), end), "")
+        return Cut(end, min(max(start, facts.source_log.log_start_offset), end), "")
     if log.log_end_offset <= start:
         return Cut(start, start, why)
-    return Cut(log.log_end_offset, min(max(start, facts.theirs.log_start_offset), log.log_end_offset), why)
+    return Cut(log.log_end_offset, min(max(start, facts.source_log.log_start_offset), log.log_end_offset), why)
 
 
 def _after_prepare(facts: FailbackFacts) -> tuple[LogOutline, str]:
     """Return our log as PREPARING leaves it, and why."""
-    ours = facts.ours
-    settled = facts.own_epoch if facts.told_epoch is None else max(facts.told_epoch, facts.own_epoch)
+    ours = facts.own_log
+    settled = facts.own_epoch if facts.settled_epoch is None else max(facts.settled_epoch, facts.own_epoch)
     epoch = settled if facts.shared_epoch is None else min(settled, facts.shared_epoch)
     if epoch < 0:
         known = settled >= 0
         why = "the two logs have no leader epoch in common" if known else "the source knows nothing of this log"
         return ours.below(0), f"{why}, so it is mirrored from scratch"
     offset = cut_offset(ours, epoch)
-    what = "the last mirrored epoch" if epoch == settled else "the last epoch that the same clusters wrote"
-    return ours.below(offset), f"{what}, {epoch}, ends at offset {offset}"
+    boundary = "the last mirrored epoch" if epoch == settled else "the last epoch that the same clusters wrote"
+    return ours.below(offset), f"{boundary}, {epoch}, ends at offset {offset}"
 
 
-def _parted(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, str]:
+def _cut_by_fetch(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, str]:
     """Return our log after the cut that a fetch from its end causes, and why; None if the fetch succeeds."""
     end, last = ours.log_end_offset, ours.epochs.latest_epoch()
     if last >= 0:
@@ -192,7 +194,7 @@ class RemovedRecord:
 
 
 @dataclass(slots=True)
-class Removed:
+class Removal:
     """The part of one partition that a failback would remove."""
 
     offset: int
@@ -200,7 +202,7 @@ class Removed:
     start: int
     """The log start offset afterwards."""
     why: str
-    may_go: str = ""
+    full_removal_reason: str = ""
     """Why everything may be removed instead; empty if that cannot happen."""
     batches: int = 0
     size_in_bytes: int = 0
@@ -229,22 +231,22 @@ class Removed:
             self.records.append(RemovedRecord(record.offset, record.timestamp, record.key, size, control))
 
 
-def removed_by(cut: Cut, batches: Iterable[AnyBatch]) -> Removed:
+def removal_of(cut: Cut, batches: Iterable[AnyBatch]) -> Removal:
     """Return the part of a log that a cut removes; `batches` are all of its batches, or at least the affected ones."""
-    removed = Removed(cut.offset, cut.start, cut.why)
+    removed = Removal(cut.offset, cut.start, cut.why)
     for batch in batches:
         removed.add(batch)
     return removed
 
 
-async def removed_from(cut: Cut, batches: AsyncIterable[AnyBatch]) -> Removed:
+async def read_removal(cut: Cut, batches: AsyncIterable[AnyBatch]) -> Removal:
     """Return the same as `removed_by`, for batches that are still being read from a broker."""
-    removed = Removed(cut.offset, cut.start, cut.why)
+    removed = Removal(cut.offset, cut.start, cut.why)
     async for batch in batches:
         removed.add(batch)
     return removed
 
 
-def no_mirror(name: str, known: Iterable[str]) -> str:
+def no_mirror_message(name: str, known: Iterable[str]) -> str:
     """Return the message for a mirror that neither side of a failback has."""
     return f"neither side has a mirror {name!r}: there are {few(sorted(known), 'mirrors')}"

@@ -12,13 +12,13 @@ from kmirror.kernel.clock import MILLISECOND, SECOND, Duration
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.spec.configs import Configs
 
-SHORT: Duration = 10 * MILLISECOND
+GROWTH_LATENCY_MIN: Duration = 10 * MILLISECOND
 """A full response that took less time is large enough for its link."""
-TIMES = 8
+RTT_FACTOR = 8
 """So is one that took longer than the fastest one by this factor: a round trip is at most an eighth of its time."""
-SOON: Duration = SECOND
+GROWTH_LATENCY_MAX: Duration = SECOND
 """After a response that took longer, the size no longer grows: the fetcher's other partitions wait meanwhile."""
-LATE: Duration = 2 * SECOND
+SHRINK_LATENCY: Duration = 2 * SECOND
 """After a response that took longer, the size is halved."""
 
 
@@ -36,11 +36,11 @@ class FetchSizes:
     def _most(self) -> int:
         return max(self._least, self._configs().integer("mirror.replica.fetch.max.bytes"))
 
-    def of_partition(self, mp: MirrorPartition) -> int:
+    def partition_max_bytes_of(self, mp: MirrorPartition) -> int:
         """Return PartitionMaxBytes for a partition, in bytes."""
         return max(self._least, min(mp.fetch_bytes, self._most))
 
-    def of_answer(self, fetcher: Fetcher[MirrorPartition]) -> int:
+    def max_bytes_of(self, fetcher: Fetcher[MirrorPartition]) -> int:
         """Return MaxBytes for a fetch: no less than PartitionMaxBytes of any of its partitions."""
         return max(self._configs().integer("replica.fetch.response.max.bytes"), min(fetcher.fetch_bytes, self._most))
 
@@ -50,9 +50,11 @@ class FetchSizes:
             fetcher.sized_at = fetcher.answered_at
             took, size = fetcher.answered_at - fetcher.asked_at, max(fetcher.fetch_bytes, self._least, 1)
             fetcher.fastest = min(fetcher.fastest or took, took)
-            if took > LATE:
+            if took > SHRINK_LATENCY:
                 size //= 2
-            elif SHORT <= took <= min(SOON, TIMES * fetcher.fastest) and not self._is_throttled(fetcher):
+            elif GROWTH_LATENCY_MIN <= took <= min(
+                GROWTH_LATENCY_MAX, RTT_FACTOR * fetcher.fastest
+            ) and not self._is_throttled(fetcher):
                 size *= 2
             fetcher.fetch_bytes = min(size, self._most)
         mp.fetch_bytes = fetcher.fetch_bytes

@@ -40,11 +40,11 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
-from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
+from kmirror.mirror.epoch_check import EpochCheck, another_topic_reason, is_another_topic, source_epoch_is_behind
 from kmirror.mirror.fetch_sizes import FetchSizes
 from kmirror.mirror.leader_proofs import LeaderProofs
 from kmirror.mirror.log_cuts import restart
-from kmirror.mirror.missed_deletions import begin_answer, end_answer, end_quiet, may_have_missed
+from kmirror.mirror.missed_deletions import after_append, before_append, confirm_caught_up, may_have_missed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
@@ -58,10 +58,10 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeader
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel
 
-FETCH_MIN = 10
+FETCH_VERSION_MIN = 10
 """The Fetch version of Kafka 2.1, the oldest release that is mirrored from."""
 CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
-ORDINARY = (
+TRANSIENT_ERRORS = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.UNKNOWN_LEADER_EPOCH,
@@ -113,26 +113,26 @@ class MirrorFetchers:
             mp.paused_until = mp.fetch_bytes = 0  # The former leader's error and fetch size do not apply to this one.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         ours = last_epoch(self._led(mp).log)
-        if is_behind(mp, ours, leader.epoch):
+        if source_epoch_is_behind(mp, ours, leader.epoch):
             self.remove(mp)
             mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
-        if mp.cuts.barred_in == leader.epoch:
+        if mp.cuts.barred_epoch == leader.epoch:
             self.remove(mp)
-            mp.reason = mp.cuts.told()
+            mp.reason = mp.cuts.reason()
             return
-        self._learn_age(mp, endpoint)
+        self._note_source_version(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
         mp.fetcher = self.find(mp.tp)
-        self.proofs.want(now, mp.assignment.mirror, endpoint)
+        self.proofs.require(now, mp.assignment.mirror, endpoint)
 
     def remove(self, mp: MirrorPartition) -> None:
         """Stop fetching a partition; a response on its way will be dropped."""
         fetcher = self.find(mp.tp)
         if fetcher is not None:
-            end_quiet(mp, to_ms(fetcher.confirmed_at))
+            confirm_caught_up(mp, to_ms(fetcher.confirmed_at))
         self._loop.remove(mp.tp)
         mp.fetcher = None
 
@@ -166,7 +166,7 @@ class MirrorFetchers:
             request.replica_id = CONSUMER_REPLICA_ID
             source.send(now, fetcher.endpoint, purpose, request, on_reply)
             return None
-        request.max_bytes = self._sizes.of_answer(fetcher)
+        request.max_bytes = self._sizes.max_bytes_of(fetcher)
         request.isolation_level = IsolationLevel.READ_COMMITTED
         mirror, _, number = fetcher.key
         source.send(
@@ -176,7 +176,7 @@ class MirrorFetchers:
             request,
             on_reply,
             client_id=f"broker-{self._broker.node_id}-fetcher-{number}-mirror-{mirror}",
-            version_min=FETCH_MIN,
+            version_min=FETCH_VERSION_MIN,
             on_frame=on_frame,
             is_counted=True,
         )
@@ -198,11 +198,11 @@ class MirrorFetchers:
         if position is None and partition is not None:
             epoch = _epoch_needed(mp)
             if epoch <= partition.leader_epoch:
-                self._epoch_check.ask(mp)
+                self._epoch_check.request(mp)
             else:
                 theirs = f"the source's is {mp.source_epoch}"
                 mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
-                self._bumps.ask(mp, epoch)
+                self._bumps.request(mp, epoch)
         return position
 
     def _position(self, mp: MirrorPartition) -> PartitionFetch | None:
@@ -216,10 +216,10 @@ class MirrorFetchers:
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
             last_fetched_epoch=-1 if mp.source_is_old else _last_fetched_epoch(mp, partition),
-            partition_max_bytes=self._sizes.of_partition(mp),
+            partition_max_bytes=self._sizes.partition_max_bytes_of(mp),
         )
 
-    def _learn_age(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
+    def _note_source_version(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
         """Record whether the source's leader reports divergence in Fetch responses, if its versions are known."""
         source = self._context.sources.get(mp.assignment.mirror)
         version = None if source is None else source.version(endpoint, FetchRequest)
@@ -248,7 +248,7 @@ class MirrorFetchers:
             case Records(mp, asked, data) if self._is_at(mp, asked):
                 self._on_records(now, fetcher, mp, asked, data)
             case PartitionConfirmed(mp):
-                end_quiet(mp, to_ms(fetcher.confirmed_at))
+                confirm_caught_up(mp, to_ms(fetcher.confirmed_at))
             case Diverged(mp, asked, data) if self._is_at(mp, asked):
                 self._on_diverged(now, fetcher, mp, data)
             case PartitionError(mp, error):
@@ -264,7 +264,7 @@ class MirrorFetchers:
             case LogEndsEarlier(mp, asked, offset) if self._is_at(mp, asked):
                 self._confirm(now, mp, lambda later: self._cut_to_end(later, mp, offset))
             case LogStartsLater(mp, asked, offset) if self._is_at(mp, asked):
-                self._confirm(now, mp, lambda later: self._begin_anew(later, mp, offset))
+                self._confirm(now, mp, lambda later: self._restart_log(later, mp, offset))
             case UnknownEpoch(mp, asked) if self._is_at(mp, asked):
                 self._drop_unknown_epoch(now, fetcher, mp)
 
@@ -278,20 +278,20 @@ class MirrorFetchers:
     ) -> None:
         """Append the records, once the response is known to be about our topic (D65)."""
         begins_later = data.log_start_offset > self._led(mp).log.log_start_offset
-        if (data.records or begins_later) and self._topic_check.names_topics(fetcher):
-            self._confirm(now, mp, lambda later: self._take_records(later, fetcher, mp, asked, data))
+        if (data.records or begins_later) and self._topic_check.fetches_by_name(fetcher):
+            self._confirm(now, mp, lambda later: self._append_records(later, fetcher, mp, asked, data))
         else:
-            self._take_records(now, fetcher, mp, asked, data)
+            self._append_records(now, fetcher, mp, asked, data)
 
-    def _confirm(self, now: Instant, mp: MirrorPartition, then: Callable[[Instant], None]) -> None:
+    def _confirm(self, now: Instant, mp: MirrorPartition, on_confirmed: Callable[[Instant], None]) -> None:
         """Call `then` once the source's leader has confirmed the topic's id; at once if it has no id (D53)."""
         fetcher = self.find(mp.tp)
         if fetcher is None or mp.source_topic_id == Uuid.ZERO:
-            then(now)
+            on_confirmed(now)
         else:
-            self._topic_check.confirm(fetcher, mp, self._led(mp).log.log_end_offset, then)
+            self._topic_check.confirm(fetcher, mp, self._led(mp).log.log_end_offset, on_confirmed)
 
-    def _take_records(
+    def _append_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: PartitionFetch, data: PartitionData
     ) -> None:
         """Append the source's batches unchanged; a damaged batch makes the partition FAILED (D21)."""
@@ -303,9 +303,9 @@ class MirrorFetchers:
             is_throttled = self.quota.is_throttled(mp.tp)
             if is_throttled and self.quota.record(now, len(data.records)):
                 self._hold_throttled()
-            begin_answer(mp, partition.log)
+            before_append(mp, partition.log)
             if may_have_missed(mp, partition.log, data.records, to_ms(now)):
-                if not mp.busy:  # Else the next fetch gets the same response.
+                if not mp.is_busy:  # Else the next fetch gets the same response.
                     self._writer.copy_again(now, mp, partition, "deletions may have been missed (D64)")
                 return
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
@@ -332,7 +332,7 @@ class MirrorFetchers:
                     and partition.log.log_end_offset < data.last_stable_offset
                 ):
                     self._sizes.on_full(fetcher, mp)
-        end_answer(mp, partition.log, data.last_stable_offset, to_ms(now))
+        after_append(mp, partition.log, data.last_stable_offset, to_ms(now))
         self.raise_log_start(mp)
 
     def _hold_throttled(self) -> None:
@@ -361,32 +361,34 @@ class MirrorFetchers:
 
     def _on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """Cut to where the two logs diverge: the source ends our last epoch at another offset (D11, D12)."""
-        if self._topic_check.names_topics(fetcher):
-            self._confirm(now, mp, lambda later: self._part(later, fetcher, mp, data))
+        if self._topic_check.fetches_by_name(fetcher):
+            self._confirm(now, mp, lambda later: self._cut_diverging(later, fetcher, mp, data))
         else:
-            self._part(now, fetcher, mp, data)
+            self._cut_diverging(now, fetcher, mp, data)
 
-    def _part(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
+    def _cut_diverging(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         partition = self._led(mp)
         if data.diverging_epoch.end_offset < 0:
             self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
         _note_source(mp, data)  # The source's session reports it again only when it changes.
         end = truncation_point(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._part_at(now, mp, end.offset, "diverging epoch")
+        self._cut_at_divergence(now, mp, end.offset, "diverging epoch")
         self.raise_log_start(mp)
 
-    def _part_at(self, now: Instant, mp: MirrorPartition, offset: int, why: str) -> None:
+    def _cut_at_divergence(self, now: Instant, mp: MirrorPartition, offset: int, why: str) -> None:
         """Cut where the two logs diverge, unless that needs a write of the state and another write is under way."""
         partition = self._led(mp)
-        if not mp.busy or not loses_keys(partition.log, offset):  # Else the next fetch gets the same response.
-            self._cut(mp, partition.log, lambda: self._writer.part(now, mp, partition, offset, why))
+        if not mp.is_busy or not loses_keys(partition.log, offset):  # Else the next fetch gets the same response.
+            self._cut_unless_repeated(
+                mp, partition.log, lambda: self._writer.cut_at_divergence(now, mp, partition, offset, why)
+            )
 
-    def _cut(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
+    def _cut_unless_repeated(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
         """Cut the log; after too many cuts without progress stop fetching instead (D59)."""
         if not mp.cuts.may_cut(mp.source_epoch):
             self.remove(mp)
-            mp.reason = mp.cuts.told()
+            mp.reason = mp.cuts.reason()
             self._context.note_reason(mp)
             return
         before = log.log_end_offset
@@ -396,7 +398,7 @@ class MirrorFetchers:
     def _on_error(self, now: Instant, mp: MirrorPartition, error: ErrorCode) -> None:
         """Record the error as the reason, and refresh the source's metadata: the leader may have changed."""
         mp.reason = f"the source answers {error.name}"
-        mp.is_failing = mp.is_failing or error not in ORDINARY
+        mp.is_failing = mp.is_failing or error not in TRANSIENT_ERRORS
         if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
             mp.reason = f"the source's leader knows no leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
         self._context.note_reason(mp)
@@ -406,7 +408,7 @@ class MirrorFetchers:
     def _on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
         """Fetch from the leader that the former one names, without waiting for metadata (KIP-951)."""
         source = self._context.sources.get(mp.assignment.mirror)
-        follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
+        follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.is_busy
         if source is not None and follows and source.record_hint(mp.tp, hint):
             self.assign(now, mp)
 
@@ -416,13 +418,13 @@ class MirrorFetchers:
         if source is not None and source.knows_versions(fetcher.endpoint):
             version = source.version(fetcher.endpoint, FetchRequest)
             asks_epochs = source.supports(fetcher.endpoint, OffsetForLeaderEpochRequest)
-            if version is None or version < (FETCH_MIN if asks_epochs else FETCH_WITH_DIVERGENCE):
+            if version is None or version < (FETCH_VERSION_MIN if asks_epochs else FETCH_WITH_DIVERGENCE):
                 for mp in list(fetcher.partitions.values()):
                     self._writer.fail(now, mp, f"the source at {fetcher.endpoint} is older than Kafka 2.1")
                 fetcher.is_dead = True
                 return
             for mp in fetcher.partitions.values():
-                self._learn_age(mp, fetcher.endpoint)
+                self._note_source_version(mp, fetcher.endpoint)
                 self._loop.changed(mp.tp)
         trouble = "" if source is None else source.connection_error_suffix(fetcher.endpoint)
         self._sizes.on_lost(fetcher)
@@ -446,14 +448,14 @@ class MirrorFetchers:
         """Cut where the source's log ends, unless that log belongs to another topic."""
         log = self._led(mp).log
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
-            self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
+            self._writer.fail(now, mp, another_topic_reason(mp, offset, log.log_end_offset))
             return
-        self._part_at(now, mp, offset, "the source's log end")
+        self._cut_at_divergence(now, mp, offset, "the source's log end")
 
-    def _begin_anew(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
+    def _restart_log(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Restart the log where the source's log starts."""
         partition, why = self._led(mp), "the source's log start"
-        self._cut(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, why))
+        self._cut_unless_repeated(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, why))
 
     def _drop_unknown_epoch(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
         """Drop our last epoch if it has no batch; if nothing is dropped, pause the partition.
@@ -475,7 +477,7 @@ def _purpose(fetcher: MirrorFetcher) -> str:
 
 def _epoch_needed(mp: MirrorPartition) -> int:
     """Return the local leader epoch that a fetch needs: the source's (D14), and that of the lineage (D45)."""
-    return max(mp.source_epoch, mp.lineage.since)
+    return max(mp.source_epoch, mp.lineage.valid_from_epoch)
 
 
 def _last_fetched_epoch(mp: MirrorPartition, partition: Partition) -> int:

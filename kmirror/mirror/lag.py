@@ -16,7 +16,7 @@ OVERDUE_MS: Final = 2_000
 """A reachable source responds to a fetch within `replica.fetch.wait.max.ms` plus this time."""
 
 
-def answers_within(context: MirrorContext) -> int:
+def response_time_max(context: MirrorContext) -> int:
     """Return the microseconds after which a response of the source is overdue."""
     return (context.broker.configs.integer("replica.fetch.wait.max.ms") + OVERDUE_MS) * MILLISECOND
 
@@ -26,12 +26,12 @@ def proof_interval(context: MirrorContext) -> Duration:
     return context.broker.configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
 
 
-def proved_within(context: MirrorContext, source: RemoteCluster) -> Duration:
+def proof_age_max(context: MirrorContext, source: RemoteCluster) -> Duration:
     """Return the longest time for which a lag may miss records that the source has acknowledged (D77).
 
     A proof takes two responses, and counts for fetches that are sent after it.
     """
-    return proof_interval(context) + 2 * proof_timeout_ms(source) * MILLISECOND + answers_within(context)
+    return proof_interval(context) + 2 * proof_timeout_ms(source) * MILLISECOND + response_time_max(context)
 
 
 def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
@@ -41,20 +41,20 @@ def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
     watermark are lost if this leader fails now.
     """
     partition = context.replicas.partitions.led(mp.tp)
-    if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, answers_within(context)):
+    if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, response_time_max(context)):
         return UNKNOWN
     if not _is_proved(context, now, mp):
         return UNKNOWN
     return max(0, mp.source_offset - partition.log.high_watermark)
 
 
-def why_unproved(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
+def unproved_reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     """Return why the source's broker has not proved that it is up to date (D77); empty if it has, or was not asked."""
     fetcher, broker = mp.fetcher, _proved_broker(context, mp)
-    if fetcher is None or broker is None or not broker.why_not or _is_proved(context, now, mp):
+    if fetcher is None or broker is None or not broker.last_error or _is_proved(context, now, mp):
         return ""
     named = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint}"
-    return f"the lag is unknown: {named} has not proved that it still leads: {broker.why_not}"
+    return f"the lag is unknown: {named} has not proved that it still leads: {broker.last_error}"
 
 
 def _is_proved(context: MirrorContext, now: Instant, mp: MirrorPartition) -> bool:
@@ -63,7 +63,7 @@ def _is_proved(context: MirrorContext, now: Instant, mp: MirrorPartition) -> boo
     if fetcher is None or broker is None or broker.source is not context.sources.get(mp.assignment.mirror):
         return False
     as_of = broker.as_of(fetcher.confirmed_at)
-    return as_of is not None and now - as_of <= proved_within(context, broker.source)
+    return as_of is not None and now - as_of <= proof_age_max(context, broker.source)
 
 
 def _proved_broker(context: MirrorContext, mp: MirrorPartition) -> ProvedBroker | None:

@@ -17,7 +17,7 @@ from kmirror.mirror.context import NAME, PROOF_TIMER, MirrorContext
 from kmirror.mirror.lag import proof_interval
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.proved_brokers import ProvedBroker
-from kmirror.mirror.source_answers import metadata_request
+from kmirror.mirror.source_responses import metadata_request
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
 
@@ -32,7 +32,7 @@ class LeaderProofs:
         self._timers: dict[str, Instant] = {}
         """Mirror to the time when its timer fires."""
 
-    def want(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
+    def require(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
         """Ask a broker for a proof, once the present event is handled, unless it has given one, or is being asked."""
         broker = self._context.proved.get((mirror, endpoint))
         if broker is not None and broker.failures and not broker.is_asked:
@@ -108,8 +108,8 @@ class LeaderProofs:
         broker.on_proof(now, asked_at, proof_interval(self._context))
         self._wake(broker.mirror, max(now, broker.next_at))
 
-    def _on_failure(self, now: Instant, broker: ProvedBroker, why: str) -> None:
-        broker.on_failure(now, why)
+    def _on_failure(self, now: Instant, broker: ProvedBroker, reason: str) -> None:
+        broker.on_failure(now, reason)
         self._wake(broker.mirror, broker.next_at)
 
 

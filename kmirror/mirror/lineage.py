@@ -41,11 +41,11 @@ class Lineage:
 
     stretches: Stretches = ()
     """Empty while only this cluster wrote the log."""
-    since: int = -1
+    valid_from_epoch: int = -1
     """The leader epoch from which on this holds; nothing is appended in an earlier one (D45)."""
 
 
-OWN = Lineage()
+OWN_LINEAGE = Lineage()
 
 
 def written_by(cluster_id: str) -> Stretches:
@@ -53,28 +53,28 @@ def written_by(cluster_id: str) -> Stretches:
     return (Stretch(0, cluster_id),)
 
 
-def written_on(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
+def with_writer(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
     """Return the lineage after `cluster_id` becomes the writer from `epoch` on."""
     before = tuple(stretch for stretch in stretches if stretch.first_epoch < epoch)
     return before if before and before[-1].cluster_id == cluster_id else (*before, Stretch(epoch, cluster_id))
 
 
-def copied_in(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
+def with_copy(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
     """Return the lineage after `cluster_id` copied the log from scratch; it holds from leader epoch `epoch` on."""
     return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
 
 
 def copy_begun(stretches: Stretches, leader_epoch: int, cluster_id: str) -> Lineage:
     """Return the lineage of a log whose leader will copy it from scratch; it holds from the next leader epoch on."""
-    return Lineage(copied_in(stretches, leader_epoch + 1, cluster_id), leader_epoch + 1)
+    return Lineage(with_copy(stretches, leader_epoch + 1, cluster_id), leader_epoch + 1)
 
 
-def reported(stretches: Stretches, cluster_id: str) -> Stretches:
+def reported_stretches(stretches: Stretches, cluster_id: str) -> Stretches:
     """Return the rows that `cluster_id` reports to the mirrors of its log: of the copies only its own."""
     return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id == cluster_id)
 
 
-def adopted(ours: Stretches, source: Stretches, cluster_id: str) -> Stretches:
+def adopt(ours: Stretches, source: Stretches, cluster_id: str) -> Stretches:
     """Return the lineage of the log of `cluster_id` once it follows its source's."""
     own = (row for row in ours if row.first_epoch < 0 and row.cluster_id == cluster_id)
     return tuple(sorted((*own, *_without_copy(source, cluster_id))))
@@ -92,16 +92,16 @@ def _without_copy(stretches: Stretches, cluster_id: str) -> Stretches:
     return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id != cluster_id)
 
 
-def without_id(source: Stretches, source_id: str, cluster_id: str, since: int) -> Stretches:
+def with_copy_name(source: Stretches, source_id: str, cluster_id: str, valid_from_epoch: int) -> Stretches:
     """Return the lineage that `cluster_id` adopts from a source without topic ids: the source's epochs get a new name.
 
-    No other copy has that name: `since` is the local leader epoch from which on the lineage holds, and the epochs of a
-    topic that is created again under its former id continue above the former ones (D49).
+    No other copy has that name: `valid_from_epoch` is a local leader epoch, and the epochs of a topic that is created
+    again under its former id continue above the former ones (D49).
     """
-    return _renamed(source, source_id, f"{source_id}/{cluster_id}/{since}")
+    return _renamed(source, source_id, f"{source_id}/{cluster_id}/{valid_from_epoch}")
 
 
-def known_here(source: Stretches, source_id: str, ours: Stretches) -> Stretches:
+def with_local_names(source: Stretches, source_id: str, ours: Stretches) -> Stretches:
     """Return the source's lineage with the name that our copy of its log has got, if it has one."""
     name = _writer(ours, 0) or ""
     return _renamed(source, source_id, name) if name.startswith(f"{source_id}/") else source
@@ -142,7 +142,7 @@ def stretches_from(rows: Iterable[StretchRow]) -> Stretches:
     return tuple(sorted(Stretch(row.first_epoch, row.cluster_id) for row in rows))
 
 
-def text_of(lineages: Mapping[int, Stretches]) -> str:
+def to_text(lineages: Mapping[int, Stretches]) -> str:
     """Return the lineages of a topic's partitions as the value of a config; equal ones are written once."""
     alike: dict[Stretches, list[int]] = {}
     for partition in sorted(lineages):
@@ -151,8 +151,8 @@ def text_of(lineages: Mapping[int, Stretches]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def lineages_in(text: str) -> Mapping[int, Stretches]:
-    """Return the lineages in a result of `text_of`, by partition; none for an empty text. Do not modify the result."""
+def parse_lineages(text: str) -> Mapping[int, Stretches]:
+    """Return the lineages in a result of `to_text`, by partition; none for an empty text. Do not modify the result."""
     return {
         partition: tuple(Stretch(epoch, cluster) for epoch, cluster in stretches)
         for partitions, stretches in json.loads(text or "[]")

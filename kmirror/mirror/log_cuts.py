@@ -7,14 +7,14 @@ from kmirror.cluster.replication.truncation import loses_keys, must_truncate_ful
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import FROM_SCRATCH, after_cut, cut_offset
+from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset, uncut_after_cut
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened_transactions import tail_of
+from kmirror.mirror.reopened_transactions import read_tail
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import apply_uncut
 
-_ENDING = (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED)
+_WITHOUT_SOURCE = (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED)
 """States in which the source adds nothing more: the log continues where a cut ends it."""
 
 
@@ -24,7 +24,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
     `why` goes into the trace.
     """
     offset = partition.log.end_after_cut(offset)  # The source's batches may differ: this may lie inside one of ours.
-    tail = tail_of(partition.log, offset)
+    tail = read_tail(partition.log, offset)
     _note_cut(context, mp, partition.log, offset, why)
     context.replicas.appends.truncate(now, partition, offset)
     mp.cut_markers = tail.reopened(partition.log, mp.cut_markers)
@@ -40,12 +40,12 @@ def restart(
     mp.cut_markers = {}
 
 
-def least_cut(log: PartitionLog, epoch: int) -> int:
+def effective_cut_epoch(log: PartitionLog, epoch: int) -> int:
     """Return the cut epoch for a log that must be cut to `epoch`: FROM_SCRATCH if it must restart (D56, D63)."""
     return FROM_SCRATCH if must_truncate_fully(log, cut_offset(log, epoch)) else epoch
 
 
-def part(
+def cut_at_divergence(
     context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
 ) -> None:
     """Cut at `offset`, where the source's log diverges from the one that this broker leads.
@@ -69,15 +69,15 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
         return
-    if epoch >= 0 and mp.state not in _ENDING and loses_keys(partition.log, cut_offset(partition.log, epoch)):
+    if epoch >= 0 and mp.state not in _WITHOUT_SOURCE and loses_keys(partition.log, cut_offset(partition.log, epoch)):
         epoch = FROM_SCRATCH  # The followers make the same cut; it is persisted before this log is served (D63).
-        apply_uncut(mp, partition, after_cut(mp.uncut, partition.image.replicas, epoch))
-    mp.held = True
+        apply_uncut(mp, partition, uncut_after_cut(mp.uncut, partition.image.replicas, epoch))
+    mp.is_withheld = True
     why = f"a cut to epoch {epoch} {'that this replica missed' if missed else 'of every replica'}"
     if epoch < 0:
         restart(context, now, mp, partition, 0, why)
     else:
-        how = cut if mp.state in _ENDING else part
+        how = cut if mp.state in _WITHOUT_SOURCE else cut_at_divergence
         how(context, now, mp, partition, cut_offset(partition.log, epoch), why)
     partition.log_was_cut(now)
 

@@ -12,7 +12,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.group_coordinators import GroupCoordinators
-from kmirror.mirror.source_refresh import Asked
+from kmirror.mirror.source_refresh import RefreshRequest
 from kmirror.mirror.syncs.cycle import SyncCycle
 from kmirror.mirror.syncs.report import Reports
 from kmirror.mirror.topic_ids import is_same_topic
@@ -37,7 +37,7 @@ class MetadataSync:
         """Mirror to its reports, which outlive a change of its source."""
         self._remembering: dict[str, None] = {}
 
-    def run(self, now: Instant, mirror: str, source: RemoteCluster, asked: Asked) -> None:
+    def run(self, now: Instant, mirror: str, source: RemoteCluster, refreshed: RefreshRequest) -> None:
         """Sync with the source, whose metadata of the topics in `asked` has just been refreshed.
 
         A refresh of all topics begins a cycle of all syncs; any other affects these topics alone.
@@ -46,14 +46,16 @@ class MetadataSync:
             self._context.coordinator.ensure(now)  # A mirror has no coordinator while `__mirror_state` is missing.
             self.forget(mirror)
             return
-        if not self._context.source_cluster_id(mirror) and any(self._is_ours(topic, source) for topic in asked.topics):
+        if not self._context.source_cluster_id(mirror) and any(
+            self._is_ours(topic, source) for topic in refreshed.topics
+        ):
             self._remember_source(now, mirror, source)
         cycle = self._cycles.get(mirror)
         if cycle is None or cycle.source is not source:
             reports = self._reports.setdefault(mirror, Reports(mirror, self._broker.outbox, self._context.sync_errors))
             cycle = self._cycles[mirror] = SyncCycle(self._context, mirror, source, reports, self._groups)
-        cycle.on_topics(now, asked.topics)
-        if asked.is_all:
+        cycle.on_topics(now, refreshed.topics)
+        if refreshed.is_full:
             cycle.run(now)
 
     def forget(self, mirror: str) -> None:

@@ -9,9 +9,9 @@ from kmirror.cluster.metrics import Sample, gauge, meter
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import OutboundLink
 from kmirror.kernel.runner_metrics import LinkCounts
-from kmirror.mirror.client_metrics import of_client
+from kmirror.mirror.client_metrics import client_samples
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.fetchers import ORDINARY, MirrorFetcher, MirrorFetchers
+from kmirror.mirror.fetchers import TRANSIENT_ERRORS, MirrorFetcher, MirrorFetchers
 from kmirror.mirror.lag import UNKNOWN, lag_of
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
@@ -28,16 +28,16 @@ def samples(
     context: MirrorContext, fetchers: MirrorFetchers, now: Instant, links: Mapping[OutboundLink, LinkCounts]
 ) -> Iterator[Sample]:
     """Yield all mirror metrics of one broker; `links` has the counts of its runner for each link."""
-    yield from _of_fetchers(context, fetchers, now)
+    yield from _fetcher_samples(context, fetchers, now)
     for fetcher in fetchers.fetchers():
-        yield from of_client(context, fetchers, fetcher, now, links)
-    yield from _of_states(context)
+        yield from client_samples(context, fetchers, fetcher, now, links)
+    yield from _state_samples(context)
     for kind, count in context.sync_errors.counts.items():
         yield gauge(row(_SYNCS, kind.value), count)
     yield gauge(row("MirrorReplication", "ByteRate"), fetchers.quota.bytes_per_second(now))
 
 
-def _of_fetchers(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> Iterator[Sample]:
+def _fetcher_samples(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> Iterator[Sample]:
     lags = {
         mp.tp: lag_of(context, now, mp)
         for mp in context.partitions.values()
@@ -77,10 +77,10 @@ def _has_failed(context: MirrorContext, mp: MirrorPartition) -> bool:
         return mp.state is MirrorState.FAILED
     source = context.sources.get(mp.assignment.mirror)
     refused = None if source is None else source.topic_errors.get(mp.tp.topic)
-    return mp.is_failing or (refused is not None and refused not in ORDINARY)
+    return mp.is_failing or (refused is not None and refused not in TRANSIENT_ERRORS)
 
 
-def _of_states(context: MirrorContext) -> Iterator[Sample]:
+def _state_samples(context: MirrorContext) -> Iterator[Sample]:
     led = [mp for mp in context.partitions.values() if mp.state is not None]
     counts = Counter(mp.state for mp in led)
     by_mirror = Counter((mp.assignment.mirror, mp.state) for mp in led)

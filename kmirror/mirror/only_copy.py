@@ -15,68 +15,68 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EndOffset
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import NOTHING_KEPT, are_markers, has_kept, kept_by
-from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.source_answers import Offsets
-from kmirror.mirror.source_questions import SourceQuestions
+from kmirror.mirror.cut_rules import NOTHING_KEPT, are_markers, has_kept_records, kept_after_cut
+from kmirror.mirror.source_query import SourceQuery
+from kmirror.mirror.source_requests import SourceRequests
+from kmirror.mirror.source_responses import OffsetsResult
 
-OnShared = Callable[[Instant, Inquiry, int], None]
-"""(now, inquiry, the cut epoch that loses nothing)"""
+OnSafeCut = Callable[[Instant, SourceQuery, int], None]
+"""(now, query, the cut epoch that loses nothing)"""
 
 
-class OnlyCopy:
+class OnlyCopyCheck:
     """Checks that the source's log has everything that a cut of ours would leave."""
 
-    def __init__(self, context: MirrorContext, questions: SourceQuestions, on_shared: OnShared) -> None:
+    def __init__(self, context: MirrorContext, source_requests: SourceRequests, on_safe_cut: OnSafeCut) -> None:
         self._context = context
-        self._questions = questions
-        self._on_shared = on_shared
+        self._source_requests = source_requests
+        self._on_safe_cut = on_safe_cut
 
-    def ask(self, now: Instant, inquiry: Inquiry, epoch: int) -> None:
-        """Call `on_shared` if a cut to `epoch` loses nothing; else the partition waits for the operator."""
-        partition = self._context.replicas.partitions.led(inquiry.mp.tp)
+    def check(self, now: Instant, query: SourceQuery, epoch: int) -> None:
+        """Call `on_safe_cut` if a cut to `epoch` loses nothing; else the partition waits for the operator."""
+        partition = self._context.replicas.partitions.led(query.mp.tp)
         if partition is None:
             return
         log = partition.log
-        kept = kept_by(log, epoch)
+        kept = kept_after_cut(log, epoch)
         taken_from = max(kept.end_offset, log.log_start_offset)
         if kept == NOTHING_KEPT or not are_markers(log.any_batches(taken_from), taken_from, log.log_end_offset):
-            self._wait(now, inquiry)
+            self._wait_for_operator(now, query)
         elif kept.end_offset <= log.log_start_offset:
-            self._on_shared(now, inquiry, epoch)  # There are only markers.
+            self._on_safe_cut(now, query, epoch)  # There are only markers.
         else:
-            inquiry.kept = kept
-            self._questions.epoch_ends(inquiry, partial(self._on_epoch_ends, epoch))
+            query.kept = kept
+            self._source_requests.epoch_ends(query, partial(self._on_epoch_ends, epoch))
 
     def _on_epoch_ends(
-        self, epoch: int, now: Instant, inquiry: Inquiry, ends: Mapping[TopicPartition, EndOffset] | None
+        self, epoch: int, now: Instant, query: SourceQuery, ends: Mapping[TopicPartition, EndOffset] | None
     ) -> None:
-        theirs = None if ends is None else ends.get(inquiry.mp.tp)
+        theirs = None if ends is None else ends.get(query.mp.tp)
         if theirs is None:
-            self._try_again(now, inquiry, "the source did not tell where its leader epochs end")
-        elif has_kept(inquiry.kept, theirs):
-            self._questions.log_starts(inquiry, partial(self._on_log_starts, epoch))
+            self._retry_later(now, query, "the source did not tell where its leader epochs end")
+        elif has_kept_records(query.kept, theirs):
+            self._source_requests.log_starts(query, partial(self._on_log_starts, epoch))
         else:
-            self._wait(now, inquiry)
+            self._wait_for_operator(now, query)
 
-    def _on_log_starts(self, epoch: int, now: Instant, inquiry: Inquiry, starts: Offsets | None) -> None:
-        start = None if starts is None else starts.offset(inquiry.mp.tp)
+    def _on_log_starts(self, epoch: int, now: Instant, query: SourceQuery, starts: OffsetsResult | None) -> None:
+        start = None if starts is None else starts.offset(query.mp.tp)
         if start is None:
-            self._try_again(now, inquiry, "the source did not tell where its log begins")
-        elif start < inquiry.kept.end_offset:
-            self._on_shared(now, inquiry, epoch)
+            self._retry_later(now, query, "the source did not tell where its log begins")
+        elif start < query.kept.end_offset:
+            self._on_safe_cut(now, query, epoch)
         else:  # For an epoch that ended below the log start, another log would return the same.
-            self._wait(now, inquiry)
+            self._wait_for_operator(now, query)
 
-    def _wait(self, now: Instant, inquiry: Inquiry) -> None:
+    def _wait_for_operator(self, now: Instant, query: SourceQuery) -> None:
         reason = (
-            f"the source's mirror {inquiry.mp.assignment.mirror} of us has no last mirrored epoch: it was stopped "
+            f"the source's mirror {query.mp.assignment.mirror} of us has no last mirrored epoch: it was stopped "
             "before it mirrored anything, or its state was lost, so ours may be the only copy: delete that mirror over "
             "there to have ours cut"
         )
-        self._context.retry_later(now, inquiry.mp, reason)
+        self._context.retry_later(now, query.mp, reason)
 
-    def _try_again(self, now: Instant, inquiry: Inquiry, reason: str) -> None:
-        mp = inquiry.mp
+    def _retry_later(self, now: Instant, query: SourceQuery, reason: str) -> None:
+        mp = query.mp
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
         self._context.retry_later(now, mp, reason)

@@ -14,8 +14,8 @@ from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, Uncut
-from kmirror.mirror.lineage import OWN, Lineage, Stretches
+from kmirror.mirror.cut_rules import NO_UNCUT, SESSION, Uncut
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.reopened_transactions import CutMarkers, StopPlan
 from kmirror.mirror.repeated_cuts import RepeatedCuts
@@ -24,8 +24,9 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import Upstream
 
 NOT_AGREED = -2
-ADDED, ELECTED = -2, -1
-"""Values of `in_step_ms` while it is unknown: since the topic was added, or since the leader was elected or resumed."""
+UNKNOWN_SINCE_ADDED, UNKNOWN_SINCE_ELECTED = -2, -1
+"""Values of `caught_up_ms` that say that it is unknown since the topic was added, or since the leader was elected or
+resumed."""
 
 
 @dataclass(slots=True)
@@ -38,19 +39,19 @@ class MirrorPartition:
     state: MirrorState | None = None
     """The persisted state; None until it has been read from the coordinator."""
     last_mirrored_epoch: int = -1
-    uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
+    uncut: Uncut = field(default_factory=lambda: NO_UNCUT)
     """As persisted: the replicas that have not confirmed a cut, and whether this session touched the log (D30)."""
-    settled_before: Mapping[str, int] = field(default_factory=dict)
+    settled_epochs: Mapping[str, int] = field(default_factory=dict)
     """For each mirror in which the topic was before, the last mirrored epoch that its stop settled (D10)."""
-    lineage: Lineage = OWN
+    lineage: Lineage = OWN_LINEAGE
     """As persisted: the clusters that wrote the log (D45)."""
-    held: bool = False
+    is_withheld: bool = False
     """This leader was itself on the list: it has cut its log, and withholds it until that is persisted (D30)."""
-    busy: bool = False
+    is_busy: bool = False
     """A request or a write is under way; its response triggers another look at the partition."""
-    kept_in: Uuid = Uuid.ZERO
+    state_topic_id: Uuid = Uuid.ZERO
     """The topic id of the `__mirror_state` from which the state was read, or to which it was written (D68)."""
-    former: PartitionState | None = None
+    previous_state: PartitionState | None = None
     """The state persisted in the leader epoch before: it holds if the state turns out to be lost. None once a state is
     known, or if another broker may have led since."""
     is_unsure: bool = False
@@ -60,7 +61,7 @@ class MirrorPartition:
     """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
     is_failing: bool = False
     """The source was unreachable or returned errors, and nothing was fetched since; moving leaders do not count."""
-    told_reason: str = ""
+    traced_reason: str = ""
     """The reason that was last written into the trace."""
 
     # PREPARING and STOPPING
@@ -79,11 +80,11 @@ class MirrorPartition:
     source_lineage_epoch: int = -1
     upstream: Upstream | None = None
     """Where the source's log is mirrored from, by its last report; None if it has not reported to this leader (D58)."""
-    upstream_asked: RemoteCluster | None = None
+    upstream_requested_from: RemoteCluster | None = None
     """The source with a request for `upstream` under way, sent beside other work."""
-    source_told_nothing: bool = False
+    lineage_is_assumed: bool = False
     """The source's broker did not serve DescribeMirrors: `source_lineage` and `upstream` are assumed."""
-    told_since: Instant | None = None
+    reported_since: Instant | None = None
     """PREPARING: since when this log has been reported as mirrored; None while it is not (D58)."""
 
     # MIRRORING
@@ -109,12 +110,12 @@ class MirrorPartition:
     """The source's leader reports no divergence in Fetch responses (before Kafka 2.7)."""
     agreed_epoch: int = NOT_AGREED
     """The source's leader epoch in which its leader was found to have all of our log; for older sources (D12)."""
-    bumping: bool = False
+    bump_requested: bool = False
     cuts: RepeatedCuts = field(default_factory=RepeatedCuts)
     """Counts cuts of the log without progress (D59)."""
-    in_step_ms: int = ELECTED
+    caught_up_ms: int = UNKNOWN_SINCE_ELECTED
     """When our log last had all records of the source, as far as deleted keys are concerned (D64)."""
-    is_in_step: bool = False
+    is_caught_up: bool = False
     """It had all in the newest response that named the partition; later ones that do not name it confirm that."""
 
     def for_new_leader(self, *, led_before: bool = False) -> MirrorPartition:
@@ -123,25 +124,25 @@ class MirrorPartition:
         The cut markers are kept as well, since they cannot be derived from the log. If this broker led in the epoch
         before (`led_before`), so is the persisted state: `__mirror_state` may be deleted before it has been read (D68).
         """
-        former = self.former
+        previous = self.previous_state
         if self.state is not None:
             last = (self.last_mirrored_epoch, self.uncut, self.stop, self.lineage)
-            former = PartitionState(self.tp.topic, self.state, -1, *last)
+            previous = PartitionState(self.tp.topic, self.state, -1, *last)
         return MirrorPartition(
             self.tp,
             self.topic_id,
             self.assignment,
-            former=former if led_before else None,
+            previous_state=previous if led_before else None,
             reason=self.reason,
             source_epoch=self.source_epoch,
             source_offset=self.source_offset,
             source_log_start=self.source_log_start,
             cut_markers=self.cut_markers,
-            in_step_ms=self.in_step_ms,
+            caught_up_ms=self.caught_up_ms,
             source_lineage=self.source_lineage,
             source_lineage_epoch=self.source_lineage_epoch,
             upstream=self.upstream,
-            source_told_nothing=self.source_told_nothing,
+            lineage_is_assumed=self.lineage_is_assumed,
             cuts=self.cuts,
         )
 
@@ -176,11 +177,11 @@ class MirrorPartition:
         self.cut_epoch = self.cut_at = None
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.cut_markers = {}
-            self.in_step_ms, self.is_in_step = ADDED, False
+            self.caught_up_ms, self.is_caught_up = UNKNOWN_SINCE_ADDED, False
         if state is not MirrorState.FAILED:  # The reason of a failure stays visible.
-            self.reason = self.told_reason = ""
+            self.reason = self.traced_reason = ""
         self.retry_at = 0
-        self.told_since = None
+        self.reported_since = None
         if state is not MirrorState.MIRRORING:
             self.resolving = False
             self.source_without_epochs = False

@@ -17,19 +17,19 @@ from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, after_cut, cut_offset
-from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
-from kmirror.mirror.log_cuts import cut, least_cut, restart
-from kmirror.mirror.only_copy import OnlyCopy
+from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, cut_offset, uncut_after_cut
+from kmirror.mirror.log_cuts import cut, effective_cut_epoch, restart
+from kmirror.mirror.only_copy import OnlyCopyCheck
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_answers import Described, Listed, Offsets
 from kmirror.mirror.source_lineage import LineageCheck
-from kmirror.mirror.source_questions import SourceQuestions
+from kmirror.mirror.source_query import SourceQuery, begin_query, error_suffix
+from kmirror.mirror.source_requests import SourceRequests
+from kmirror.mirror.source_responses import DescribeResult, ListResult, OffsetsResult
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
-from kmirror.mirror.state_writer import LookAt, StateWriter
+from kmirror.mirror.state_writer import ScheduleStep, StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
-from kmirror.mirror.upstream import told_ring, told_unknown
+from kmirror.mirror.upstream import ring_reason, unknown_upstream_reason
 from kmirror.mirror.upstream_check import ring_of
 from kmirror.protocol.gen.describe_mirrors_response import PartitionDetail
 from kmirror.spec.configs import Configs, Scope
@@ -80,69 +80,69 @@ class Preparing:
         self,
         context: MirrorContext,
         writer: StateWriter,
-        questions: SourceQuestions,
+        source_requests: SourceRequests,
         lineage_check: LineageCheck,
-        look_at: LookAt,
+        schedule_step: ScheduleStep,
     ) -> None:
         self._context = context
-        self._questions = questions
+        self._source_requests = source_requests
         self._writer = writer
         self._lineage_check = lineage_check
-        self._look_at = look_at
-        self._only_copy = OnlyCopy(context, questions, self._confirm)
+        self._schedule_step = schedule_step
+        self._only_copy = OnlyCopyCheck(context, source_requests, self._confirm)
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the first step that is not done yet."""
         match next_step(self._facts(mp, partition)):
             case PrepareStep.ASK:
-                self._ask(now, mp)
+                self._request_epoch(now, mp)
             case PrepareStep.LIST:
-                self._list(now, mp, partition)
+                self._persist_uncut(now, mp, partition)
             case PrepareStep.CUT:
                 self.cut(now, mp, partition)
             case PrepareStep.WAIT:
-                mp.reason = self._missing(mp, partition)
+                mp.reason = self._unconfirmed_reason(mp, partition)
             case PrepareStep.FINISH:
-                lineage = self._lineage_check.adopted(mp, partition, mp.uncut.get(SESSION, 0))
+                lineage = self._lineage_check.lineage_to_adopt(mp, partition, mp.uncut.get(SESSION, 0))
                 self._writer.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:
-        return facts_of(mp, partition, "" if mp.cut_at is None else self._missing(mp, partition))
+        return facts_of(mp, partition, "" if mp.cut_at is None else self._unconfirmed_reason(mp, partition))
 
     # -- the source's record of us --------------------------------------------------------------
 
-    def _ask(self, now: Instant, mp: MirrorPartition) -> None:
-        if mp.told_since is None:
-            mp.told_since = now
-        inquiry = begin_inquiry(self._context, now, mp, MirrorState.PREPARING)
-        if inquiry is not None:
-            self._questions.describe(inquiry, self._on_first_answer)
+    def _request_epoch(self, now: Instant, mp: MirrorPartition) -> None:
+        if mp.reported_since is None:
+            mp.reported_since = now
+        query = begin_query(self._context, now, mp, MirrorState.PREPARING)
+        if query is not None:
+            self._source_requests.describe(query, self._on_first_answer)
 
-    def _on_first_answer(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
-        mp = inquiry.mp
-        if described is None and inquiry.has_no_describe():
-            epoch = self._without_source_epoch(mp)
-            what = f"to our own last mirrored epoch {epoch}" if epoch >= 0 else "from scratch, no delta failback"
-            self._context.note(mp, f"the source has no DescribeMirrors: cut {what}")
-            inquiry.learn_lineage(None)
-            self._confirm(now, inquiry, epoch)
+    def _on_first_answer(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
+        mp = query.mp
+        if described is None and query.has_no_describe():
+            epoch = self._own_cut_epoch(mp)
+            cut_text = f"to our own last mirrored epoch {epoch}" if epoch >= 0 else "from scratch, no delta failback"
+            self._context.note(mp, f"the source has no DescribeMirrors: cut {cut_text}")
+            query.record_lineage(None)
+            self._confirm(now, query, epoch)
         else:
-            self._on_described(now, inquiry, described)
+            self._on_described(now, query, described)
 
-    def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
-        mp = inquiry.mp
+    def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
+        mp = query.mp
         if described is None or described.error_code:
-            unheard = inquiry.source.connection_error_suffix(inquiry.endpoint)
+            unheard = query.source.connection_error_suffix(query.endpoint)
             suffix = unheard if described is None else error_suffix(described.error_code)
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{suffix}")
             return
-        unknown = inquiry.learn_lineage(described)
+        unknown = query.record_lineage(described)
         if unknown:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, unknown)
             return
-        ring = self._ring_or_unknown(now, mp)
+        ring = self._ring_reason(now, mp)
         if ring:
             self._context.retry_later(now, mp, ring)
             return
@@ -151,35 +151,35 @@ class Preparing:
             name = code_of(described.refused).name
             self._context.retry_later(now, mp, f"the source does not describe its mirror: {name}")
         elif found is not None:
-            self._on_found(now, inquiry, found)
+            self._on_found(now, query, found)
         elif _is_empty(self._context.replicas.partitions.led(mp.tp)):
             self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
-            self._prove_silence(now, inquiry)
+            self._prove_silence(now, query)
 
-    def _ring_or_unknown(self, now: Instant, mp: MirrorPartition) -> str:
+    def _ring_reason(self, now: Instant, mp: MirrorPartition) -> str:
         """Return why nothing may be cut for this source: this cluster feeds it, or may feed it; else empty (D58)."""
         clusters, upstream = ring_of(self._context, mp), mp.upstream
         if clusters:
-            return told_ring(clusters)
+            return ring_reason(clusters)
         assert upstream is not None, "learned with the lineage"
-        assert mp.told_since is not None, "told before it was asked for"
+        assert mp.reported_since is not None, "told before it was asked for"
         if _is_empty(self._context.replicas.partitions.led(mp.tp)):  # A ring can lose nothing here.
-            if upstream.is_complete or now >= mp.told_since + EMPTY_WAITS_MS * MILLISECOND:
+            if upstream.is_complete or now >= mp.reported_since + EMPTY_WAITS_MS * MILLISECOND:
                 return ""
-        elif upstream.is_complete and upstream.true_at >= mp.told_since:
+        elif upstream.is_complete and upstream.true_at >= mp.reported_since:
             return ""
-        return told_unknown(upstream)
+        return unknown_upstream_reason(upstream)
 
-    def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
+    def _on_found(self, now: Instant, query: SourceQuery, found: PartitionDetail) -> None:
         """Use the epoch that the source reported, but only if its mirror of that name mirrors this cluster (D25)."""
         if found.state == MirrorState.UNKNOWN.name:
-            self._context.retry_later(now, inquiry.mp, "the source has not loaded its own state yet")
+            self._context.retry_later(now, query.mp, "the source has not loaded its own state yet")
         else:
-            self._questions.list_mirrors(inquiry, partial(self._on_listed, found))
+            self._source_requests.list_mirrors(query, partial(self._on_listed, found))
 
-    def _on_listed(self, found: PartitionDetail, now: Instant, inquiry: Inquiry, listed: Listed | None) -> None:
-        mp = inquiry.mp
+    def _on_listed(self, found: PartitionDetail, now: Instant, query: SourceQuery, listed: ListResult | None) -> None:
+        mp = query.mp
         mirror = mp.assignment.mirror
         if listed is None or listed.error_code:
             suffix = "" if listed is None else error_suffix(listed.error_code)
@@ -190,51 +190,51 @@ class Preparing:
             self._context.retry_later(now, mp, "the source described its mirror, and does not list it")
         elif listed.sources[mirror] not in ("", self._context.broker.cluster_id):
             # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
-            self._confirm(now, inquiry, self._without_source_epoch(mp))
+            self._confirm(now, query, self._own_cut_epoch(mp))
         elif found.state != MirrorState.STOPPED.name:
             # Two clusters that mirror each other would each cut records that only the other one has.
             reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
             self._context.retry_later(now, mp, reason)
         elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.led(mp.tp)):
-            epoch = self._lineage_check.bounded(mp, self._without_source_epoch(mp))
-            self._only_copy.ask(now, inquiry, epoch)
+            epoch = self._lineage_check.limit_by_lineage(mp, self._own_cut_epoch(mp))
+            self._only_copy.check(now, query, epoch)
         else:
             # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
-            self._confirm(now, inquiry, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
+            self._confirm(now, query, max(found.last_mirror_epoch, self._own_cut_epoch(mp)))
 
-    def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
+    def _prove_silence(self, now: Instant, query: SourceQuery) -> None:
         """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
 
         A former leader does not report the partition, and brokers without a controller still name it as the leader. A
         broker that responds to ListOffsets with our leader epoch, both before and after DescribeMirrors, was the leader
         throughout.
         """
-        self._questions.list_offsets(inquiry, self._on_leading_before)
+        self._source_requests.list_offsets(query, self._on_leading_before)
 
-    def _on_leading_before(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> None:
-        if self._leads(now, inquiry, offsets):
-            self._questions.describe(inquiry, self._on_described_again)
+    def _on_leading_before(self, now: Instant, query: SourceQuery, offsets: OffsetsResult | None) -> None:
+        if self._leads(now, query, offsets):
+            self._source_requests.describe(query, self._on_described_again)
 
-    def _on_described_again(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
-        silent = described is not None and described.is_silent(inquiry.mp.tp)
-        if silent and not inquiry.learn_lineage(described) and not self._ring_or_unknown(now, inquiry.mp):
-            self._questions.list_offsets(inquiry, self._on_leading_after)
+    def _on_described_again(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
+        silent = described is not None and described.is_silent(query.mp.tp)
+        if silent and not query.record_lineage(described) and not self._ring_reason(now, query.mp):
+            self._source_requests.list_offsets(query, self._on_leading_after)
         else:
-            self._on_described(now, inquiry, described)
+            self._on_described(now, query, described)
 
-    def _on_leading_after(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> None:
-        if self._leads(now, inquiry, offsets):
-            self._confirm(now, inquiry, self._without_source_epoch(inquiry.mp))
+    def _on_leading_after(self, now: Instant, query: SourceQuery, offsets: OffsetsResult | None) -> None:
+        if self._leads(now, query, offsets):
+            self._confirm(now, query, self._own_cut_epoch(query.mp))
 
-    def _leads(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> bool:
+    def _leads(self, now: Instant, query: SourceQuery, offsets: OffsetsResult | None) -> bool:
         """Return whether the broker has just proved that it leads the partition; if not, retry later."""
-        if offsets is not None and offsets.proves_leader(inquiry.mp.tp):
+        if offsets is not None and offsets.proves_leader(query.mp.tp):
             return True
-        self._context.refresh_soon(now, inquiry.mp.assignment.mirror, inquiry.mp.tp.topic)
-        self._context.retry_later(now, inquiry.mp, "no broker proves to lead this partition at the source")
+        self._context.refresh_soon(now, query.mp.assignment.mirror, query.mp.tp.topic)
+        self._context.retry_later(now, query.mp, "no broker proves to lead this partition at the source")
         return False
 
-    def _without_source_epoch(self, mp: MirrorPartition) -> int:
+    def _own_cut_epoch(self, mp: MirrorPartition) -> int:
         """Return the cut epoch if the source knows nothing of us: our own last mirrored epoch, or FROM_SCRATCH (D31).
 
         `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. Only equal topic
@@ -247,30 +247,30 @@ class Preparing:
 
     # -- the cut --------------------------------------------------------------------------------
 
-    def _confirm(self, now: Instant, inquiry: Inquiry, cut_epoch: int) -> None:
+    def _confirm(self, now: Instant, query: SourceQuery, cut_epoch: int) -> None:
         """Decide on the cut, if the response is about our topic; else once the broker confirms the topic's id (D65)."""
-        if inquiry.is_about_our_topic or _is_empty(self._context.replicas.partitions.led(inquiry.mp.tp)):
-            self._decide(now, inquiry.mp, cut_epoch)
+        if query.is_about_our_topic or _is_empty(self._context.replicas.partitions.led(query.mp.tp)):
+            self._decide(now, query.mp, cut_epoch)
         else:
-            self._questions.topic_ids(inquiry, partial(self._on_topic_ids, cut_epoch))
+            self._source_requests.topic_ids(query, partial(self._on_topic_ids, cut_epoch))
 
-    def _on_topic_ids(self, cut_epoch: int, now: Instant, inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> None:
-        mp = inquiry.mp
-        if is_confirmed(inquiry, ids):
+    def _on_topic_ids(self, cut_epoch: int, now: Instant, query: SourceQuery, ids: Mapping[str, Uuid] | None) -> None:
+        mp = query.mp
+        if is_confirmed(query, ids):
             self._decide(now, mp, cut_epoch)
         else:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, NOT_CONFIRMED)
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
-        epoch = self._lineage_check.bounded(mp, cut_epoch)
+        epoch = self._lineage_check.limit_by_lineage(mp, cut_epoch)
         partition = self._context.replicas.partitions.led(mp.tp)
-        mp.cut_epoch = epoch if partition is None else least_cut(partition.log, epoch)
-        self._look_at(now, mp)
+        mp.cut_epoch = epoch if partition is None else effective_cut_epoch(partition.log, epoch)
+        self._schedule_step(now, mp)
 
-    def _list(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+    def _persist_uncut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the list of replicas that must be cut, before anything is cut (D30)."""
-        listed = list_of(mp, partition)
+        listed = uncut_before_cut(mp, partition)
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
         self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
 
@@ -286,14 +286,14 @@ class Preparing:
         partition.log_was_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
         self._context.replicas.changes.mark_changed(mp.tp)
 
-    def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
+    def _unconfirmed_reason(self, mp: MirrorPartition, partition: Partition) -> str:
         """Return a reason that names the replicas that have yet to confirm the cut; empty if there are none (D11).
 
         The ISR must confirm, and with `mirror.support.unclean.leader.election` every assigned replica.
         """
         topic = mp.tp.topic
         configs = Configs(Scope.TOPIC, self._context.broker.image.configs.topic(topic), self._context.broker.configs)
-        return missing_of(mp, partition, all_replicas=configs.flag("mirror.support.unclean.leader.election"))
+        return unconfirmed_reason(mp, partition, all_replicas=configs.flag("mirror.support.unclean.leader.election"))
 
 
 def facts_of(mp: MirrorPartition, partition: Partition, missing: str) -> PrepareFacts:
@@ -301,19 +301,19 @@ def facts_of(mp: MirrorPartition, partition: Partition, missing: str) -> Prepare
     is_cut = mp.cut_at is not None
     return PrepareFacts(
         is_decided=mp.cut_epoch is not None,
-        is_listed=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
+        is_listed=mp.cut_epoch is not None and _is_cut_listed(mp, partition, mp.cut_epoch),
         is_cut=is_cut,
         is_confirmed=is_cut and not missing,
     )
 
 
-def list_of(mp: MirrorPartition, partition: Partition) -> Uncut:
+def uncut_before_cut(mp: MirrorPartition, partition: Partition) -> Uncut:
     """Return the list to persist before the leader cuts its log to the decided epoch (D30)."""
     assert mp.cut_epoch is not None, "decided"
-    return after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+    return uncut_after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
 
 
-def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool) -> str:
+def unconfirmed_reason(mp: MirrorPartition, partition: Partition, *, all_replicas: bool) -> str:
     """Return which ISR members have not confirmed the cut; with `all_replicas` every replica must be in the ISR."""
     isr = partition.isr
     if all_replicas:
@@ -337,7 +337,7 @@ def owes_cut(mp: MirrorPartition, partition: Partition) -> bool:
     return mp.cut_at is None and partition.broker_id in mp.uncut
 
 
-def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
+def _is_cut_listed(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
     """Return whether the persisted list has every replica with this cut or a deeper one, if a cut is needed."""
     if cut_offset(partition.log, epoch) >= partition.log.log_end_offset:
         return True

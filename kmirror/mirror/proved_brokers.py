@@ -47,7 +47,7 @@ class ProvedBroker:
     """When to ask for the next proof."""
     failures: int = 0
     """Attempts that failed since the last proof."""
-    why_not: str = ""
+    last_error: str = ""
     """Why the last attempt failed; empty if it did not."""
 
     def as_of(self, confirmed_at: Instant) -> Instant | None:
@@ -62,9 +62,9 @@ class ProvedBroker:
         """Record a proof that was requested at `asked_at`; the next one is due after `interval`."""
         self.proofs.appendleft(Proof(asked_at, now, self.source.closed_links(self.endpoint)))
         self.next_at = asked_at + max(interval, SECOND)
-        self.is_asked, self.failures, self.why_not = False, 0, ""
+        self.is_asked, self.failures, self.last_error = False, 0, ""
 
-    def on_failure(self, now: Instant, why: str) -> None:
+    def on_failure(self, now: Instant, reason: str) -> None:
         """Record that the broker has proved nothing."""
         self.next_at = now + PAUSES.pause_ms(self.failures) * MILLISECOND
-        self.is_asked, self.failures, self.why_not = False, self.failures + 1, why
+        self.is_asked, self.failures, self.last_error = False, self.failures + 1, reason

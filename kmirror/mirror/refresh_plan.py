@@ -14,24 +14,24 @@ class RefreshPlan:
 
     not_before: Instant = 0
     """Refreshes keep a minimum distance, no matter how many partitions want one."""
-    regular_at: Instant = 0
+    next_full_at: Instant = 0
     """When all topics are refreshed, even without a request."""
     timer_at: Instant | None = None
     """When the next look at this plan is due; None if no timer is set."""
-    wants_all: bool = False
-    wanted: dict[str, None] = field(default_factory=dict)
+    full_requested: bool = False
+    requested: dict[str, None] = field(default_factory=dict)
     """Topics whose last response is not enough for some partition."""
 
-    def want(self, topics: Iterable[str]) -> None:
+    def request(self, topics: Iterable[str]) -> None:
         """Request some topics, or all if none is named."""
         named = dict.fromkeys(topics)
-        self.wanted.update(named)
-        self.wants_all = self.wants_all or not named
+        self.requested.update(named)
+        self.full_requested = self.full_requested or not named
 
-    def takes_all(self, now: Instant) -> bool:
+    def is_full(self, now: Instant) -> bool:
         """Return whether the next refresh is one of all topics."""
-        return self.wants_all or now >= self.regular_at
+        return self.full_requested or now >= self.next_full_at
 
     def next_at(self) -> Instant:
         """Return when the next refresh is due."""
-        return self.not_before if self.wants_all or self.wanted else max(self.not_before, self.regular_at)
+        return self.not_before if self.full_requested or self.requested else max(self.not_before, self.next_full_at)

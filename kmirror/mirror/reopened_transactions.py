@@ -62,7 +62,7 @@ class Tail:
         return found
 
 
-def tail_of(log: PartitionLog, offset: int) -> Tail:
+def read_tail(log: PartitionLog, offset: int) -> Tail:
     """Return the tail that a cut of `log` at `offset` removes."""
     tail = Tail({}, {})
     if offset >= log.log_end_offset:
@@ -81,7 +81,7 @@ def tail_of(log: PartitionLog, offset: int) -> Tail:
     return tail
 
 
-def ending_of(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMarker | None:
+def known_outcome(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMarker | None:
     """Return the outcome before the cut of the open transaction that begins at `first_offset`, None if unknown."""
     producer_id, own = log.producers.ongoing[first_offset], known.get(first_offset)
     batches = log.producers.entries[producer_id].batches
@@ -92,20 +92,22 @@ def ending_of(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMar
 
 def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
     """Return the last stable offset as if every open transaction with a known outcome had its marker (D42)."""
-    undecided = [first for first in log.producers.ongoing if ending_of(log, first, known) is None]
+    undecided = [first for first in log.producers.ongoing if known_outcome(log, first, known) is None]
     return max(min([log.high_watermark, *undecided[:1]]), log.log_start_offset)  # DeleteRecords may pass an open one.
 
 
-def plan_of(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:
+def make_stop_plan(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:
     """Return the plan of a stop that cuts at `offset`, with the transactions that it reopens and must commit (D29).
 
     An open transaction that begins at or above the cut is removed: its outcome is not that of the one before it. One
     that loses a record to the cut is incomplete, and is not committed.
     """
-    tail = tail_of(log, offset)
+    tail = read_tail(log, offset)
     ends = [
         own for first, producer_id in log.producers.ongoing.items()
-        if first < offset and producer_id not in tail.with_records and (own := ending_of(log, first, known)) is not None
+        if first < offset
+        and producer_id not in tail.with_records
+        and (own := known_outcome(log, first, known)) is not None
     ]  # fmt: skip
     ends += tail.ended.values()
     return StopPlan(offset, epoch, tuple(sorted(own.producer_id for own in ends if own.commit)))

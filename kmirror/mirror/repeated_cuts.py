@@ -17,11 +17,11 @@ CUTS_MAX = 10
 class RepeatedCuts:
     """The cuts of one log in MIRRORING, as far as this leader made them."""
 
-    number: int = 0
+    count: int = 0
     """Cuts since the log end last passed `end_max`; several in a row, as each finds an earlier epoch, count as one."""
     end_max: int = -1
     """The greatest log end before any of them."""
-    barred_in: int = -1
+    barred_epoch: int = -1
     """The leader epoch of the source in which no further cut was made; -1 if every cut was made."""
     _epoch: int = -1
     """The leader epoch of the source in which the last of them was made."""
@@ -30,16 +30,16 @@ class RepeatedCuts:
 
     def may_cut(self, source_epoch: int) -> bool:
         """Return whether the log may be cut once more in a leader epoch of the source; if not, remember the epoch."""
-        if self._in_a_row or self.number < CUTS_MAX or source_epoch != self._epoch:
+        if self._in_a_row or self.count < CUTS_MAX or source_epoch != self._epoch:
             return True
-        self.barred_in = source_epoch
+        self.barred_epoch = source_epoch
         return False
 
     def on_cut(self, source_epoch: int, before: int, after: int) -> None:
         """Count a cut that moved the log end from `before` to `after`."""
-        self.end_max = before if self.number == 0 else max(self.end_max, before)
+        self.end_max = before if self.count == 0 else max(self.end_max, before)
         if not self._in_a_row:
-            self.number, self._epoch = self.number + 1, source_epoch
+            self.count, self._epoch = self.count + 1, source_epoch
         self._in_a_row = after < before
         if after > before:
             self.on_appended(after)
@@ -48,11 +48,11 @@ class RepeatedCuts:
         """Reset the count once the log end passes the greatest log end before the cuts."""
         self._in_a_row = False
         if log_end > self.end_max:
-            self.number = 0
+            self.count = 0
 
-    def told(self) -> str:
+    def reason(self) -> str:
         """Return the reason for a partition that will not be cut again."""
         return (
-            f"the log was cut {self.number} times and never passed offset {self.end_max}: the source is cut again and "
+            f"the log was cut {self.count} times and never passed offset {self.end_max}: the source is cut again and "
             "again, so nothing is fetched in its present leader epoch; to go on, pause the topic and resume it"
         )

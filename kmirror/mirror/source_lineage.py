@@ -15,17 +15,25 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH
-from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
-from kmirror.mirror.lineage import OWN, Lineage, adopted, copy_begun, is_copied_again, shared_epoch, without_id
-from kmirror.mirror.log_cuts import least_cut
+from kmirror.mirror.lineage import (
+    OWN_LINEAGE,
+    Lineage,
+    adopt,
+    copy_begun,
+    is_copied_again,
+    shared_epoch,
+    with_copy_name,
+)
+from kmirror.mirror.log_cuts import effective_cut_epoch
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_answers import Described
-from kmirror.mirror.source_questions import SourceQuestions
-from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
+from kmirror.mirror.source_query import SourceQuery, begin_query, error_suffix
+from kmirror.mirror.source_requests import SourceRequests
+from kmirror.mirror.source_responses import DescribeResult
+from kmirror.mirror.state_writer import ScheduleStep, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
-from kmirror.mirror.topic_ids import made_topic_id
-from kmirror.mirror.upstream import told_ring
+from kmirror.mirror.topic_ids import generated_topic_id
+from kmirror.mirror.upstream import ring_reason
 from kmirror.mirror.upstream_check import ring_of
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 
@@ -37,14 +45,14 @@ class LineageCheck:
         self,
         context: MirrorContext,
         writer: StateWriter,
-        questions: SourceQuestions,
-        look_at: LookAt,
+        source_requests: SourceRequests,
+        schedule_step: ScheduleStep,
         stop_fetching: StopFetching,
     ) -> None:
         self._context = context
         self._writer = writer
-        self._questions = questions
-        self._look_at = look_at
+        self._source_requests = source_requests
+        self._schedule_step = schedule_step
         self._stop_fetching = stop_fetching
 
     def shared_with_source(self, mp: MirrorPartition) -> int | None:
@@ -58,12 +66,12 @@ class LineageCheck:
             return FROM_SCRATCH
         return shared_epoch(ours, self._context.source_writers_of(mp))
 
-    def bounded(self, mp: MirrorPartition, cut_epoch: int) -> int:
+    def limit_by_lineage(self, mp: MirrorPartition, cut_epoch: int) -> int:
         """Return a cut epoch, or the last epoch that both logs have from the same cluster if that is lower (D45)."""
         shared = self.shared_with_source(mp)
         return cut_epoch if shared is None else min(cut_epoch, shared)
 
-    def adopted(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
+    def lineage_to_adopt(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
         """Return the source's lineage, with the leader epoch from which on it holds here.
 
         That is the next epoch, which fences the mirrors of this log. It is the present one for a log that was never
@@ -71,19 +79,19 @@ class LineageCheck:
         a compacted log (D69), and perhaps another topic if it has no id at the source (D53).
         """
         log, epoch = partition.log, partition.leader_epoch
-        untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
-        since = epoch if untouched else epoch + 1
+        untouched = mp.lineage == OWN_LINEAGE and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
+        valid_from_epoch = epoch if untouched else epoch + 1
         begins, source = cut_epoch < 0 or log.log_end_offset == 0, self._context.source_writers_of(mp)
         source_id = self._context.source_cluster_id(mp.assignment.mirror)
-        is_named = begins and mp.topic_id == made_topic_id(source_id, mp.tp.topic)
+        is_named = begins and mp.topic_id == generated_topic_id(source_id, mp.tp.topic)
         if is_named:
-            source = without_id(mp.source_lineage, source_id, self._cluster_id, since)
-        stretches = adopted(self._context.writers_of(mp.tp), source, self._cluster_id)
+            source = with_copy_name(mp.source_lineage, source_id, self._cluster_id, valid_from_epoch)
+        stretches = adopt(self._context.writers_of(mp.tp), source, self._cluster_id)
         if begins and log.config.compact and not untouched:
             return copy_begun(stretches, epoch, self._cluster_id)
         if not is_named and self.shared_with_source(mp) is None:
-            return Lineage(stretches, mp.lineage.since)
-        return Lineage(stretches, since)
+            return Lineage(stretches, mp.lineage.valid_from_epoch)
+        return Lineage(stretches, valid_from_epoch)
 
     @property
     def _cluster_id(self) -> str:
@@ -92,18 +100,18 @@ class LineageCheck:
     def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
         """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step."""
         if mp.upstream is None or mp.source_lineage_epoch < leader.epoch:
-            self._ask(now, mp)
+            self._request_lineage(now, mp)
             return False
-        if mp.source_told_nothing and self._can_tell(mp):  # It was upgraded in this leader epoch (D76).
+        if mp.lineage_is_assumed and self._serves_describe(mp):  # It was upgraded in this leader epoch (D76).
             self._stop_fetching(mp)
-            self._ask(now, mp)
+            self._request_lineage(now, mp)
             return False
         clusters = ring_of(self._context, mp)
         if clusters and now >= mp.upstream.asked_at + RETRY_MS * MILLISECOND:
-            self._context.want_upstream(now, mp.tp)
+            self._context.request_upstream(now, mp.tp)
         if clusters and not mp.upstream.waits:  # An empty log closed it while another cluster was unreachable (D58).
             self._stop_fetching(mp)
-            self._context.retry_later(now, mp, told_ring(clusters))
+            self._context.retry_later(now, mp, ring_reason(clusters))
             return False
         shared = self.shared_with_source(mp)
         if shared is None:
@@ -113,44 +121,42 @@ class LineageCheck:
         # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)
         self._context.note(mp, f"the source's log was written anew above epoch {shared}")
-        epoch = least_cut(partition.log, shared)
-        self._writer.order_cut(now, mp, partition, epoch, lineage=self.adopted(mp, partition, epoch))
+        epoch = effective_cut_epoch(partition.log, shared)
+        self._writer.order_cut(now, mp, partition, epoch, lineage=self.lineage_to_adopt(mp, partition, epoch))
         return False
 
-    def _can_tell(self, mp: MirrorPartition) -> bool:
+    def _serves_describe(self, mp: MirrorPartition) -> bool:
         """Return whether the source's leader is known to serve DescribeMirrors."""
         source = self._context.sources[mp.assignment.mirror]
         endpoint = source.leader_endpoint(mp.tp)
         return endpoint is not None and source.supports(endpoint, DescribeMirrorsRequest)
 
-    def _ask(self, now: Instant, mp: MirrorPartition) -> None:
-        inquiry = begin_inquiry(self._context, now, mp, MirrorState.MIRRORING)
-        if inquiry is not None:
-            self._questions.describe(inquiry, self._on_described)
+    def _request_lineage(self, now: Instant, mp: MirrorPartition) -> None:
+        query = begin_query(self._context, now, mp, MirrorState.MIRRORING)
+        if query is not None:
+            self._source_requests.describe(query, self._on_described)
 
-    def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
-        mp = inquiry.mp
-        if described is None and not inquiry.has_no_describe():
-            reason = (
-                f"the source did not answer DescribeMirrors{inquiry.source.connection_error_suffix(inquiry.endpoint)}"
-            )
+    def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
+        mp = query.mp
+        if described is None and not query.has_no_describe():
+            reason = f"the source did not answer DescribeMirrors{query.source.connection_error_suffix(query.endpoint)}"
         elif described is not None and described.error_code:
             reason = f"the source did not answer DescribeMirrors{error_suffix(described.error_code)}"
         else:
-            reason = inquiry.learn_lineage(described)
+            reason = query.record_lineage(described)
         if reason:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)
-        elif self.shared_with_source(mp) is not None and not inquiry.is_about_our_topic:  # There will be a cut.
-            self._questions.topic_ids(inquiry, self._on_topic_ids)
+        elif self.shared_with_source(mp) is not None and not query.is_about_our_topic:  # There will be a cut.
+            self._source_requests.topic_ids(query, self._on_topic_ids)
         else:
-            self._look_at(now, mp)
+            self._schedule_step(now, mp)
 
-    def _on_topic_ids(self, now: Instant, inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> None:
+    def _on_topic_ids(self, now: Instant, query: SourceQuery, ids: Mapping[str, Uuid] | None) -> None:
         """Continue with the described lineage if it is that of our topic (D65)."""
-        mp = inquiry.mp
-        if is_confirmed(inquiry, ids):
-            self._look_at(now, mp)
+        mp = query.mp
+        if is_confirmed(query, ids):
+            self._schedule_step(now, mp)
         else:
             mp.source_lineage_epoch = -1
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)

@@ -16,10 +16,10 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.facts import SourceTrouble
+from kmirror.mirror.metadata_check import MetadataCheck
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_doubts import SourceDoubts
-from kmirror.mirror.source_questions import PURPOSE
-from kmirror.mirror.state_writer import LookAt, StopFetching
+from kmirror.mirror.source_requests import PURPOSE
+from kmirror.mirror.state_writer import ScheduleStep, StopFetching
 from kmirror.mirror.states import Wish
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
@@ -29,19 +29,19 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
-NOT_OF_THE_CONNECTION = (TIMEOUT, SOURCE_CLUSTER_ID)
+CONFIGS_WITHOUT_RECONNECT = (TIMEOUT, SOURCE_CLUSTER_ID)
 """Configs of a mirror that may change without a new connection, besides those that begin with `mirror.`."""
 
 
-class Asked(NamedTuple):
+class RefreshRequest(NamedTuple):
     """The topics of a refresh."""
 
     topics: Sequence[str]
-    is_all: bool
+    is_full: bool
     """All topics of the mirror, and not only requested ones."""
 
 
-OnRefreshed = Callable[[Instant, str, RemoteCluster, Asked, Changes], None]
+OnRefreshed = Callable[[Instant, str, RemoteCluster, RefreshRequest, Changes], None]
 """(now, mirror, its source, the refreshed topics, the changes in the response), called after each response."""
 
 
@@ -49,14 +49,18 @@ class SourceRefresh:
     """Keeps the sources of one broker's mirrors, and their metadata, up to date."""
 
     def __init__(
-        self, context: MirrorContext, stop_fetching: StopFetching, look_soon: LookAt, on_refreshed: OnRefreshed
+        self,
+        context: MirrorContext,
+        stop_fetching: StopFetching,
+        schedule_step: ScheduleStep,
+        on_refreshed: OnRefreshed,
     ) -> None:
         self._context = context
         self._stop_fetching = stop_fetching
         self._on_refreshed = on_refreshed
-        self._look_soon = look_soon
+        self._schedule_step = schedule_step
         self._rng = context.broker.rng.split("sources")
-        self._asked: dict[str, Asked] = {}
+        self._sent: dict[str, RefreshRequest] = {}
         """Mirror to the refresh that was sent last."""
         self._connections: dict[str, Mapping[str, str]] = {}
         """Mirror to the configs of its connection."""
@@ -70,7 +74,7 @@ class SourceRefresh:
         for gone in [m for m in context.sources if m not in names]:
             context.refreshes.pop(gone, None)
             context.sources.pop(gone).close(now)
-            context.troubles.pop(gone, None)
+            context.source_errors.pop(gone, None)
             self._silent.pop(gone, None)
         for mirror in names:
             configs = mirror_configs(image, mirror)
@@ -83,24 +87,24 @@ class SourceRefresh:
                 continue
             self._connections[mirror] = connection
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
-            context.sources[mirror] = self._connected(mirror, servers, values, timeout_ms)
-            self._tell_trouble(now, mirror, context.sources[mirror].connection_error())
+            context.sources[mirror] = self._connect(mirror, servers, values, timeout_ms)
+            self._report_error(now, mirror, context.sources[mirror].connection_error())
             if known is not None:  # Fetching continues once the metadata is known over the new connection.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
                 known.close(now)
                 context.refresh_soon(now, mirror)
 
-    def _connected(
+    def _connect(
         self, mirror: str, servers: tuple[Endpoint, ...], values: Mapping[str, str], timeout_ms: int
     ) -> RemoteCluster:
-        def on_answer(now: Instant, changes: Changes | None) -> None:
+        def on_response(now: Instant, changes: Changes | None) -> None:
             # Responses of a source that was deleted or replaced are dropped.
             if self._context.sources.get(mirror) is source:
-                self._on_answer(now, mirror, source, changes)
+                self._on_response(now, mirror, source, changes)
 
         def check(now: Instant, request: MetadataRequest, reply: MetadataResponse, on_checked: OnChecked) -> None:
-            SourceDoubts(self._context, mirror, source).check(now, request, reply, on_checked)
+            MetadataCheck(self._context, mirror, source).check(now, request, reply, on_checked)
 
         broker = self._context.broker
         problem, authenticator = "", None
@@ -115,7 +119,7 @@ class SourceRefresh:
             broker.requester,
             servers,
             timeout_ms=timeout_ms,
-            on_refreshed=on_answer,
+            on_refreshed=on_response,
             client_id=f"broker-{broker.node_id}-mirror-{mirror}",  # Not that of the source's own broker of this number.
             authenticator=authenticator,
             check=check,
@@ -167,14 +171,14 @@ class SourceRefresh:
         plan.timer_at = None
         if source is None or source.refreshing:
             return  # The response sets the next timer.
-        takes_all = plan.takes_all(now)
-        topics = self._all_topics(mirror) if takes_all else self._still_in(mirror, plan.wanted)
-        plan.wants_all, plan.wanted = False, {}
+        is_full = plan.is_full(now)
+        topics = self._all_topics(mirror) if is_full else self._still_mirrored(mirror, plan.requested)
+        plan.full_requested, plan.requested = False, {}
         if topics:
             plan.not_before = now + RETRY_MS * MILLISECOND
-            self._asked[mirror] = Asked(topics, takes_all)
+            self._sent[mirror] = RefreshRequest(topics, is_full)
             source.refresh(now, topics)
-        elif not takes_all:
+        elif not is_full:
             context.refresh_at(mirror, plan.next_at())
 
     def _all_topics(self, mirror: str) -> Sequence[str]:
@@ -183,75 +187,75 @@ class SourceRefresh:
         While no broker can be the coordinator, since `__mirror_state` was deleted, each one acts as it (D8).
         """
         if self._context.coordinates(mirror) or self._context.coordinator.shard_of_mirror(mirror) is None:
-            return self._still_in(mirror, self._context.topics_of(mirror))
-        return self._still_in(mirror, self._context.led_topics_of(mirror))
+            return self._still_mirrored(mirror, self._context.topics_of(mirror))
+        return self._still_mirrored(mirror, self._context.led_topics_of(mirror))
 
-    def _still_in(self, mirror: str, topics: Iterable[str]) -> Sequence[str]:
+    def _still_mirrored(self, mirror: str, topics: Iterable[str]) -> Sequence[str]:
         """Return the `topics` that are still wanted in the mirror; a removed topic is stopped without its source."""
         found = ((topic, self._context.assignments.get(topic)) for topic in topics)
         return [topic for topic, a in found if a is not None and a.mirror == mirror and a.wish is not Wish.REMOVE]
 
-    def _on_answer(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes | None) -> None:
-        plan, configs, asked = self._context.refreshes[mirror], self._context.broker.configs, self._asked[mirror]
+    def _on_response(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes | None) -> None:
+        plan, configs, refreshed = self._context.refreshes[mirror], self._context.broker.configs, self._sent[mirror]
         if changes is None:
             self._context.sync_errors.add(SyncKind.METADATA)
-            plan.want(() if asked.is_all else asked.topics)
+            plan.request(() if refreshed.is_full else refreshed.topics)
             plan.not_before = now + RETRY_MS * MILLISECOND
         else:
-            still = set(self._still_in(mirror, asked.topics))
-            for topic in asked.topics:
+            still = set(self._still_mirrored(mirror, refreshed.topics))
+            for topic in refreshed.topics:
                 if topic not in still:  # Removed since: it must be refreshed when it is added again.
                     source.forget(topic)
             # The response also covers requests made meanwhile; a partition that finds it outdated requests the topic
             # again.
-            for topic in asked.topics:
-                plan.wanted.pop(topic, None)
+            for topic in refreshed.topics:
+                plan.requested.pop(topic, None)
                 if source.topic_errors.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
                     self._context.sync_errors.add(SyncKind.METADATA)
-            doubted = self._still_in(mirror, source.distrusted_topics)
+            doubted = self._still_mirrored(mirror, source.distrusted_topics)
             if doubted:
-                plan.want(doubted)
-            if asked.is_all:
-                plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
+                plan.request(doubted)
+            if refreshed.is_full:
+                plan.next_full_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
-        self._tell_trouble(now, mirror, source.connection_error() if changes is None else "")
+        self._report_error(now, mirror, source.connection_error() if changes is None else "")
         if changes is not None:
-            if asked.is_all:
-                self._ask_versions_again(now, mirror, source)
-            self._on_refreshed(now, mirror, source, asked, changes)
+            if refreshed.is_full:
+                self._refresh_versions(now, mirror, source)
+            self._on_refreshed(now, mirror, source, refreshed, changes)
         elif source.cluster_id is None and self._silent.get(mirror) is not source:
             self._silent[mirror] = source
             for mp in self._context.waiting_for(mirror):  # Their reasons may say that nothing was heard yet.
-                self._look_soon(now, mp)
+                self._schedule_step(now, mp)
 
-    def _ask_versions_again(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
+    def _refresh_versions(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         """Refresh versions of leaders without DescribeMirrors; look at their partitions if they have it now (D76)."""
-        untold: dict[Endpoint, list[MirrorPartition]] = {}
+        without_describe: dict[Endpoint, list[MirrorPartition]] = {}
         for mp in self._context.partitions_of(mirror):
-            if mp.source_told_nothing and (endpoint := source.leader_endpoint(mp.tp)) is not None:
-                untold.setdefault(endpoint, []).append(mp)
+            if mp.lineage_is_assumed and (endpoint := source.leader_endpoint(mp.tp)) is not None:
+                without_describe.setdefault(endpoint, []).append(mp)
 
-        def on_told(endpoint: Endpoint, later: Instant) -> None:
+        def on_versions(endpoint: Endpoint, later: Instant) -> None:
             if source.supports(endpoint, DescribeMirrorsRequest):
-                for mp in untold[endpoint]:
-                    self._look_soon(later, mp)
+                for mp in without_describe[endpoint]:
+                    self._schedule_step(later, mp)
 
-        for endpoint in untold:
-            source.request_versions(now, endpoint, PURPOSE, partial(on_told, endpoint))
+        for endpoint in without_describe:
+            source.request_versions(now, endpoint, PURPOSE, partial(on_versions, endpoint))
 
-    def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
+    def _report_error(self, now: Instant, mirror: str, why: str) -> None:
         """Keep and trace why the source cannot be reached, if the cause changed; empty for none."""
         context = self._context
-        if why == context.troubles.get(mirror, ""):
+        if why == context.source_errors.get(mirror, ""):
             return
         if why:
-            context.troubles[mirror] = why
+            context.source_errors[mirror] = why
         else:
-            del context.troubles[mirror]
+            del context.source_errors[mirror]
         text = f"cannot speak to its source: {why}" if why else "has no trouble any more with its source"
         context.broker.outbox.note(f"mirror {mirror} {text}", SourceTrouble(mirror, why))
         for mp in context.waiting_for(mirror):
-            self._look_soon(now, mp)
+            self._schedule_step(now, mp)
 
 
 def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:
@@ -259,5 +263,5 @@ def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:
     return {
         name: value
         for name, value in configs.items()
-        if name not in NOT_OF_THE_CONNECTION and not name.startswith("mirror.")
+        if name not in CONFIGS_WITHOUT_RECONNECT and not name.startswith("mirror.")
     }

@@ -13,8 +13,8 @@ from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
-from kmirror.mirror.state_records import PartitionState, StateKey, kept_from, put_plan
-from kmirror.mirror.state_requests import Place, StateRequests
+from kmirror.mirror.state_records import PartitionState, StateKey, persisted_fields, set_plan
+from kmirror.mirror.state_requests import RowKey, StateRequests
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
 from kmirror.protocol.gen import read_mirror_states_response as read_response
@@ -66,28 +66,28 @@ class _WriteRow:
 class _Reads(StateRequests[_ReadRow, read_response.PartitionResult]):
     """ReadMirrorStates."""
 
-    def ask_here(self, now: Instant, row: _ReadRow) -> None:
+    def call_coordinator(self, now: Instant, row: _ReadRow) -> None:
         self.coordinator.read(now, row.key, lambda later, state, _: row.on_read(later, state))
 
-    def request(self, mirror: str, rows: Mapping[Place, _ReadRow]) -> Message:
+    def request(self, mirror: str, rows: Mapping[RowKey, _ReadRow]) -> Message:
         topics: dict[str, read_request.TopicData] = {}
         for topic, index in rows:
             entry = topics.setdefault(topic, read_request.TopicData(name=topic))
             entry.partitions.append(read_request.PartitionData(partition_index=index))
         return read_request.ReadMirrorStatesRequest(mirror_name=mirror, topics=list(topics.values()))
 
-    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, read_response.PartitionResult], ErrorCode]:
+    def results_in(self, reply: Message | None) -> tuple[Mapping[RowKey, read_response.PartitionResult], ErrorCode]:
         if not isinstance(reply, read_response.ReadMirrorStatesResponse) or reply.error_code:
             return {}, ErrorCode.COORDINATOR_NOT_AVAILABLE
         found = {(topic.name, row.partition_index): row for topic in reply.topics for row in topic.partitions}
         return found, ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    def take(self, now: Instant, row: _ReadRow, answer: read_response.PartitionResult) -> None:
-        if answer.error_code:
+    def complete(self, now: Instant, row: _ReadRow, result: read_response.PartitionResult) -> None:
+        if result.error_code:
             row.on_read(now, None)
             return
-        state, kept = MirrorState(answer.state), kept_from(answer)
-        row.on_read(now, PartitionState(row.topic, state, answer.leader_epoch, answer.last_mirror_epoch, *kept))
+        state, kept = MirrorState(result.state), persisted_fields(result)
+        row.on_read(now, PartitionState(row.topic, state, result.leader_epoch, result.last_mirror_epoch, *kept))
 
     def fail(self, now: Instant, row: _ReadRow, error: ErrorCode) -> None:
         row.on_read(now, None)
@@ -96,10 +96,10 @@ class _Reads(StateRequests[_ReadRow, read_response.PartitionResult]):
 class _Writes(StateRequests[_WriteRow, ErrorCode]):
     """WriteMirrorStates."""
 
-    def ask_here(self, now: Instant, row: _WriteRow) -> None:
+    def call_coordinator(self, now: Instant, row: _WriteRow) -> None:
         self.coordinator.write(now, row.write, row.on_written)
 
-    def request(self, mirror: str, rows: Mapping[Place, _WriteRow]) -> Message:
+    def request(self, mirror: str, rows: Mapping[RowKey, _WriteRow]) -> Message:
         topics: dict[tuple[str, Uuid], write_request.TopicData] = {}
         for row in rows.values():
             topic_id = row.key.topic_id
@@ -107,7 +107,7 @@ class _Writes(StateRequests[_WriteRow, ErrorCode]):
             entry.partitions.append(_data_of(row.write))
         return write_request.WriteMirrorStatesRequest(mirror_name=mirror, topics=list(topics.values()))
 
-    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, ErrorCode], ErrorCode]:
+    def results_in(self, reply: Message | None) -> tuple[Mapping[RowKey, ErrorCode], ErrorCode]:
         if not isinstance(reply, WriteMirrorStatesResponse):
             return {}, ErrorCode.COORDINATOR_NOT_AVAILABLE
         found = {
@@ -119,8 +119,8 @@ class _Writes(StateRequests[_WriteRow, ErrorCode]):
             return {}, ErrorCode(reply.error_code)
         return found, ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    def take(self, now: Instant, row: _WriteRow, answer: ErrorCode) -> None:
-        row.on_written(now, answer)
+    def complete(self, now: Instant, row: _WriteRow, result: ErrorCode) -> None:
+        row.on_written(now, result)
 
     def fail(self, now: Instant, row: _WriteRow, error: ErrorCode) -> None:
         row.on_written(now, error)
@@ -139,7 +139,7 @@ class StateClient:
 
     def read(self, key: StateKey, topic: str, on_read: OnRead) -> None:
         """Call `on_read` with the state persisted for `key`, or with None if the coordinator did not respond."""
-        self._reads.ask(_ReadRow(key, topic, on_read))
+        self._reads.add(_ReadRow(key, topic, on_read))
 
     def write(self, write: StateWrite, on_written: OnWritten, *, is_wanted: Callable[[], bool]) -> None:
         """Request that the coordinator persists `write`; call `on_written` with the error.
@@ -147,7 +147,7 @@ class StateClient:
         COORDINATOR_NOT_AVAILABLE if it cannot be reached or does not respond, or if `is_wanted` is False when the write
         could be sent: a broker that has lost the leadership meanwhile must not overwrite the state of the next leader.
         """
-        self._writes.ask(_WriteRow(write, is_wanted, on_written))
+        self._writes.add(_WriteRow(write, is_wanted, on_written))
 
     def reroute(self) -> None:
         """Follow a change of the coordinators: requests that wait for a former one are sent to the new one."""
@@ -167,7 +167,7 @@ def _data_of(write: StateWrite) -> write_request.PartitionData:
         lineage=[
             write_request.Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in write.lineage.stretches
         ],
-        lineage_epoch=write.lineage.since,
+        lineage_epoch=write.lineage.valid_from_epoch,
     )
-    put_plan(row, write.stop)
+    set_plan(row, write.stop)
     return row

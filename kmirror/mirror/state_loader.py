@@ -20,11 +20,11 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite, is_of_former_topic
-from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, merged, without
-from kmirror.mirror.lineage import OWN
+from kmirror.mirror.cut_rules import NO_UNCUT, SESSION, merge_uncut, without_replicas
+from kmirror.mirror.lineage import OWN_LINEAGE
 from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, PartitionState, StateKey
+from kmirror.mirror.state_records import NO_STATE, NOT_SETTLED, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import apply_uncut
@@ -46,8 +46,8 @@ class StateLoader:
 
     def load(self, now: Instant, mp: MirrorPartition) -> None:
         """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
-        mp.busy = True
-        mp.kept_in = self._context.coordinator.incarnation()
+        mp.is_busy = True
+        mp.state_topic_id = self._context.coordinator.incarnation()
         keys = keys_of(self._context, mp)
         found: dict[StateKey, PartitionState] = {}
         left = len(keys)
@@ -57,11 +57,11 @@ class StateLoader:
             left -= 1
             if state is not None:  # The coordinator may not know yet that there is another topic.
                 is_former = is_of_former_topic(self._context.broker.image, key, state)
-                found[key] = NOTHING if is_former else state
+                found[key] = NO_STATE if is_former else state
             if left or not self._context.is_present(mp):
                 return
             if len(found) < len(keys):
-                self._try_again(later, mp, "the mirror coordinator did not answer")
+                self._retry_later(later, mp, "the mirror coordinator did not answer")
             else:
                 self._gather(later, mp, found)
 
@@ -75,16 +75,16 @@ class StateLoader:
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
         """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter ours."""
         own = found[mp.key]
-        if own.state is MirrorState.UNKNOWN and mp.former is not None:
-            own, mp.kept_in = mp.former, Uuid.ZERO  # It was lost, and is written again (D68).
+        if own.state is MirrorState.UNKNOWN and mp.previous_state is not None:
+            own, mp.state_topic_id = mp.previous_state, Uuid.ZERO  # It was lost, and is written again (D68).
         elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
         listed, lineage = own.uncut, own.lineage
         for state in elsewhere.values():
-            listed = merged(listed, without(state.uncut, [SESSION]))
+            listed = merge_uncut(listed, without_replicas(state.uncut, [SESSION]))
             # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
-            lineage = state.lineage if lineage == OWN else lineage
+            lineage = state.lineage if lineage == OWN_LINEAGE else lineage
         own = replace(own, uncut=listed, lineage=lineage)
-        mp.settled_before = {
+        mp.settled_epochs = {
             key.mirror: state.last_mirrored_epoch
             for key, state in found.items()
             if key != mp.key and state.state is MirrorState.STOPPED and state.last_mirrored_epoch >= 0
@@ -95,8 +95,8 @@ class StateLoader:
                 self._after_state_read(later, mp, own)
                 return
             key, state = elsewhere.popitem()
-            kept = NONE_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
-            self._persist(later, mp, key, replace(state, uncut=kept, lineage=OWN), emptied)
+            kept = NO_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
+            self._persist(later, mp, key, replace(state, uncut=kept, lineage=OWN_LINEAGE), emptied)
 
         if elsewhere:
             self._persist(now, mp, mp.key, own, emptied)
@@ -104,7 +104,12 @@ class StateLoader:
             emptied(now)
 
     def _persist(
-        self, now: Instant, mp: MirrorPartition, key: StateKey, state: PartitionState, then: Callable[[Instant], None]
+        self,
+        now: Instant,
+        mp: MirrorPartition,
+        key: StateKey,
+        state: PartitionState,
+        on_persisted: Callable[[Instant], None],
     ) -> None:
         partition = self._context.replicas.partitions.led(mp.tp)
         if partition is None:
@@ -114,21 +119,21 @@ class StateLoader:
             if not self._context.is_present(mp):
                 return
             if error:
-                self._try_again(later, mp, f"moving what replicas owe from another mirror: {error.name}")
+                self._retry_later(later, mp, f"moving what replicas owe from another mirror: {error.name}")
             else:
-                then(later)
+                on_persisted(later)
 
         write = StateWrite(
             key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut, state.stop, state.lineage
         )
         self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))
 
-    def _try_again(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
-        mp.busy = False
+    def _retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+        mp.is_busy = False
         self._context.retry_later(now, mp, reason)
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
-        mp.busy, mp.former = False, None
+        mp.is_busy, mp.previous_state = False, None
         partition = self._context.replicas.partitions.led(mp.tp)
         mp.enter(own.state)
         if own.state is MirrorState.FAILED and not mp.reason:
@@ -138,7 +143,7 @@ class StateLoader:
         apply_uncut(mp, partition, own.uncut)
         cut_if_listed(self._context, now, mp, missed=True)
         self._context.replicas.changes.mark_changed(mp.tp)  # It is no longer withheld, unless it is held (D30).
-        self._writer.go_on(now, mp)
+        self._writer.continue_in_state(now, mp)
 
 
 def keys_of(context: MirrorContext, mp: MirrorPartition) -> list[StateKey]:
@@ -149,4 +154,4 @@ def keys_of(context: MirrorContext, mp: MirrorPartition) -> list[StateKey]:
 
 def _has_more_than_a_state(state: PartitionState) -> bool:
     """Return whether a state has uncut replicas or a lineage, which must be moved to the present mirror."""
-    return bool(without(state.uncut, [SESSION])) or state.lineage != OWN
+    return bool(without_replicas(state.uncut, [SESSION])) or state.lineage != OWN_LINEAGE

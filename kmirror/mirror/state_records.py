@@ -21,8 +21,8 @@ from kmirror.cluster.coordinators.shard_state import LoggedRecord, TableShard
 from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, partition_for, partition_of_hash
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
-from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
+from kmirror.mirror.cut_rules import NO_UNCUT, Uncut
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, StretchRow, stretches_from
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
@@ -54,11 +54,11 @@ class PartitionState:
     state: MirrorState = MirrorState.UNKNOWN
     leader_epoch: int = -1
     last_mirrored_epoch: int = NOT_SETTLED
-    uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
+    uncut: Uncut = field(default_factory=lambda: NO_UNCUT)
     """The replicas that have not confirmed a cut, and whether this session touched the log (D30)."""
     stop: StopPlan | None = None
     """The decisions of the stop under way (D43)."""
-    lineage: Lineage = OWN
+    lineage: Lineage = OWN_LINEAGE
     """The clusters that wrote the log (D45)."""
 
 
@@ -69,7 +69,7 @@ class UncutRow(Protocol):
     cut_epoch: int
 
 
-class KeptFields(Protocol):
+class PersistedFields(Protocol):
     """The fields that are persisted beside the state, in each of the three messages that carry a state."""
 
     stop_offset: int
@@ -84,7 +84,7 @@ class KeptFields(Protocol):
     def lineage(self) -> Sequence[StretchRow]: ...
 
 
-def kept_from(message: KeptFields) -> tuple[Uncut, StopPlan | None, Lineage]:
+def persisted_fields(message: PersistedFields) -> tuple[Uncut, StopPlan | None, Lineage]:
     """Return the uncut replicas, the plan of a stop (None if there is none), and the lineage in a message."""
     rows = sorted(message.uncut_replicas, key=lambda row: row.replica_id)
     plan = StopPlan(message.stop_offset, message.stop_epoch, tuple(message.committed_producers))
@@ -92,14 +92,14 @@ def kept_from(message: KeptFields) -> tuple[Uncut, StopPlan | None, Lineage]:
     return {row.replica_id: row.cut_epoch for row in rows}, None if message.stop_offset < 0 else plan, lineage
 
 
-def put_plan(message: KeptFields, plan: StopPlan | None) -> None:
+def set_plan(message: PersistedFields, plan: StopPlan | None) -> None:
     """Write a plan into the fields of a message; None leaves their defaults."""
     if plan is not None:
         message.stop_offset, message.stop_epoch = plan.offset, plan.epoch
         message.committed_producers = list(plan.commits)
 
 
-NOTHING = PartitionState()
+NO_STATE = PartitionState()
 
 
 def state_partition(key: StateKey, count: int) -> int:
@@ -124,9 +124,9 @@ def state_record(
     topic: str,
     state: MirrorState,
     leader_epoch: int,
-    uncut: Uncut = NONE_UNCUT,
+    uncut: Uncut = NO_UNCUT,
     stop: StopPlan | None = None,
-    lineage: Lineage = OWN,
+    lineage: Lineage = OWN_LINEAGE,
 ) -> KeyValue:
     """Return the MirrorPartitionState record: the state, the uncut replicas, the plan of a stop, the lineage."""
     value = MirrorPartitionStateValue(
@@ -136,9 +136,9 @@ def state_record(
         leader_epoch=leader_epoch,
         uncut_replicas=[UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in uncut.items()],
         lineage=[Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in lineage.stretches],
-        lineage_epoch=lineage.since,
+        lineage_epoch=lineage.valid_from_epoch,
     )
-    put_plan(value, stop)
+    set_plan(value, stop)
     name = MirrorPartitionStateKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
     return encode_key(name), encode_value(value, VALUE_VERSION)
 
@@ -175,12 +175,12 @@ class MirrorShard(TableShard[StateKey, PartitionState]):
         name = decode_key(MIRROR_STATE_TOPIC, record.key)
         assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
         at = StateKey(name.mirror_name, name.topic_id, name.partition)
-        before = self.get(at) or NOTHING
+        before = self.get(at) or NO_STATE
         found = decode_value(MIRROR_STATE_TOPIC, name, record.value)
         data = None if found is None else found[0]
         if isinstance(data, MirrorPartitionStateValue):
             state, epoch = _state_of(data), before.last_mirrored_epoch
-            after = PartitionState(data.topic_name, state, data.leader_epoch, epoch, *kept_from(data))
+            after = PartitionState(data.topic_name, state, data.leader_epoch, epoch, *persisted_fields(data))
         elif isinstance(name, MirrorPartitionStateKey):
             after = PartitionState(before.topic, last_mirrored_epoch=before.last_mirrored_epoch)
         elif isinstance(data, LastMirrorEpochsValue) and data.topics and data.topics[0].partitions:
@@ -188,4 +188,4 @@ class MirrorShard(TableShard[StateKey, PartitionState]):
             after = replace(before, topic=topic.name, last_mirrored_epoch=topic.partitions[0].last_mirror_epoch)
         else:
             after = replace(before, last_mirrored_epoch=NOT_SETTLED)
-        self.put(at, None if replace(after, topic="", leader_epoch=-1) == NOTHING else after)
+        self.put(at, None if replace(after, topic="", leader_epoch=-1) == NO_STATE else after)

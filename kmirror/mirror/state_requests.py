@@ -24,9 +24,9 @@ BYTES_MAX = 1 << 20
 """Bounds of a request, the second in approximate bytes: they limit the coordinator's work for one request.
 """
 
-Lane = tuple[int, str]
+QueueKey = tuple[int, str]
 """(broker that coordinates, mirror)"""
-Place = tuple[str, int]
+RowKey = tuple[str, int]
 """(topic, partition): the place of a row in request and response."""
 
 
@@ -54,63 +54,66 @@ A = TypeVar("A")
 
 
 class StateRequests(ABC, Generic[R, A]):
-    """Rows of one kind on their way to the coordinators; each ends in one call, of `ask_here`, `take` or `fail`."""
+    """Rows of one kind on their way to the coordinators.
+
+    Each row ends in one call, of `call_coordinator`, `complete` or `fail`.
+    """
 
     def __init__(self, broker: BrokerContext, coordinator: MirrorCoordinator) -> None:
         self._broker = broker
         self.coordinator = coordinator
-        self._wanted: list[R] = []
+        self._unrouted: list[R] = []
         """Rows whose coordinator has yet to be looked up."""
-        self._queues: dict[Lane, list[R]] = {}
-        self._under_way: dict[Lane, None] = {}
-        """The lanes with a request under way."""
-        self._ready: dict[Lane, None] = {}
-        """The lanes that may have something to send."""
+        self._queues: dict[QueueKey, list[R]] = {}
+        self._under_way: dict[QueueKey, None] = {}
+        """The queues with a request under way."""
+        self._ready: dict[QueueKey, None] = {}
+        """The queues that may have something to send."""
 
     @abstractmethod
-    def ask_here(self, now: Instant, row: R) -> None:
+    def call_coordinator(self, now: Instant, row: R) -> None:
         """Ask the coordinator in this broker."""
 
     @abstractmethod
-    def request(self, mirror: str, rows: Mapping[Place, R]) -> Message:
+    def request(self, mirror: str, rows: Mapping[RowKey, R]) -> Message:
         """Return the request for rows of one mirror."""
 
     @abstractmethod
-    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, A], ErrorCode]:
+    def results_in(self, reply: Message | None) -> tuple[Mapping[RowKey, A], ErrorCode]:
         """Return the result of each row in a response, and the error for rows without one."""
 
     @abstractmethod
-    def take(self, now: Instant, row: R, answer: A) -> None:
+    def complete(self, now: Instant, row: R, result: A) -> None:
         """End a row with its result."""
 
     @abstractmethod
     def fail(self, now: Instant, row: R, error: ErrorCode) -> None:
         """End a row that has no result."""
 
-    def ask(self, row: R) -> None:
+    def add(self, row: R) -> None:
         """Send `row` when the present event ends."""
-        self._wanted.append(row)
-        self._broker.at_end(self.send_wanted)
+        self._unrouted.append(row)
+        self._broker.at_end(self.send_pending)
 
     def reroute(self) -> None:
         """Send the waiting rows to their new coordinators; called when the coordinators have changed."""
         for queue in self._queues.values():
-            self._wanted = [*queue, *self._wanted]
+            self._unrouted = [*queue, *self._unrouted]
         self._queues.clear()
-        self._broker.at_end(self.send_wanted)
+        self._broker.at_end(self.send_pending)
 
-    def send_wanted(self, now: Instant) -> None:
-        """Send the rows that were asked for, on lanes without a request under way."""
-        wanted, self._wanted = self._wanted, []
-        for row in wanted:
+    def send_pending(self, now: Instant) -> None:
+        """Send the added rows of all queues without a request under way."""
+        unrouted, self._unrouted = self._unrouted, []
+        for row in unrouted:
             try:
                 self._route(now, row)
             except Exception as failure:
                 self._caught(row, failure)
         ready, self._ready = self._ready, {}
-        for lane in ready:
-            if lane not in self._under_way:
-                self._send(now, lane)
+        for key in ready:
+            if key not in self._under_way:
+                self._send(now, key)
 
     def _route(self, now: Instant, row: R) -> None:
         """Ask here, or put the row into the queue of its coordinator."""
@@ -121,28 +124,28 @@ class StateRequests(ABC, Generic[R, A]):
         if image is None or not row.is_wanted():
             self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif image.leader == self._broker.node_id:
-            self.ask_here(now, row)
+            self.call_coordinator(now, row)
         else:
-            lane = (image.leader, row.key.mirror)
-            self._queues.setdefault(lane, []).append(row)
-            self._ready[lane] = None
+            key = (image.leader, row.key.mirror)
+            self._queues.setdefault(key, []).append(row)
+            self._ready[key] = None
 
-    def _send(self, now: Instant, lane: Lane) -> None:
+    def _send(self, now: Instant, key: QueueKey) -> None:
         """Send the rows of a queue that fit into one request."""
-        asked, left = split([row for row in self._queues.pop(lane, ()) if self._is_wanted(now, row)])
-        if not asked:
+        sent, rest = split([row for row in self._queues.pop(key, ()) if self._is_wanted(now, row)])
+        if not sent:
             return
-        self._queues[lane] = left
+        self._queues[key] = rest
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._under_way.pop(lane, None)
-            self._ready[lane] = None
-            self._broker.at_end(self.send_wanted)
-            self._end(later, asked, reply)
+            self._under_way.pop(key, None)
+            self._ready[key] = None
+            self._broker.at_end(self.send_pending)
+            self._end(later, sent, reply)
 
-        leader, mirror = lane
-        self._under_way[lane] = None
-        if not self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):
+        leader, mirror = key
+        self._under_way[key] = None
+        if not self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, sent), on_reply):
             on_reply(now, None)
 
     def _is_wanted(self, now: Instant, row: R) -> bool:
@@ -155,15 +158,15 @@ class StateRequests(ABC, Generic[R, A]):
             self._caught(row, failure)
         return False
 
-    def _end(self, now: Instant, asked: Mapping[Place, R], reply: Message | None) -> None:
-        answers, error = self.answers_in(reply)
-        for place, row in asked.items():
-            answer = answers.get(place)
+    def _end(self, now: Instant, sent: Mapping[RowKey, R], reply: Message | None) -> None:
+        results, error = self.results_in(reply)
+        for row_key, row in sent.items():
+            result = results.get(row_key)
             try:
-                if answer is None:
+                if result is None:
                     self.fail(now, row, error)
                 else:
-                    self.take(now, row, answer)
+                    self.complete(now, row, result)
             except Exception as failure:
                 self._caught(row, failure)
 
@@ -172,14 +175,14 @@ class StateRequests(ABC, Generic[R, A]):
         self._broker.failures.caught(f"the persisted state of {row.topic}-{row.key.partition}", failure)
 
 
-def split(rows: Sequence[R]) -> tuple[dict[Place, R], list[R]]:
+def split(rows: Sequence[R]) -> tuple[dict[RowKey, R], list[R]]:
     """Return the rows that go into one request, by place, and the rest."""
-    asked: dict[Place, R] = {}
+    sent: dict[RowKey, R] = {}
     size = 0
     for number, row in enumerate(rows):
-        place = (row.topic, row.key.partition)
+        row_key = (row.topic, row.key.partition)
         size += row.size
-        if place in asked or len(asked) == ROWS_MAX or (asked and size > BYTES_MAX):
-            return asked, list(rows[number:])
-        asked[place] = row
-    return asked, []
+        if row_key in sent or len(sent) == ROWS_MAX or (sent and size > BYTES_MAX):
+            return sent, list(rows[number:])
+        sent[row_key] = row
+    return sent, []

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication.truncation import loses_keys
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.access import foreign_epochs
+from kmirror.mirror.access import has_foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, after_cut
+from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, uncut_after_cut
 from kmirror.mirror.lineage import Lineage, copy_begun
-from kmirror.mirror.log_cuts import cut_if_listed, part
+from kmirror.mirror.log_cuts import cut_at_divergence, cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
+from kmirror.mirror.uncut_replicas import apply_uncut, uncut_to_persist
 from kmirror.spec.error_codes import ErrorCode
 
-LookAt = Callable[[Instant, MirrorPartition], None]
+ScheduleStep = Callable[[Instant, MirrorPartition], None]
 """Look at a partition: its next step may be possible now."""
 StopFetching = Callable[[MirrorPartition], None]
 """Remove a partition from its fetcher."""
@@ -29,9 +29,9 @@ StopFetching = Callable[[MirrorPartition], None]
 class StateWriter:
     """Writes the states of one broker's partitions."""
 
-    def __init__(self, context: MirrorContext, look_at: LookAt, stop_fetching: StopFetching) -> None:
+    def __init__(self, context: MirrorContext, schedule_step: ScheduleStep, stop_fetching: StopFetching) -> None:
         self._context = context
-        self._look_at = look_at
+        self._schedule_step = schedule_step
         self._stop_fetching = stop_fetching
 
     def transition(self, now: Instant, mp: MirrorPartition, target: MirrorState) -> None:
@@ -49,19 +49,19 @@ class StateWriter:
         """Go to FAILED, which the partition leaves only when it is removed and added again (D5)."""
         self._context.note(mp, f"failed: {reason}")
         self._stop_fetching(mp)
-        if not mp.busy:
+        if not mp.is_busy:
             self.transition(now, mp, MirrorState.FAILED)
         mp.reason = reason
 
-    def part(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+    def cut_at_divergence(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
         """Cut at `offset`, where the source's log diverges from the one that this broker leads.
 
         If that may lose keys, every replica is cut from scratch instead: none may keep records that the source's
         cleaner has removed since (D63).
         """
         if not loses_keys(partition.log, offset):
-            part(self._context, now, mp, partition, offset, why)
-        elif not mp.busy:  # Else the next fetch leads here again.
+            cut_at_divergence(self._context, now, mp, partition, offset, why)
+        elif not mp.is_busy:  # Else the next fetch leads here again.
             self.copy_again(
                 now, mp, partition, f"a cut at {offset} ({why}) may lose keys, as the cleaner has passed it"
             )
@@ -84,7 +84,7 @@ class StateWriter:
         lineage: Lineage | None = None,
     ) -> None:
         """List every replica for a cut to `cut_epoch` while MIRRORING; once that is persisted, this leader cuts."""
-        uncut = after_cut(mp.uncut, partition.image.replicas, cut_epoch)
+        uncut = uncut_after_cut(mp.uncut, partition.image.replicas, cut_epoch)
         self.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, uncut=uncut, lineage=lineage)
 
     def write_state(
@@ -105,23 +105,23 @@ class StateWriter:
         """
         partition = self._context.replicas.partitions.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        mp.busy = True
-        listed = still_uncut(mp, partition, state) if uncut is None else uncut
+        mp.is_busy = True
+        listed = uncut_to_persist(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
         written_by = mp.lineage if lineage is None else lineage
-        writing = f"the mirror's coordinator has to take state {state.name}"
+        pending_reason = f"the mirror's coordinator has to take state {state.name}"
         if state is not MirrorState.FAILED:  # There the reason of the failure must stay.
-            mp.reason = writing
+            mp.reason = pending_reason
             self._context.note_reason(mp)
         write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
-        kept_in = self._context.coordinator.incarnation()
+        state_topic_id = self._context.coordinator.incarnation()
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_present(mp):
                 return
-            mp.busy = False
+            mp.is_busy = False
             mp.is_unsure = bool(error)
-            if mp.reason == writing:
+            if mp.reason == pending_reason:
                 mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
                 mp.state = None  # Another leader has written since: read the persisted state again.
@@ -133,25 +133,25 @@ class StateWriter:
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
-            was_held = mp.held
+            was_held = mp.is_withheld
             apply_uncut(mp, partition, listed)
-            if was_held and not mp.held:
+            if was_held and not mp.is_withheld:
                 self._context.replicas.changes.mark_changed(
                     mp.tp
                 )  # Requests that wait for its log may be served now (D30).
-            mp.stop, mp.lineage, mp.kept_in = plan, written_by, kept_in
+            mp.stop, mp.lineage, mp.state_topic_id = plan, written_by, state_topic_id
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)
             elif state is MirrorState.MIRRORING:  # This broker is on the list if the source's log was rewritten (D45).
                 cut_if_listed(self._context, later, mp, missed=was_held)
-            self.go_on(later, mp)
+            self.continue_in_state(later, mp)
 
         self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))
 
-    def go_on(self, now: Instant, mp: MirrorPartition) -> None:
+    def continue_in_state(self, now: Instant, mp: MirrorPartition) -> None:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
         partition = self._context.replicas.partitions.led(mp.tp)
-        if partition is not None and not foreign_epochs(self._context, partition):
+        if partition is not None and not has_foreign_epochs(self._context, partition):
             self._context.replicas.appends.assign_epoch(partition)
-        self._look_at(now, mp)
+        self._schedule_step(now, mp)

@@ -59,7 +59,7 @@ class Wish(IntEnum):
     REMOVE = 2
 
 
-FED: frozenset[MirrorState] = frozenset((_S.MIRRORING, _S.PAUSING, _S.PAUSED))
+FOLLOWING_STATES: frozenset[MirrorState] = frozenset((_S.MIRRORING, _S.PAUSING, _S.PAUSED))
 """The states in which a log continues its source's: PREPARING has cut it, and no stop has begun."""
 
 # A state that is its own successor is either the one that the user wants or has an action to finish.

@@ -25,12 +25,12 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import epoch_after_stop
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.facts import ProducersReset
-from kmirror.mirror.lineage import Lineage, written_on
+from kmirror.mirror.lineage import Lineage, with_writer
 from kmirror.mirror.log_cuts import cut
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened_transactions import StopPlan, decided_offset, plan_of
+from kmirror.mirror.reopened_transactions import StopPlan, decided_offset, make_stop_plan
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
-from kmirror.mirror.state_writer import LookAt, StateWriter
+from kmirror.mirror.state_writer import ScheduleStep, StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType, end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import AnyBatch
@@ -59,7 +59,7 @@ class StopFacts:
 
     is_touched: bool
     """This session has cut the log, or fed it (D33)."""
-    is_level: bool
+    isr_caught_up: bool
     """Every ISR member has exactly the leader's log, and the ISR has `min.insync.replicas` members."""
     is_decided: bool = False
     is_cut: bool = False
@@ -76,7 +76,7 @@ def next_step(facts: StopFacts) -> StopStep:
         return StopStep.FINISH
     if facts.is_decided and not facts.is_cut:
         return StopStep.CUT
-    if not facts.is_level:
+    if not facts.isr_caught_up:
         return StopStep.WAIT
     if not facts.is_decided:
         return StopStep.DECIDE
@@ -88,11 +88,13 @@ def next_step(facts: StopFacts) -> StopStep:
 class Stopping:
     """Takes one broker's partitions through STOPPING; every step may be repeated."""
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, bumps: EpochBumps, look_at: LookAt) -> None:
+    def __init__(
+        self, context: MirrorContext, writer: StateWriter, bumps: EpochBumps, schedule_step: ScheduleStep
+    ) -> None:
         self._context = context
         self._writer = writer
         self._bumps = bumps
-        self._look_at = look_at
+        self._schedule_step = schedule_step
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the first step that is not done yet."""
@@ -102,7 +104,7 @@ class Stopping:
             step = next_step(self._facts(mp, partition))
         match step:
             case StopStep.WAIT:
-                mp.reason = reason_not_level(partition)
+                mp.reason = isr_behind_reason(partition)
             case StopStep.DECIDE:
                 self._decide(now, mp, partition)
             case StopStep.BUMP:
@@ -116,15 +118,15 @@ class Stopping:
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> StopFacts:
         plan = mp.stop
-        is_level = not reason_not_level(partition)
+        isr_caught_up = not isr_behind_reason(partition)
         if plan is None:
-            return StopFacts(is_touched=mp.is_touched, is_level=is_level)
+            return StopFacts(is_touched=mp.is_touched, isr_caught_up=isr_caught_up)
         return StopFacts(
             is_touched=mp.is_touched,
-            is_level=is_level,
+            isr_caught_up=isr_caught_up,
             is_decided=True,
             is_cut=self._is_cut(mp, partition),
-            is_reset=is_level and self._is_reset(mp, partition),
+            is_reset=isr_caught_up and self._is_reset(mp, partition),
             is_bumped=self._is_bumped(mp, partition),
         )
 
@@ -144,8 +146,8 @@ class Stopping:
         else:
             offset = log.log_end_offset
         known = max(partition.leader_epoch, mp.source_epoch)
-        plan = plan_of(log, mp.cut_markers, offset, epoch_after_stop(known, epoch))
-        writers = written_on(self._context.writers_of(mp.tp), plan.epoch, self._context.broker.cluster_id)
+        plan = make_stop_plan(log, mp.cut_markers, offset, epoch_after_stop(known, epoch))
+        writers = with_writer(self._context.writers_of(mp.tp), plan.epoch, self._context.broker.cluster_id)
         lineage = Lineage(writers, plan.epoch)
         self._writer.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
 
@@ -164,7 +166,7 @@ class Stopping:
     def _bump(self, mp: MirrorPartition) -> None:
         epoch = _plan(mp).epoch
         mp.reason = f"waiting for leader epoch {epoch}, above the last mirrored one"
-        self._bumps.ask(mp, epoch)
+        self._bumps.request(mp, epoch)
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
         """Return whether the last batch is this stop's producer reset, in the plan's epoch or above.
@@ -220,24 +222,24 @@ class Stopping:
             return
         fact = ProducersReset(mp.tp, info.first_offset, partition.leader_epoch)
         self._context.note(mp, f"producer reset at offset {fact.offset}, leader epoch {fact.leader_epoch}", fact)
-        mp.busy = True
+        mp.is_busy = True
         mp.reason = f"not every member of the ISR has the producer reset at {fact.offset}"
         self._context.note_reason(mp)
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_current(mp, MirrorState.STOPPING):
                 return
-            mp.busy = False
+            mp.is_busy = False
             if error:
                 self._context.retry_later(later, mp, f"producer reset: {error.name}")
             else:
-                self._look_at(later, mp)
+                self._schedule_step(later, mp)
 
         timeout_ms = self._context.broker.configs.integer("request.timeout.ms")
         self._context.replicas.purgatory.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
 
 
-def reason_not_level(partition: Partition) -> str:
+def isr_behind_reason(partition: Partition) -> str:
     """Return why ISR members may not have exactly the leader's log; empty if they have (D37)."""
     log, isr = partition.log, partition.isr
     if short := partition.short_isr_reason():

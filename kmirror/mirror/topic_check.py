@@ -15,9 +15,9 @@ from kmirror.client.fetch_loop import OFFSETS, Fetcher, FetchLoop
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.inquiry import Inquiry
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_answers import ids_in, metadata_request
+from kmirror.mirror.source_query import SourceQuery
+from kmirror.mirror.source_responses import metadata_request, topic_ids_in
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.message import Message
@@ -27,18 +27,21 @@ FETCH_BY_ID = 13
 """First version of Fetch that names topics by their ids (KIP-516)."""
 NOT_CONFIRMED = "the source's leader does not confirm that its topic is still the one of this id"
 
-Then = Callable[[Instant], None]
+OnConfirmed = Callable[[Instant], None]
 
 
-class _Asked(NamedTuple):
-    """A response for one partition whose topic must be confirmed; all fields but `then` must still hold afterwards."""
+class _PendingCheck(NamedTuple):
+    """A response for one partition whose topic must be confirmed.
+
+    All fields but `on_confirmed` must still hold after the check.
+    """
 
     mp: MirrorPartition
     rank: int
     topic_id: Uuid
     source_epoch: int
     log_end: int
-    then: Then
+    on_confirmed: OnConfirmed
 
 
 class TopicCheck:
@@ -47,22 +50,24 @@ class TopicCheck:
     def __init__(self, context: MirrorContext, loop: FetchLoop[MirrorPartition]) -> None:
         self._context = context
         self._loop = loop
-        self._due: list[tuple[Fetcher[MirrorPartition], list[_Asked]]] = []
+        self._due: list[tuple[Fetcher[MirrorPartition], list[_PendingCheck]]] = []
         """To be sent when the present event ends."""
 
-    def names_topics(self, fetcher: Fetcher[MirrorPartition]) -> bool:
+    def fetches_by_name(self, fetcher: Fetcher[MirrorPartition]) -> bool:
         """Return whether fetches identify topics by their names, or may have done so."""
         source = self._context.sources.get(str(fetcher.key[0]))
         version = None if source is None else source.version(fetcher.endpoint, FetchRequest)
         return version is None or version < FETCH_BY_ID
 
-    def confirm(self, fetcher: Fetcher[MirrorPartition], mp: MirrorPartition, log_end: int, then: Then) -> None:
-        """Call `then` once the broker that is fetched from has confirmed the topic.
+    def confirm(
+        self, fetcher: Fetcher[MirrorPartition], mp: MirrorPartition, log_end: int, on_confirmed: OnConfirmed
+    ) -> None:
+        """Call `on_confirmed` once the broker that is fetched from has confirmed the topic.
 
-        No fetch is sent before. Without a response, or if the topic is another one, `then` is not called, and the
-        source's metadata is refreshed, which makes the partition fail (D16).
+        No fetch is sent before. Without a response, or if the topic is another one, `on_confirmed` is not called. The
+        source's metadata is refreshed then, which makes the partition fail (D16).
         """
-        row = _Asked(mp, mp.rank, mp.source_topic_id, mp.source_epoch, log_end, then)
+        row = _PendingCheck(mp, mp.rank, mp.source_topic_id, mp.source_epoch, log_end, on_confirmed)
         for known, rows in self._due:
             if known is fetcher:
                 rows.append(row)
@@ -76,43 +81,43 @@ class TopicCheck:
         for fetcher, rows in due:
             self._send(now, fetcher, rows)
 
-    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_Asked]) -> None:
+    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], checks: list[_PendingCheck]) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
             fetcher.held -= 1
-            ids = ids_in(reply)
-            for each in asked:
+            ids = topic_ids_in(reply)
+            for each in checks:
                 found = self._loop.find(each.mp.tp)
                 if found is not None and found[0] is fetcher and found[1] is each.mp:
-                    self._on_told(later, fetcher, each, ids)
+                    self._on_topic_ids(later, fetcher, each, ids)
             self._loop.on_timer(later, fetcher.key)
 
         source = self._context.sources.get(str(fetcher.key[0]))
         if source is None:  # The mirror was deleted, and its partitions are forgotten.
             on_reply(now, None)
             return
-        request = metadata_request(each.mp.tp.topic for each in asked)
+        request = metadata_request(each.mp.tp.topic for each in checks)
         source.send(now, fetcher.endpoint, OFFSETS, request, on_reply)
 
-    def _on_told(
-        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _Asked, ids: Mapping[str, Uuid] | None
+    def _on_topic_ids(
+        self, now: Instant, fetcher: Fetcher[MirrorPartition], check: _PendingCheck, ids: Mapping[str, Uuid] | None
     ) -> None:
-        mp, partition = asked.mp, self._context.replicas.partitions.led(asked.mp.tp)
+        mp, partition = check.mp, self._context.replicas.partitions.led(check.mp.tp)
         if partition is None or not self._context.is_current(mp, MirrorState.MIRRORING):
             return
         fetched = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset
-        if fetched != asked[1:-1]:
+        if fetched != check[1:-1]:
             return  # The next fetch repeats the check.
         topic_id = None if ids is None else ids.get(mp.tp.topic)
         if topic_id is None:
             mp.reason = NOT_CONFIRMED
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._loop.pause(now, fetcher, mp)
-        elif topic_id not in (Uuid.ZERO, asked.topic_id):  # A release without topic ids returns zeros (D53).
+        elif topic_id not in (Uuid.ZERO, check.topic_id):  # A release without topic ids returns zeros (D53).
             self._loop.report_error(now, fetcher, mp, ErrorCode.INCONSISTENT_TOPIC_ID)
         else:
-            asked.then(now)
+            check.on_confirmed(now)
 
 
-def is_confirmed(inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> bool:
-    """Return whether a Metadata response has the same topic id as the source had when the inquiry began."""
-    return ids is not None and ids.get(inquiry.mp.tp.topic) in (Uuid.ZERO, inquiry.topic_id)
+def is_confirmed(query: SourceQuery, ids: Mapping[str, Uuid] | None) -> bool:
+    """Return whether a Metadata response has the same topic id as the source had when the query began."""
+    return ids is not None and ids.get(query.mp.tp.topic) in (Uuid.ZERO, query.topic_id)

@@ -13,7 +13,7 @@ from itertools import count
 from kmirror.kernel.uuid import Uuid
 
 
-def made_topic_id(source_cluster_id: str, topic: str) -> Uuid:
+def generated_topic_id(source_cluster_id: str, topic: str) -> Uuid:
     """Return the id of `topic` when mirrored from a cluster without topic ids: a UUID of version 8 (RFC 9562)."""
     for attempt in count():
         raw = bytearray(sha256(f"{source_cluster_id}\n{topic}\n{attempt}".encode()).digest()[:16])
@@ -33,9 +33,9 @@ def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, cluster_id: 
     """
     if theirs == ours:
         return True
-    return ours == made_topic_id(source_cluster_id, topic) or was_copied_without_id(theirs, cluster_id, topic)
+    return ours == generated_topic_id(source_cluster_id, topic) or was_copied_without_id(theirs, cluster_id, topic)
 
 
 def was_copied_without_id(theirs: Uuid, cluster_id: str, topic: str) -> bool:
     """Return whether the source mirrored its topic from us when the topics of our cluster had no ids."""
-    return theirs == made_topic_id(cluster_id, topic)
+    return theirs == generated_topic_id(cluster_id, topic)

@@ -8,12 +8,12 @@ persisted that they have cut).
 from __future__ import annotations
 
 from kmirror.cluster.node.partition import NO_REPLICAS, Partition
-from kmirror.mirror.cut_rules import SESSION, Uncut, merged
+from kmirror.mirror.cut_rules import SESSION, Uncut, merge_uncut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
 
 
-def still_uncut(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
+def uncut_to_persist(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
     """Return the list to persist with `state`: the replicas that have not confirmed. This leader has cut its log."""
     uncut = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
     if state is MirrorState.STOPPED:
@@ -22,7 +22,7 @@ def still_uncut(mp: MirrorPartition, partition: Partition, state: MirrorState) -
         assert mp.cut_epoch is not None, "PREPARING has cut"
         # An unconfirmed replica may hold foreign epochs even if the leader itself had nothing to cut.
         late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
-        uncut = dict(merged(uncut, {SESSION: mp.cut_epoch, **late}))
+        uncut = dict(merge_uncut(uncut, {SESSION: mp.cut_epoch, **late}))
     return uncut
 
 
@@ -36,7 +36,7 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
         if replica not in (SESSION, mine) and known.get(replica) != epoch:
             partition.demand_cut(replica, epoch)
     partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NO_REPLICAS
-    mp.held = mp.held and mine in uncut
+    mp.is_withheld = mp.is_withheld and mine in uncut
 
 
 def has_new_confirmation(mp: MirrorPartition, partition: Partition) -> bool:

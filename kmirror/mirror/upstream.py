@@ -21,7 +21,7 @@ class Upstream:
 
     clusters: tuple[str, ...] = ()
     """Ids of the clusters upstream, the nearest first; empty if the log is mirrored from none."""
-    told_at: tuple[Instant, ...] = ()
+    reported_at: tuple[Instant, ...] = ()
     """For each of them a time after which the cluster before it reported that it mirrors from this one."""
     ended_at: Instant = 0
     """A time after which the last of them reported that it mirrors from none."""
@@ -35,20 +35,22 @@ class Upstream:
     @property
     def true_at(self) -> Instant:
         """A time after which each cluster upstream has reported its part."""
-        return min(*self.told_at, self.ended_at) if self.told_at else self.ended_at
+        return min(*self.reported_at, self.ended_at) if self.reported_at else self.ended_at
 
-    def behind(self, now: Instant, source: str, cluster: str, *, prepares: bool) -> Upstream:
+    def with_source(self, now: Instant, source: str, cluster: str, *, prepares: bool) -> Upstream:
         """Return the clusters upstream of the log of `cluster`, given that this is upstream of its source's log.
 
         A cluster that finds itself reports only the way to itself: a ring has no end.
         """
-        path, told_at = (source, *self.clusters), (now, *self.told_at)
-        known = replace(self, clusters=path, told_at=told_at, waits=self.waits or prepares)
+        path, reported_at = (source, *self.clusters), (now, *self.reported_at)
+        known = replace(self, clusters=path, reported_at=reported_at, waits=self.waits or prepares)
         if cluster not in path:
             return known
         count = path.index(cluster) + 1
-        told_at = told_at[:count]
-        return replace(known, clusters=path[:count], told_at=told_at, ended_at=told_at[-1], is_complete=True)
+        reported_at = reported_at[:count]
+        return replace(
+            known, clusters=path[:count], reported_at=reported_at, ended_at=reported_at[-1], is_complete=True
+        )
 
 
 def ring(cluster: str, source: str, upstream: Upstream | None) -> tuple[str, ...]:
@@ -57,16 +59,16 @@ def ring(cluster: str, source: str, upstream: Upstream | None) -> tuple[str, ...
     return (cluster, *path[: path.index(cluster) + 1]) if cluster in path else ()
 
 
-def told_ring(clusters: tuple[str, ...]) -> str:
+def ring_reason(clusters: tuple[str, ...]) -> str:
     """Return the reason for a partition that waits because of a ring."""
     return f"clusters mirror this topic in a ring, {' from '.join(clusters)}: remove it from the mirror in one of them"
 
 
-def told_unknown(upstream: Upstream) -> str:
+def unknown_upstream_reason(upstream: Upstream) -> str:
     """Return the reason for a partition that waits until it is known whether there is a ring."""
     return f"the source has the topic from {upstream.clusters[-1]}, and has to ask where that one has it from"
 
 
-def age_ms_to_tell(now: Instant, told_at: Instant) -> int:
+def reported_age_ms(now: Instant, reported_at: Instant) -> int:
     """Return an upper bound for the age of a report in milliseconds, for a clock that may be an eighth too slow."""
-    return -((told_at - now) * 9 // (8 * MILLISECOND))
+    return -((reported_at - now) * 9 // (8 * MILLISECOND))

@@ -11,10 +11,10 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import Wish
-from kmirror.mirror.syncs.unclean_source import not_supported, told_unclean
+from kmirror.mirror.syncs.unclean_source import not_supported, unclean_warning
 
 
-def lost_states(context: MirrorContext, mirror: str) -> str:
+def unwritable_states_warning(context: MirrorContext, mirror: str) -> str:
     """Return the `__mirror_state` partitions that a mirror needs and that take no writes, with reasons; else empty."""
     image, coordinator = context.broker.image, context.coordinator
     if not coordinator.unwritable(coordinator.shards()):
@@ -34,5 +34,5 @@ def warnings_of(context: MirrorContext, mirror: str) -> str:
     unclean = context.unclean_topics.get(mirror, ()) if context.coordinates(mirror) else ()
     wanted = Assignment(mirror, Wish.MIRROR)
     unclean = not_supported(context, [name for name in unclean if context.assignments.get(name) == wanted])
-    found = [lost_states(context, mirror), told_unclean(unclean) if unclean else ""]
+    found = [unwritable_states_warning(context, mirror), unclean_warning(unclean) if unclean else ""]
     return "; ".join(text for text in found if text)

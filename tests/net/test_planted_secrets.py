@@ -226,12 +226,12 @@ def test_the_library_shows_no_secret(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     seen: list[str] = []
-    hooks, troubles = Hooks(), dict[str, str]()
+    hooks, source_errors = Hooks(), dict[str, str]()
 
     def note(process: str, note: object) -> None:
         seen.append(f"{process} {note!r}")
         if isinstance(fact := getattr(note, "fact", None), SourceTrouble) and fact.reason:
-            troubles[fact.mirror] = fact.reason
+            source_errors[fact.mirror] = fact.reason
 
     with TcpCluster(brokers=1, interpose=hooks) as cluster:
         hooks.on(from_nodes=True).watch(lambda request: seen.append(repr(request)))
@@ -251,7 +251,7 @@ def test_the_library_shows_no_secret(
                 except (KafkaError, UsageError) as error:
                     seen.append(f"{error} {error!r} {error.args}")
             seen.append(mirror.reason())
-        cluster.until(lambda: troubles.keys() >= {*SECURED}, what="the reasons of all mirrors that are secured")
+        cluster.until(lambda: source_errors.keys() >= {*SECURED}, what="the reasons of all mirrors that are secured")
         component = cluster.broker(1).parts.components
         seen += [repr(cluster), repr(component), repr(described_configs(cluster.bootstrap_servers))]
     seen += [caplog.text, *capfd.readouterr()]

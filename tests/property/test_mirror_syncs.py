@@ -13,11 +13,11 @@ from kmirror.client.remote_cluster import RemoteTopic
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import Wish
-from kmirror.mirror.syncs import configs, gone, groups, topics
-from kmirror.mirror.syncs.groups import Local, LocalLog, Offset
+from kmirror.mirror.syncs import configs, deleted_topics, groups, topics
+from kmirror.mirror.syncs.groups import LocalLog, LocalPartition, Offset
 from kmirror.mirror.syncs.rules import Rules
 from kmirror.mirror.syncs.topics import TopicFacts
-from kmirror.mirror.topic_ids import made_topic_id
+from kmirror.mirror.topic_ids import generated_topic_id
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
 from kmirror.spec.configs import Configs, Scope, problem_with
@@ -106,7 +106,7 @@ def facts(draw: st.DrawFn) -> list[TopicFacts]:
     for name in draw(st.permutations(NAMES)):
         ours = draw(SIDE)
         if ours is not None and ours.topic_id == Uuid.ZERO:
-            ours = replace(ours, topic_id=made_topic_id(SOURCE, name))
+            ours = replace(ours, topic_id=generated_topic_id(SOURCE, name))
         refused = draw(st.none() | st.just(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
         found.append(TopicFacts(name, draw(st.sampled_from(Wish)), draw(SIDE), ours, refused))
     return found
@@ -116,7 +116,7 @@ def facts(draw: st.DrawFn) -> list[TopicFacts]:
 def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], described: set[str]) -> None:
     values = {name: {"cleanup.policy": "compact"} for name in described}
     made = topics.plan(given_facts, "m", SOURCE, values)
-    here = {topic.name: topic.ours for topic in given_facts}
+    here = {topic.name: topic.local_topic for topic in given_facts}
     for new in made.create:
         assert new.mirror_info is not None
         assert [(config.name, config.value) for config in new.configs] == [("cleanup.policy", "compact")]
@@ -125,13 +125,17 @@ def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], desc
         known = here[grown.name]
         assert known is not None and grown.count > known.partitions
         here[grown.name] = replace(known, partitions=grown.count)
-    after = [replace(topic, ours=here[topic.name]) for topic in given_facts]
+    after = [replace(topic, local_topic=here[topic.name]) for topic in given_facts]
     for topic in after:
-        if topic.why_not_synced(SOURCE) or topic.theirs is None or (topic.ours is None and topic.name not in described):
-            assert topic.ours == next(each.ours for each in given_facts if each.name == topic.name)
+        if (
+            topic.unsynced_reason(SOURCE)
+            or topic.source_topic is None
+            or (topic.local_topic is None and topic.name not in described)
+        ):
+            assert topic.local_topic == next(each.local_topic for each in given_facts if each.name == topic.name)
         else:
-            assert topic.ours is not None
-            assert topic.ours.partitions == topic.theirs.partitions or topic.name in made.problems
+            assert topic.local_topic is not None
+            assert topic.local_topic.partitions == topic.source_topic.partitions or topic.name in made.problems
     again = topics.plan(reversed(after), "m", SOURCE, values)
     assert (again.create, again.grow, again.problems) == ([], [], made.problems)
 
@@ -141,12 +145,12 @@ def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], desc
 def test_only_topics_missing_in_two_cycles_are_gone(cycles: list[list[TopicFacts]]) -> None:
     counts: dict[str, int] = {}
     for cycle in cycles:
-        counts = gone.missing(counts, cycle)
-    for name in gone.plan(counts):
+        counts = deleted_topics.count_missing(counts, cycle)
+    for name in deleted_topics.plan(counts):
         assert len(cycles) >= 2
         for cycle in cycles[-2:]:
             topic = next(each for each in cycle if each.name == name)
-            assert topic.theirs is None and topic.refused is None and topic.wish is Wish.MIRROR
+            assert topic.source_topic is None and topic.refused is None and topic.wish is Wish.MIRROR
 
 
 TPS = [TopicPartition(name, index) for name in NAMES for index in range(2)]
@@ -169,14 +173,14 @@ def committed_offsets(ours: dict[str, dict[TopicPartition, Offset]], requests: S
                 )
 
 
-LOCAL = st.builds(Local, st.integers(0, 3), st.none() | LOG)
+LOCAL = st.builds(LocalPartition, st.integers(0, 3), st.none() | LOG)
 
 
 @given(GROUPS, GROUPS, st.dictionaries(st.sampled_from(TPS), LOCAL))
 def test_offsets_agree_where_partitions_mirror(
     theirs: dict[str, dict[TopicPartition, Offset]],
     ours: dict[str, dict[TopicPartition, Offset]],
-    mirroring: dict[TopicPartition, Local],
+    mirroring: dict[TopicPartition, LocalPartition],
 ) -> None:
     before = {group: dict(offsets) for group, offsets in ours.items()}
     committed_offsets(ours, groups.plan(theirs, ours, mirroring, IDS))

@@ -18,7 +18,7 @@ from kmirror.log.store import LOG_START_OFFSET
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.state_records import NOTHING, PartitionState
+from kmirror.mirror.state_records import NO_STATE, PartitionState
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
@@ -238,7 +238,7 @@ class StagedCluster(Cluster):
                 for key, found in shard.all_committed().items():
                     if key.topic_id == topic_id and key.partition == tp.partition:
                         return found
-        return NOTHING
+        return NO_STATE
 
     def elect(self, tp: TopicPartition = TP) -> int:
         """Kill the leader and wait for another one; return the broker that is down."""

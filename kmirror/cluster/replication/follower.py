@@ -112,10 +112,10 @@ class ReplicaFetchers:
         known = self._loop.find(tp)
         return known is not None and known[1].has_response and known[1].mirror_epoch < 0
 
-    def foreign_epochs(self, partition: Partition, components: Components) -> bool:
+    def has_foreign_epochs(self, partition: Partition, components: Components) -> bool:
         """Return whether the log may have another cluster's leader epochs, as far as this replica knows."""
         if partition.is_leader:
-            return components.foreign_epochs(partition)
+            return components.has_foreign_epochs(partition)
         return components.may_be_guarded(partition.tp.topic) and not self.knows_local_epochs(partition.tp)
 
     def withholds_log(self, partition: Partition, components: Components) -> bool:

@@ -31,7 +31,7 @@ class LogRetention:
     def is_mirrored(self, partition: Partition) -> bool:
         """Return whether another cluster determines the log's content; a follower learns from its leader when that
         ends."""
-        if not self._components.foreign_epochs(partition):
+        if not self._components.has_foreign_epochs(partition):
             return False
         return partition.is_leader or not self._fetchers.knows_local_epochs(partition.tp)
 

@@ -119,7 +119,7 @@ class ReplicaManager:
         if image.directories:
             self._assignments.check(now, tp, topic_id, image)
         if partition.is_leader:
-            if changed and not self._components.foreign_epochs(partition):
+            if changed and not self._components.has_foreign_epochs(partition):
                 self.appends.assign_epoch(partition)
             partition.advance_high_watermark()  # A member that held it back may have left the ISR.
         return changed

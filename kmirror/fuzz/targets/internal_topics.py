@@ -29,7 +29,7 @@ from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, MirrorShard, state_record
+from kmirror.mirror.state_records import NO_STATE, NOT_SETTLED, MirrorShard, state_record
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
@@ -143,7 +143,7 @@ def _records(state: ShardState) -> Iterator[Callable[[], KeyValue]]:
             yield partial(transaction.record, 2)
     elif isinstance(state, MirrorShard):
         for key, held in committed.items():
-            if replace(held, topic="", leader_epoch=-1, last_mirrored_epoch=NOT_SETTLED) != NOTHING:
+            if replace(held, topic="", leader_epoch=-1, last_mirrored_epoch=NOT_SETTLED) != NO_STATE:
                 kept = held.uncut, held.stop, held.lineage
                 yield partial(state_record, key, held.topic, held.state, held.leader_epoch, *kept)
 

@@ -98,9 +98,9 @@ def _unproved_lag(facts: Facts, place: Place, row: Described) -> str:
     A leader elected since then may return a lower high watermark for a while; one that was deposed before may not.
     """
     stay = _stay(facts, place, row)
-    if row.lag < 0 or not row.proved_within or row.state != "MIRRORING" or stay is None or not stay.source:
+    if row.lag < 0 or not row.proof_age_max or row.state != "MIRRORING" or stay is None or not stay.source:
         return ""
-    source, until = (stay.source, stay.tp), row.at - row.proved_within
+    source, until = (stay.source, stay.tp), row.at - row.proof_age_max
     ends = [ack.offset + 1 for ack in facts.acks.get(source, []) if stay.mirroring <= ack.at <= until]
     if row.source_offset >= max(ends, default=0) or facts.clocks_differ_by or _may_have_fallen(facts, stay, row):
         return ""

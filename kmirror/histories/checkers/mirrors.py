@@ -50,7 +50,7 @@ def _new_session(facts: Facts, place: Place, mirror: str, begin: Instant, end: I
     return (
         facts.deleted(place[0], mirror, begin, end)
         or facts.was_deleted(place, begin - LATE, end)  # Its leader may learn of that later.
-        or facts.account.lost_states(place[0], begin, end)
+        or facts.account.unwritable_states_warning(place[0], begin, end)
         or any(stay.mirror == mirror and stay.mirroring <= end and begin < stay.ended for stay in facts.stays(place))
     )
 

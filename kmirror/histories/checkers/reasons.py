@@ -133,7 +133,7 @@ def _may_lack_its_state(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
     """Return whether a leader elected since the session began may have found no state of it."""
     place = (stay.destination, stay.tp)
     elected = any(stay.began <= election.at <= cut.at for election in facts.elections.get(place, []))
-    return elected and facts.account.lost_states(stay.destination, stay.began, cut.at)
+    return elected and facts.account.unwritable_states_warning(stay.destination, stay.began, cut.at)
 
 
 def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:

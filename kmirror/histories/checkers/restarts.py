@@ -229,7 +229,7 @@ def _is_mirrored(facts: Facts, place: Place) -> bool:
 
 def _has_lost_its_epoch(facts: Facts, place: Place, epoch: int) -> bool:
     """Return whether the last mirrored epoch was lost with `__mirror_state`, which a new leader notices (D8)."""
-    return epoch < 0 and facts.account.lost_states(place[0], 0, NEVER)
+    return epoch < 0 and facts.account.unwritable_states_warning(place[0], 0, NEVER)
 
 
 def _states(facts: Facts) -> Iterator[Anomaly]:

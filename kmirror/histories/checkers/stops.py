@@ -88,7 +88,7 @@ def _is_explained(facts: Facts, place: Place, row: StateSeen, since: Order) -> b
     return (
         any(_may_have_ended(facts, order, place, row, since) for order in facts.orders(*ENDED_BY[row.state]))
         or facts.was_deleted(place, since.sent_at, row.at)
-        or facts.account.lost_states(place[0], since.sent_at, row.at)
+        or facts.account.unwritable_states_warning(place[0], since.sent_at, row.at)
         or any(_had_another(facts, source, place, since.sent_at, row.at) for source in _sources(facts, place, row))
     )
 

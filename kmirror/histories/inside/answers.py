@@ -15,7 +15,7 @@ from kmirror.histories.inside.rules import NO_PARTITION, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
-from kmirror.mirror.state_records import NOTHING, PartitionState, StateKey
+from kmirror.mirror.state_records import NO_STATE, PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
@@ -196,8 +196,8 @@ class AnswerLook(FrameLook):
             known = image.topics.partition(shard)
             if known is not None and known.leader == broker_id and context.coordinator.leads(shard):
                 states = context.coordinator.runtime.state(shard.partition)
-                return NOTHING if states is None else states.all_committed().get(key, NOTHING)
-        return NOTHING
+                return NO_STATE if states is None else states.all_committed().get(key, NO_STATE)
+        return NO_STATE
 
     # -- responses ----------------------------------------------------------------------------
 

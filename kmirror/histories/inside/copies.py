@@ -17,7 +17,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.lineage import Stretches
-from kmirror.mirror.missed_deletions import COPYING
+from kmirror.mirror.missed_deletions import COPY_UNDER_WAY
 from kmirror.mirror.states import MirrorState
 
 
@@ -42,7 +42,7 @@ class CopyRules:
             self._behind.discard(now.key)
             self._decided.pop(now.key, None)
             return
-        if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.in_step_ms < COPYING:
+        if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.caught_up_ms < COPY_UNDER_WAY:
             self._look_at_append(now, before)
         if now.busy and not before.busy:
             self._decided[now.key] = self._why_needless(now)
@@ -75,7 +75,7 @@ class CopyRules:
     def _look_at_append(self, now: Seen, before: Seen) -> None:
         """Check that no records are appended after offsets at which tombstones may have come and gone (D64)."""
         log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
-        behind_ms, stay_ms = to_ms(local) - before.in_step_ms, log.config.delete_retention_ms
+        behind_ms, stay_ms = to_ms(local) - before.caught_up_ms, log.config.delete_retention_ms
         if now.key not in self._behind and now.mp.fetcher is not None:
             # Empty responses have confirmed that since; the leader records it with the next batch.
             behind_ms = min(behind_ms, to_ms(local - now.mp.fetcher.confirmed_at))

@@ -7,7 +7,7 @@ from kmirror.histories.inside.rules import Rules
 from kmirror.histories.scene import Scene
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.state_records import NOTHING
+from kmirror.mirror.state_records import NO_STATE
 
 
 class KeptStates:
@@ -24,11 +24,11 @@ class KeptStates:
             return
         persisted = dict(persisted_states(self._scene, cluster))
         for mp in context.partitions.values():
-            known = persisted.get(mp.key, NOTHING)
+            known = persisted.get(mp.key, NO_STATE)
             is_kept = (known.state, known.lineage) == (mp.state, mp.lineage)
             if is_kept or context.coordinator.unwritable([context.coordinator.shard_of(mp.key)]):
                 continue
-            if mp.state is not None and not mp.busy and self._leads(cluster, context, mp):
+            if mp.state is not None and not mp.is_busy and self._leads(cluster, context, mp):
                 text = f"the leader has {mp.state.name}, but {known.state.name} is persisted"
                 self._rules.broken(cluster, broker_id, mp.tp, "state-not-kept", text)
 

@@ -14,7 +14,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import LogCut
-from kmirror.mirror.lineage import OWN, Lineage
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage
 from kmirror.mirror.states import MirrorState
 
 DIVERGING = "diverging epoch"
@@ -69,7 +69,7 @@ class LineageRules:
         """Check that a lineage is not lost or replaced by an earlier one, except with its mirror's states in a later
         epoch.
         """
-        epoch, known, _, at = self._lineages.get(now.key, (-1, OWN, "", 0))
+        epoch, known, _, at = self._lineages.get(now.key, (-1, OWN_LINEAGE, "", 0))
         if now.partition.leader_epoch < epoch:
             return  # A deposed leader does not know the current lineage.
         topic = self._scene.image(now.cluster).topics.get(now.partition.tp.topic)
@@ -78,9 +78,13 @@ class LineageRules:
         mirror, instant = now.mp.assignment.mirror, self._scene.now
         self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
         # A leader that lost the states continues only in a later epoch: otherwise its mirrors would not notice (D68).
-        is_known = now.partition.leader_epoch > epoch and self._scene.account.lost_states(now.cluster, at, instant)
-        if now.lineage.since < known.since and not is_known:
-            text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"
+        is_known = now.partition.leader_epoch > epoch and self._scene.account.unwritable_states_warning(
+            now.cluster, at, instant
+        )
+        if now.lineage.valid_from_epoch < known.valid_from_epoch and not is_known:
+            text = (
+                f"a lineage since epoch {now.lineage.valid_from_epoch} follows one since epoch {known.valid_from_epoch}"
+            )
             self._note(now.cluster, now.partition, "lineage-lost", text)
 
     def _look_at_append(self, now: Seen) -> None:
@@ -88,9 +92,9 @@ class LineageRules:
         source.
         """
         mp, partition = now.mp, now.partition
-        if partition.leader_epoch < now.lineage.since:
+        if partition.leader_epoch < now.lineage.valid_from_epoch:
             text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, but the lineage holds"
-            self._note(now.cluster, partition, "below-lineage", f"{text} from epoch {now.lineage.since} on")
+            self._note(now.cluster, partition, "below-lineage", f"{text} from epoch {now.lineage.valid_from_epoch} on")
         source = self._sources.leader_of(now)
         if source is not None and mp.source_offset > source.log.high_watermark:
             text = f"the source's high watermark is taken as {mp.source_offset}, but is {source.log.high_watermark}"
@@ -105,7 +109,12 @@ class LineageRules:
             return
         context = self._scene.mirror_context(name, source.broker_id)
         known = None if context is None else context.partitions.get(tp)
-        if context is None or known is None or known.state is None or known.lineage.since > source.leader_epoch:
+        if (
+            context is None
+            or known is None
+            or known.state is None
+            or known.lineage.valid_from_epoch > source.leader_epoch
+        ):
             return  # Without its state it does not know its lineage either.
         source_id = self._scene.clusters[name].cluster_id
         theirs, followed = (copies_of(rows, source_id) for rows in (context.writers_of(tp), now.context.writers_of(tp)))

@@ -34,7 +34,7 @@ class Seen:
     cut_at: int | None
     busy: bool
     must_cut: Mapping[int, int]
-    in_step_ms: int
+    caught_up_ms: int
     end: int
     """Log end offset."""
 
@@ -86,9 +86,9 @@ class MirroredLook(Look):
                     and before.must_cut is before.partition.must_cut
                     and before.lineage is mp.lineage
                     and before.cut_at == mp.cut_at
-                    and before.busy is mp.busy
+                    and before.is_busy is mp.is_busy
                     and before.stop is mp.stop
-                    and before.in_step_ms == mp.in_step_ms
+                    and before.caught_up_ms == mp.caught_up_ms
                 ):
                     continue
             partition = broker.parts.replicas.partitions.led(tp)
@@ -104,9 +104,9 @@ class MirroredLook(Look):
                 mp.lineage,
                 mp.stop,
                 mp.cut_at,
-                mp.busy,
+                mp.is_busy,
                 partition.must_cut,
-                mp.in_step_ms,
+                mp.caught_up_ms,
                 partition.log.segments.end_offset,
             )
             for judge in self._judges:

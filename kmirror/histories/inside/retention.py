@@ -11,7 +11,7 @@ from kmirror.histories.inside.rules import Look, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.states import FED
+from kmirror.mirror.states import FOLLOWING_STATES
 
 LOOKS_EVERY: Duration = SECOND
 CHECKS = 3
@@ -67,14 +67,14 @@ def _due(broker: Broker, context: MirrorContext | None, partition: Partition, no
     """Yield the rules with due work in a log, and the work."""
     log, configs, components = partition.log, broker.context.configs, broker.parts.components
     config = log.config
-    if len(log.segments) > 1 and is_too_old(partition, now_ms) and not components.foreign_epochs(partition):
+    if len(log.segments) > 1 and is_too_old(partition, now_ms) and not components.has_foreign_epochs(partition):
         base = log.segments[0].base_offset
         checks_ms = CHECKS * configs.integer("log.retention.check.interval.ms")
         patience = (configs.integer("log.initial.task.delay.ms") + checks_ms) * MILLISECOND + SLACK
         text = f"segment {base} is older than {config.retention_ms} ms, but is kept"
         yield "retention-overdue", Due(base, patience, text)
     if configs.flag("log.cleaner.enable") and config.compact and not _is_left_alone(broker, context, partition):
-        what = log.cleanable(now_ms, is_mirrored=components.foreign_epochs(partition))
+        what = log.cleanable(now_ms, is_mirrored=components.has_foreign_epochs(partition))
         if what.is_dirty_enough(config.min_cleanable_dirty_ratio):
             patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
             share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
@@ -84,10 +84,10 @@ def _due(broker: Broker, context: MirrorContext | None, partition: Partition, no
 
 def _is_left_alone(broker: Broker, context: MirrorContext | None, partition: Partition) -> bool:
     """Return whether a leader may be about to cut its log to the cleaner's position (D46)."""
-    if not partition.is_leader or not broker.parts.components.foreign_epochs(partition):
+    if not partition.is_leader or not broker.parts.components.has_foreign_epochs(partition):
         return False
     mp = None if context is None else context.partitions.get(partition.tp)
-    return mp is None or mp.state not in FED or mp.held
+    return mp is None or mp.state not in FOLLOWING_STATES or mp.is_withheld
 
 
 def is_too_old(partition: Partition, now_ms: int) -> bool:

@@ -9,7 +9,7 @@ from kmirror.histories.inside.rules import Rules
 from kmirror.histories.scene import Scene
 from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.access import foreign_epochs
+from kmirror.mirror.access import has_foreign_epochs
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 
@@ -76,7 +76,7 @@ class SessionLook:
         if context is None or mp is None or mp.state not in AT_REST:
             return
         if not may_be_compacted(scene.plan, scene.account, cluster, leader.tp.topic, scene.now):
-            foreign = foreign_epochs(context, leader)
+            foreign = has_foreign_epochs(context, leader)
             where = would_differ(scene, cluster, leader, mp.assignment.mirror, foreign=foreign)
             if where:
                 self._note(cluster, leader, "away-uncut", where)

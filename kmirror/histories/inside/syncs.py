@@ -77,14 +77,14 @@ class SyncLook(Look):
             return
         for mirror, plan in context.refreshes.items():
             source = context.sources.get(mirror)
-            if source is not None and not source.refreshing and (plan.wants_all or plan.wanted):
+            if source is not None and not source.refreshing and (plan.full_requested or plan.requested):
                 now = self._scene.local_time(cluster, broker_id)
                 if plan.timer_at is None or plan.timer_at > max(plan.not_before, now):
                     text = f"mirror {mirror} needs data from its source, but does not send the request when it may"
                     self._broken(cluster, broker_id, "refresh-late", text)
             cycle = place.cycles.get(mirror)
-            if cycle != plan.regular_at:
-                place.cycles[mirror] = plan.regular_at
+            if cycle != plan.next_full_at:
+                place.cycles[mirror] = plan.next_full_at
                 self._count_missing((cluster, broker_id, mirror), source, is_first=cycle is None)
         offset = broker.context.image.offset
         if place.image_offset != offset and broker.parts.lifecycle.recovered:

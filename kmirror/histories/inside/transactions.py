@@ -208,7 +208,7 @@ class TransactionLook(FrameLook, Look):
         if leader is None:
             return None
         components = self._scene.clusters[cluster].broker(leader.broker_id).parts.components
-        return None if components.foreign_epochs(leader) else leader
+        return None if components.has_foreign_epochs(leader) else leader
 
     # -- time ---------------------------------------------------------------------------------
 

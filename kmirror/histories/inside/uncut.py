@@ -9,8 +9,8 @@ from kmirror.histories.inside.sessions import AT_REST
 from kmirror.histories.scene import Scene
 from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.access import foreign_epochs
-from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, Uncut
+from kmirror.mirror.access import has_foreign_epochs
+from kmirror.mirror.cut_rules import NO_UNCUT, SESSION, Uncut
 from kmirror.mirror.states import MirrorState
 
 ALL_REPLICAS = "mirror.support.unclean.leader.election"
@@ -36,7 +36,7 @@ class UncutRules:
         was_loaded = before is not None and before.state is not None
         if not was_loaded or before is None or before.uncut is not now.uncut:
             self._look_at_list(now, before)
-            self._look_at_demands(now, NONE_UNCUT if before is None else before.uncut)
+            self._look_at_demands(now, NO_UNCUT if before is None else before.uncut)
             if now.state in AT_REST:
                 self._look_at_away(now)
         if before is None:
@@ -68,10 +68,10 @@ class UncutRules:
 
         A leader that withholds its log may have made its list deeper without persisting that yet (D63).
         """
-        epoch, listed = self._listed.get(now.key, (-1, NONE_UNCUT))
+        epoch, listed = self._listed.get(now.key, (-1, NO_UNCUT))
         if now.partition.leader_epoch < epoch:
             return  # A deposed leader does not know the current list.
-        written = {r: max(row, listed.get(r, row)) for r, row in now.uncut.items()} if now.mp.held else now.uncut
+        written = {r: max(row, listed.get(r, row)) for r, row in now.uncut.items()} if now.mp.is_withheld else now.uncut
         self._listed[now.key] = now.partition.leader_epoch, written
         for replica, row in now.uncut.items():
             if replica != SESSION and row > listed.get(replica, row) and not _had_confirmed(now, before, replica):
@@ -111,7 +111,7 @@ class UncutRules:
         if all(replica in leader.isr for replica in leader.followers):
             return
         if not may_be_compacted(scene.plan, scene.account, now.cluster, now.mp.tp.topic, scene.now):
-            foreign = foreign_epochs(now.context, leader)
+            foreign = has_foreign_epochs(now.context, leader)
             where = keeps(scene, now.cluster, leader, leader.must_cut, foreign=foreign)
             if where:
                 self._note(now, "demands-too-little", where)

@@ -51,7 +51,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMir
         found[tp] = state
         if len(found) < len(keys):
             return
-        error, message = _refusal(found)
+        error, message = _state_error(found)
         if error:
             inbound.reply(
                 AddTopicsToMirrorResponse(error_code=error, error_message=message, mirror_name=request.mirror_name)
@@ -65,7 +65,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMir
         forward(context.broker, now, inbound)
 
 
-def _refusal(found: dict[TopicPartition, PartitionState | None]) -> tuple[ErrorCode, str]:
+def _state_error(found: dict[TopicPartition, PartitionState | None]) -> tuple[ErrorCode, str]:
     """Return the error for topics whose partitions are in these states; NONE if they can be added."""
     wrong = [
         f"{tp} is {state.state.name}" for tp, state in sorted(found.items()) if state and state.state not in ADDABLE

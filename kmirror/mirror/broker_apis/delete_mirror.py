@@ -14,7 +14,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import few
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import SESSION, without
+from kmirror.mirror.cut_rules import SESSION, without_replicas
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest, StoppedPartition, StoppedTopic, Stretch
@@ -36,25 +36,25 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[DeleteMirrorRe
     keys = _keys_of(context, request.mirror_name)
     found: dict[TopicPartition, PartitionState | None] = {}
 
-    def ask_controller(later: Instant) -> None:
-        told = DeleteMirrorRequest(mirror_name=request.mirror_name, stopped_topics=_stopped(found))
-        forward_in_place(context.broker, later, inbound, told, inbound.reply)
+    def forward_to_controller(later: Instant) -> None:
+        forwarded = DeleteMirrorRequest(mirror_name=request.mirror_name, stopped_topics=_stopped(found))
+        forward_in_place(context.broker, later, inbound, forwarded, inbound.reply)
 
     @inbound.guard
     def on_read(later: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
         found[tp] = state
         if len(found) < len(keys):
             return
-        refused = _refusal(found)
-        if refused is not None:
-            inbound.reply(refused)
+        rejection = _error_response(found)
+        if rejection is not None:
+            inbound.reply(rejection)
         else:
-            ask_controller(later)
+            forward_to_controller(later)
 
     for tp, key in keys.items():
         context.states.read(key, tp.topic, lambda later, state, tp=tp: on_read(later, state, tp))  # type: ignore[misc]
     if not keys:  # The mirror has no topics, or one that is not removed, or there is no such mirror.
-        ask_controller(now)
+        forward_to_controller(now)
 
 
 def _keys_of(context: MirrorContext, mirror: str) -> dict[TopicPartition, StateKey]:
@@ -71,21 +71,23 @@ def _keys_of(context: MirrorContext, mirror: str) -> dict[TopicPartition, StateK
     return keys
 
 
-def _refusal(found: dict[TopicPartition, PartitionState | None]) -> DeleteMirrorResponse | None:
+def _error_response(found: dict[TopicPartition, PartitionState | None]) -> DeleteMirrorResponse | None:
     unread = [str(tp) for tp, state in found.items() if state is None]
     if unread:
         text = f"The states of {few(unread, 'partitions')} cannot be read now."
         return DeleteMirrorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, error_message=text)
-    waits = [f"{tp} {why}" for tp, state in sorted(found.items()) if state is not None and (why := _why_not(state))]
+    waits = [
+        f"{tp} {why}" for tp, state in sorted(found.items()) if state is not None and (why := _unstopped_reason(state))
+    ]
     if waits:
         text = f"Every partition must be STOPPED: {few(waits, 'partitions')}."
         return DeleteMirrorResponse(error_code=ErrorCode.MIRROR_NOT_EMPTY, error_message=text)
     return None
 
 
-def _why_not(state: PartitionState) -> str:
+def _unstopped_reason(state: PartitionState) -> str:
     """Return why a partition counts as not stopped; empty if it does."""
-    uncut = sorted(without(state.uncut, [SESSION]))
+    uncut = sorted(without_replicas(state.uncut, [SESSION]))
     if state.state is not MirrorState.STOPPED:
         return f"is {state.state.name}"
     if not uncut:

@@ -29,13 +29,13 @@ from kmirror.kernel.names import few
 from kmirror.mirror.access import withholds_log
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.lag import answers_within, lag_of, why_unproved
-from kmirror.mirror.lineage import Stretches, reported
+from kmirror.mirror.lag import lag_of, response_time_max, unproved_reason
+from kmirror.mirror.lineage import Stretches, reported_stretches
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_answers import no_answer
+from kmirror.mirror.source_responses import no_response_text
 from kmirror.mirror.state_loader import keys_of
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.upstream import age_ms_to_tell
+from kmirror.mirror.upstream import reported_age_ms
 from kmirror.mirror.upstream_check import upstream_here
 from kmirror.mirror.warnings import warnings_of
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
@@ -101,11 +101,11 @@ def _details(
         mp = context.partitions.get(tp)
         if mp is not None and mp.assignment.mirror == mirror:
             yield tp, _detail(context, now, mp)
-        elif mp is not None and mirror in mp.settled_before:
+        elif mp is not None and mirror in mp.settled_epochs:
             detail = PartitionDetail(
                 partition_index=tp.partition,
                 state=MirrorState.STOPPED.name,
-                last_mirror_epoch=mp.settled_before[mirror],
+                last_mirror_epoch=mp.settled_epochs[mirror],
             )
             partition = context.replicas.partitions.led(tp)
             if partition is not None:
@@ -123,18 +123,18 @@ def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
 
 
 def _lineages(
-    context: MirrorContext, now: Instant, asked: LineageTopic, denied: ErrorCode | None, clusters: dict[str, int]
+    context: MirrorContext, now: Instant, requested: LineageTopic, denied: ErrorCode | None, clusters: dict[str, int]
 ) -> TopicLineage:
     """Return the lineages of a topic's partitions; `clusters` has the index of each cluster that was named so far."""
-    topic = TopicLineage(topic_name=asked.topic_name)
-    known = context.broker.image.topics.get(asked.topic_name)
+    topic = TopicLineage(topic_name=requested.topic_name)
+    known = context.broker.image.topics.get(requested.topic_name)
     if known is not None and denied is None:
         topic.topic_id = known.topic_id
-    for partition in asked.partitions:
+    for partition in requested.partitions:
         if denied is not None:
             topic.partitions.append(PartitionLineage(partition_index=partition, error_code=denied, leader_epoch=-1))
             continue
-        error, leader_epoch, stretches = _writers(context, now, TopicPartition(asked.topic_name, partition))
+        error, leader_epoch, stretches = _writers(context, now, TopicPartition(requested.topic_name, partition))
         row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
         topic.partitions.append(row)
         if error:
@@ -143,13 +143,15 @@ def _lineages(
             LineageStretch(first_epoch=epoch, cluster=clusters.setdefault(cluster, len(clusters)))
             for epoch, cluster in stretches
         ]
-        upstream = upstream_here(context, now, TopicPartition(asked.topic_name, partition))
+        upstream = upstream_here(context, now, TopicPartition(requested.topic_name, partition))
         row.upstream = [
-            UpstreamCluster(cluster=clusters.setdefault(cluster, len(clusters)), age_ms=age_ms_to_tell(now, told_at))
-            for cluster, told_at in zip(upstream.clusters, upstream.told_at, strict=True)
+            UpstreamCluster(
+                cluster=clusters.setdefault(cluster, len(clusters)), age_ms=reported_age_ms(now, reported_at)
+            )
+            for cluster, reported_at in zip(upstream.clusters, upstream.reported_at, strict=True)
         ]
         row.upstream_incomplete, row.upstream_waits = not upstream.is_complete, upstream.waits
-        row.upstream_age_ms = age_ms_to_tell(now, upstream.ended_at)
+        row.upstream_age_ms = reported_age_ms(now, upstream.ended_at)
     return topic
 
 
@@ -180,18 +182,18 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
     if partition is None or now >= context.broker.in_session_until:
         known = context.broker.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
-    if withholds_log(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
+    if withholds_log(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.valid_from_epoch):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
-    return ErrorCode.NONE, partition.leader_epoch, reported(context.writers_of(tp), context.broker.cluster_id)
+    return ErrorCode.NONE, partition.leader_epoch, reported_stretches(context.writers_of(tp), context.broker.cluster_id)
 
 
 def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
     """Return why this broker cannot reach the source or get topics created; empty if it can do both."""
     source = context.sources.get(mirror)
-    if mirror in context.troubles:
-        return context.troubles[mirror]
+    if mirror in context.source_errors:
+        return context.source_errors[mirror]
     if source is not None and source.is_unresponsive:
-        return no_answer(source)
+        return no_response_text(source)
     missing = [f"topic {name} is not created: {why}" for name, why in sorted(context.missing_topics(mirror).items())]
     return few(missing, "topics") if missing else ""
 
@@ -210,10 +212,10 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     fetcher = mp.fetcher
     if fetcher is not None and (fetcher.in_flight or fetcher.held or mp.is_failing):
         since = fetcher.answered_at if mp.is_failing else fetcher.asked_at
-        if now - since > answers_within(context):
+        if now - since > response_time_max(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
             return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
-    unproved = why_unproved(context, now, mp)
+    unproved = unproved_reason(context, now, mp)
     if unproved:
         return unproved
     partition = context.replicas.partitions.led(mp.tp)

@@ -10,7 +10,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.warnings import lost_states
+from kmirror.mirror.warnings import unwritable_states_warning
 from kmirror.protocol.gen.list_mirrors_response import ListedMirror, ListMirrorsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import AclOperation
@@ -30,7 +30,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[Message]) -> N
                 source_bootstrap=configs.text(BOOTSTRAP_SERVERS),
                 source_cluster_id=context.source_cluster_id(mirror),
                 topic_count=len(context.topics_of(mirror)),
-                warning=lost_states(context, mirror),
+                warning=unwritable_states_warning(context, mirror),
             )
         )
     inbound.reply(response)

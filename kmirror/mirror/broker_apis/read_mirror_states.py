@@ -9,7 +9,7 @@ from __future__ import annotations
 from kmirror.cluster.server import Inbound, PendingResponse
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.state_records import PartitionState, StateKey, put_plan
+from kmirror.mirror.state_records import PartitionState, StateKey, set_plan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.read_mirror_states_response import (
@@ -32,8 +32,8 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStat
         result = TopicResult(name=topic.name)
         response.topics.append(result)
         topic_id = context.coordinator.topic_id(topic.name)
-        for asked in topic.partitions:
-            row = PartitionResult(partition_index=asked.partition_index, state=MirrorState.UNKNOWN)
+        for requested in topic.partitions:
+            row = PartitionResult(partition_index=requested.partition_index, state=MirrorState.UNKNOWN)
             result.partitions.append(row)
             if topic_id is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -45,7 +45,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStat
                 if found is not None:
                     _fill(row, found)
 
-            context.coordinator.read(now, StateKey(request.mirror_name, topic_id, asked.partition_index), on_read)
+            context.coordinator.read(now, StateKey(request.mirror_name, topic_id, requested.partition_index), on_read)
     gathering.end()
 
 
@@ -54,6 +54,6 @@ def _fill(row: PartitionResult, found: PartitionState) -> None:
     row.last_mirror_epoch = found.last_mirrored_epoch
     row.leader_epoch = found.leader_epoch
     row.uncut_replicas = [UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()]
-    put_plan(row, found.stop)
+    set_plan(row, found.stop)
     row.lineage = [Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in found.lineage.stretches]
-    row.lineage_epoch = found.lineage.since
+    row.lineage_epoch = found.lineage.valid_from_epoch

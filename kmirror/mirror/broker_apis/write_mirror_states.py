@@ -11,7 +11,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.state_records import StateKey, kept_from
+from kmirror.mirror.state_records import StateKey, persisted_fields
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
 from kmirror.protocol.gen.write_mirror_states_response import (
@@ -34,10 +34,10 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorSta
         topic_id = topic.topic_id
         if topic_id == Uuid.ZERO:  # A writer without topic ids (D9).
             topic_id = context.coordinator.topic_id(topic.name) or Uuid.ZERO
-        for asked in topic.partitions:
-            row = PartitionResult(partition_index=asked.partition_index)
+        for requested in topic.partitions:
+            row = PartitionResult(partition_index=requested.partition_index)
             result.partitions.append(row)
-            if asked.state not in MirrorState.__members__.values():
+            if requested.state not in MirrorState.__members__.values():
                 row.error_code = ErrorCode.INVALID_REQUEST
                 continue
 
@@ -45,14 +45,14 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorSta
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
 
-            key = StateKey(request.mirror_name, topic_id, asked.partition_index)
+            key = StateKey(request.mirror_name, topic_id, requested.partition_index)
             write = StateWrite(
                 key,
                 topic.name,
-                MirrorState(asked.state),
-                asked.last_mirror_epoch,
-                asked.leader_epoch,
-                *kept_from(asked),
+                MirrorState(requested.state),
+                requested.last_mirror_epoch,
+                requested.leader_epoch,
+                *persisted_fields(requested),
             )
             context.coordinator.write(now, write, on_done)
     gathering.end()

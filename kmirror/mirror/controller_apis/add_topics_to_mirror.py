@@ -32,8 +32,8 @@ def decide(
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
     try:
         check_mirror(context, rights, mirror)
-    except ApiError as refused:
-        response.error_code, response.error_message = refused.error, str(refused)
+    except ApiError as api_error:
+        response.error_code, response.error_message = api_error.error, str(api_error)
         return Decision((), response)
     unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in request.topics])
     records: list[Message] = []

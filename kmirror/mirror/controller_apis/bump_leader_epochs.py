@@ -36,19 +36,21 @@ def decide(
     response = BumpLeaderEpochsResponse()
     for topic in request.topics:
         name = context.image.topics.names.get(topic.topic_id)
-        answers = TopicPartitions(topic_id=topic.topic_id, topic_name=name or "")
-        response.topics.append(answers)
-        for asked in topic.partitions:
-            row = PartitionDetail(partition_index=asked.partition_index)
-            answers.partitions.append(row)
-            image = None if name is None else context.image.topics[name].partitions.get(asked.partition_index)
+        result = TopicPartitions(topic_id=topic.topic_id, topic_name=name or "")
+        response.topics.append(result)
+        for requested in topic.partitions:
+            row = PartitionDetail(partition_index=requested.partition_index)
+            result.partitions.append(row)
+            image = None if name is None else context.image.topics[name].partitions.get(requested.partition_index)
             if name is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_ID
             elif image is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif asked.min_leader_epoch > EPOCH_MAX:
+            elif requested.min_leader_epoch > EPOCH_MAX:
                 row.error_code = ErrorCode.INVALID_REQUEST
-            elif image.leader_epoch < asked.min_leader_epoch:
-                bumped = replace(image, leader_epoch=asked.min_leader_epoch, partition_epoch=image.partition_epoch + 1)
-                records.append(bumped.record(topic.topic_id, asked.partition_index))
+            elif image.leader_epoch < requested.min_leader_epoch:
+                bumped = replace(
+                    image, leader_epoch=requested.min_leader_epoch, partition_epoch=image.partition_epoch + 1
+                )
+                records.append(bumped.record(topic.topic_id, requested.partition_index))
     return Decision(records, response, atomic=False)

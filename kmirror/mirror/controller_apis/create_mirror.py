@@ -37,8 +37,8 @@ def decide(
     if MIRROR_STATE_TOPIC not in context.image.topics:
         try:
             records += topic_records(context, creatable(MIRROR_STATE_TOPIC, context.configs))
-        except ApiError as refused:
-            return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
+        except ApiError as api_error:
+            return Decision((), CreateMirrorResponse(error_code=api_error.error, error_message=str(api_error)))
     records += [
         ConfigRecord(
             resource_type=ResourceType.MIRROR, resource_name=request.mirror_name, name=config.name, value=config.value

@@ -20,11 +20,11 @@ def decide(
 ) -> Decision:
     """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that is in a mirror."""
 
-    def may_change(known: ControllerContext, topic: str) -> None:
+    def check_change(known: ControllerContext, topic: str) -> None:
         try:
             check_may_change(known, topic)
         except ApiError:  # Only then does it matter who sent the request.
             if rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER):
                 raise
 
-    return cluster.decide_with(may_change, context, request, rights)
+    return cluster.decide_with(check_change, context, request, rights)

@@ -20,10 +20,10 @@ def decide(
     context: ControllerContext, now: Instant, request: CreateTopicsRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that its mirror creates."""
-    return cluster.decide_with(_may_create, context, request, version, rights)
+    return cluster.decide_with(_check_create, context, request, version, rights)
 
 
-def _may_create(context: ControllerContext, topic: CreatableTopic) -> None:
+def _check_create(context: ControllerContext, topic: CreatableTopic) -> None:
     info = topic.mirror_info
     if info is None:
         check_may_change(context, topic.name)

@@ -16,7 +16,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import few
 from kmirror.mirror.controller_apis.membership import check_mirror, mirror_configs
-from kmirror.mirror.lineage import Stretches, lineages_in, stretches_from, text_of
+from kmirror.mirror.lineage import Stretches, parse_lineages, stretches_from, to_text
 from kmirror.mirror.naming import MIRROR_LINEAGE, MIRROR_NAME, parse
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -26,7 +26,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
-Stopped = Mapping[str, Mapping[int, Stretches]]
+StoppedLineages = Mapping[str, Mapping[int, Stretches]]
 """Topic to partition to lineage."""
 
 
@@ -45,15 +45,15 @@ def decide(
     try:
         check_mirror(context, rights, mirror)
         records = _topic_records(context, mirror, stopped)
-    except ApiError as refused:
-        return Decision((), DeleteMirrorResponse(error_code=refused.error, error_message=str(refused)))
+    except ApiError as api_error:
+        return Decision((), DeleteMirrorResponse(error_code=api_error.error, error_message=str(api_error)))
     records += [_record(ResourceType.MIRROR, mirror, key, None) for key in mirror_configs(context, mirror)]
     # The mirror's own configs come last: a crash in between leaves a mirror with fewer topics, which can be deleted
     # again.
     return Decision(records, DeleteMirrorResponse(error_message=None), atomic=False)
 
 
-def _topic_records(context: ControllerContext, mirror: str, stopped: Stopped) -> list[Message]:
+def _topic_records(context: ControllerContext, mirror: str, stopped: StoppedLineages) -> list[Message]:
     """Return the records for the mirror's topics; raises ApiError MIRROR_NOT_EMPTY."""
     records: list[Message] = []
     active: list[str] = []
@@ -70,10 +70,10 @@ def _topic_records(context: ControllerContext, mirror: str, stopped: Stopped) ->
         unknown += [
             str(TopicPartition(topic, index)) for index in (image.partitions if image else ()) if index not in found
         ]
-        told = {index: stretches for index, stretches in found.items() if stretches}
-        if told:
-            kept = {**lineages_in(configs.get(MIRROR_LINEAGE, "")), **told}
-            records.append(_record(ResourceType.TOPIC, topic, MIRROR_LINEAGE, text_of(kept)))
+        new_lineages = {index: stretches for index, stretches in found.items() if stretches}
+        if new_lineages:
+            kept = {**parse_lineages(configs.get(MIRROR_LINEAGE, "")), **new_lineages}
+            records.append(_record(ResourceType.TOPIC, topic, MIRROR_LINEAGE, to_text(kept)))
         records.append(_record(ResourceType.TOPIC, topic, MIRROR_NAME, None))
     if active:
         raise ApiError(

@@ -7,7 +7,7 @@ from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.controller_apis.wishes import Wishes, change
+from kmirror.mirror.controller_apis.topic_requests import Wishes, change_topics
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest, TopicData
 from kmirror.protocol.gen.remove_topics_from_mirror_response import (
@@ -29,7 +29,7 @@ def decide(
     if gone and (rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)):
         gone = []  # A user may remove a topic that does not exist.
     topics = [topic for topic in request.topics if topic not in gone]
-    records, rows = change(context, rights, request.mirror_name, topics, WISHES, response)
+    records, rows = change_topics(context, rights, request.mirror_name, topics, WISHES, response)
     rows += [(topic.topic_name, ErrorCode.INCONSISTENT_TOPIC_ID) for topic in gone if not response.error_code]
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]
     return Decision(records, response, atomic=False)

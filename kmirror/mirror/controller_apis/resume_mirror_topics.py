@@ -9,7 +9,7 @@ from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.controller_apis.wishes import Wishes, change
+from kmirror.mirror.controller_apis.topic_requests import Wishes, change_topics
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
 from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse, TopicResult
@@ -27,6 +27,6 @@ def decide(
 ) -> Decision:
     """Return the configs to set, and each topic's error."""
     response = ResumeMirrorTopicsResponse(mirror_name=request.mirror_name)
-    records, rows = change(context, rights, request.mirror_name, request.topics, WISHES, response)
+    records, rows = change_topics(context, rights, request.mirror_name, request.topics, WISHES, response)
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]
     return Decision(records, response, atomic=False)

@@ -17,10 +17,10 @@ def decide(
     context: ControllerContext, now: Instant, request: UpdateFeaturesRequest, version: int, rights: Rights
 ) -> Decision:
     """Return the decision of the cluster's own handler; INVALID_UPDATE_VERSION for level 0 while there are mirrors."""
-    return cluster.decide_with(_why_not, context, request, version, rights)
+    return cluster.decide_with(_level_error, context, request, version, rights)
 
 
-def _why_not(context: ControllerContext, name: str, level: int) -> str | None:
+def _level_error(context: ControllerContext, name: str, level: int) -> str | None:
     mirrors = mirror_names(context.image)
     if name != MIRROR_VERSION or level or not mirrors:
         return None

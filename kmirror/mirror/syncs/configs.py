@@ -21,7 +21,7 @@ Values = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedConfigs:
     """The configs that a topic must have here, and why others cannot be copied."""
 
     values: dict[str, str]
@@ -37,11 +37,11 @@ class ConfigPlan:
     """Topic to its configs that cannot be copied, with the reason."""
 
 
-def copied(theirs: Values, kept: Values, rules: Rules, broker: Configs) -> Copied:
+def configs_to_copy(source_configs: Values, kept: Values, rules: Rules, broker: Configs) -> CopiedConfigs:
     """Return the source's values that the topic must have here, besides the excluded ones that are `kept`."""
     values: dict[str, str] = {}
     refused: dict[str, str] = {}
-    for name, value in sorted(theirs.items()):
+    for name, value in sorted(source_configs.items()):
         if rules.config(name).is_mirrored:
             problem = problem_with(Scope.TOPIC, name, value)
             if problem is None:
@@ -49,7 +49,7 @@ def copied(theirs: Values, kept: Values, rules: Rules, broker: Configs) -> Copie
             else:
                 refused[name] = problem
     if problem_between({**kept, **values}, broker) is None:
-        return Copied(values, refused)
+        return CopiedConfigs(values, refused)
     fitting: dict[str, str] = {}  # They contradict each other or our brokers: keep those that fit.
     for name, value in values.items():
         conflict = problem_between({**kept, **fitting, name: value}, broker)
@@ -57,23 +57,27 @@ def copied(theirs: Values, kept: Values, rules: Rules, broker: Configs) -> Copie
             fitting[name] = value
         else:
             refused[name] = conflict
-    return Copied(fitting, refused)
+    return CopiedConfigs(fitting, refused)
 
 
 def plan(
-    topics: Iterable[str], theirs: Mapping[str, Values], ours: Mapping[str, Values], rules: Rules, broker: Configs
+    topics: Iterable[str],
+    source_configs: Mapping[str, Values],
+    local_configs: Mapping[str, Values],
+    rules: Rules,
+    broker: Configs,
 ) -> ConfigPlan:
     """Return the alterations that make the configs of `topics` equal to the source's.
 
-    Topics that are not in `theirs` are skipped. `broker` has the defaults of this cluster.
+    Topics that are not in `source_configs` are skipped. `broker` has the defaults of this cluster.
     """
     made = ConfigPlan()
     for topic in topics:
-        if topic not in theirs:
+        if topic not in source_configs:
             continue
-        here = ours.get(topic, {})
+        here = local_configs.get(topic, {})
         kept = {name: value for name, value in here.items() if not rules.config(name).is_mirrored}
-        wanted = copied(theirs[topic], kept, rules, broker)
+        wanted = configs_to_copy(source_configs[topic], kept, rules, broker)
         if wanted.refused:
             made.refused[topic] = wanted.refused
         changes = [
@@ -84,7 +88,7 @@ def plan(
         changes += [
             AlterableConfig(name=name, config_operation=ConfigOp.DELETE, value=None)
             for name in sorted(here)
-            if name not in kept and name not in theirs[topic]
+            if name not in kept and name not in source_configs[topic]
         ]
         if changes:
             made.alter.append(

@@ -14,13 +14,13 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.group_coordinators import GroupCoordinators
 from kmirror.mirror.sync_errors import SyncKind
-from kmirror.mirror.syncs import gone, topics
-from kmirror.mirror.syncs.config_answers import KnownAnswers
-from kmirror.mirror.syncs.conversation import Conversation, Script
+from kmirror.mirror.syncs import deleted_topics, topics
 from kmirror.mirror.syncs.group_script import GroupSync
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
-from kmirror.mirror.syncs.topic_scripts import create_and_grow, stop_the_gone, sync_configs
+from kmirror.mirror.syncs.scripts import Script, ScriptRun
+from kmirror.mirror.syncs.source_configs import ResponseCache
+from kmirror.mirror.syncs.topic_scripts import create_and_grow, remove_deleted_topics, sync_configs
 
 TOPICS = "topics"
 OnEnd = Callable[[Instant], None]
@@ -48,30 +48,30 @@ class SyncCycle:
         """The syncs that have not ended."""
         self._missing: dict[str, int] = {}
         """Topic to the number of cycles in which the source did not have it."""
-        self._known_configs = KnownAnswers()
+        self._known_configs = ResponseCache()
         self._has_news = False
         """True if a topic must be created or get partitions, and the sync under way does not include it."""
 
     def on_topics(self, now: Instant, names: Iterable[str]) -> None:
         """Create topics or add partitions, if one of these topics, whose metadata was just refreshed, needs it."""
         view = self._view
-        if not view.why_halted():
+        if not view.halt_reason():
             self._has_news = self._has_news or any(topic.is_behind(view.source_id) for topic in view.facts(names))
             self._take_news(now)
 
     def run(self, now: Instant) -> None:
         """Begin a cycle; a sync of the last one that has not ended yet continues instead."""
         view = self._view
-        halted = view.why_halted()
-        self._reports.tell(SyncKind.METADATA, "source", {"its source": halted} if halted else {})
+        halted = view.halt_reason()
+        self._reports.report(SyncKind.METADATA, "source", {"its source": halted} if halted else {})
         if halted:
             return
         facts = view.facts(view.to_be_mirrored())
         shrunk = topics.plan(facts, view.mirror, view.source_id, NO_CONFIGS).problems
-        self._reports.tell(SyncKind.METADATA, "partitions", {f"topic {name}": text for name, text in shrunk.items()})
-        self._missing = gone.missing(self._missing, facts)
+        self._reports.report(SyncKind.METADATA, "partitions", {f"topic {name}": text for name, text in shrunk.items()})
+        self._missing = deleted_topics.count_missing(self._missing, facts)
         self._begin(now, "configs", sync_configs(view, self._reports, self._known_configs))
-        self._begin(now, "deleted topics", stop_the_gone(view, self._reports, self._missing))
+        self._begin(now, "deleted topics", remove_deleted_topics(view, self._reports, self._missing))
         for broker_id, endpoint in self.source.brokers.items():
             sync = GroupSync(view, self._reports, broker_id, endpoint, self._groups.leader_of)
             self._begin(now, f"groups of broker {broker_id}", sync.script(), partial(self._after_groups, sync))
@@ -84,27 +84,27 @@ class SyncCycle:
         if not self._has_news or TOPICS in self._under_way:
             return
         self._has_news = False
-        lost: list[str] = []
-        self._begin(now, TOPICS, create_and_grow(self._view, self._reports, lost), partial(self._after_topics, lost))
+        unanswered: list[str] = []
+        self._begin(
+            now, TOPICS, create_and_grow(self._view, self._reports, unanswered), partial(self._after_topics, unanswered)
+        )
 
-    def _after_topics(self, lost: list[str], now: Instant) -> None:
+    def _after_topics(self, unanswered: list[str], now: Instant) -> None:
         if not self._view.is_current():
             return
-        if lost:
-            self._context.refresh_soon(now, self._mirror, *lost)
+        if unanswered:
+            self._context.refresh_soon(now, self._mirror, *unanswered)
         self._take_news(now)
 
-    def _begin(self, now: Instant, what: str, script: Script, then: OnEnd = lambda now: None) -> None:
-        if what in self._under_way:
+    def _begin(self, now: Instant, sync_name: str, script: Script, then: OnEnd = lambda now: None) -> None:
+        if sync_name in self._under_way:
             script.close()
             return
-        self._under_way[what] = None
+        self._under_way[sync_name] = None
 
         def on_end(later: Instant) -> None:
-            self._under_way.pop(what, None)
+            self._under_way.pop(sync_name, None)
             then(later)
 
-        name = f"the sync of {what} in mirror {self._mirror}"
-        Conversation(self._context, self.source, name, script, is_wanted=self._view.is_current, on_end=on_end).begin(
-            now
-        )
+        name = f"the sync of {sync_name} in mirror {self._mirror}"
+        ScriptRun(self._context, self.source, name, script, is_wanted=self._view.is_current, on_end=on_end).begin(now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kmirror.mirror.syncs.configs import copied
+from kmirror.mirror.syncs.configs import configs_to_copy
 from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
 from kmirror.mirror.syncs.topics import TopicFacts
 from kmirror.spec.configs import Configs
@@ -41,12 +41,12 @@ def explain(
 
 
 def _topic(topic: TopicFacts, source_cluster_id: str) -> Verdict:
-    why_not = topic.why_not_synced(source_cluster_id)
-    return Verdict(not why_not, why_not or "it was added to the mirror")
+    reason = topic.unsynced_reason(source_cluster_id)
+    return Verdict(not reason, reason or "it was added to the mirror")
 
 
 def _configs(rules: Rules, values: Mapping[str, str], broker: Configs) -> dict[str, Verdict]:
-    refused = copied(values, {}, rules, broker).refused
+    refused = configs_to_copy(values, {}, rules, broker).refused
     return {
         name: Verdict(False, f"this cluster refuses it: {refused[name]}") if name in refused else rules.config(name)
         for name in sorted(values)

@@ -22,12 +22,12 @@ from kmirror.mirror.commit_check import sync_client_id
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
-from kmirror.mirror.syncs import groups, offset_answers
-from kmirror.mirror.syncs.conversation import AskBroker, AskSource, Question, ReadState, Script
-from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, Local, LocalLog, Offsets
+from kmirror.mirror.syncs import groups, offset_fetch
+from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, LocalLog, LocalPartition, Offsets
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
 from kmirror.mirror.syncs.rules import ListedGroup
+from kmirror.mirror.syncs.scripts import BrokerRequest, ReadState, Script, ScriptRequest, SourceRequest
 from kmirror.mirror.syncs.source_coordinators import coordinated_by
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
@@ -37,7 +37,7 @@ from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
-ACTIVE = {
+ACTIVE_GROUP_ERRORS = {
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.ILLEGAL_GENERATION,
     ErrorCode.REBALANCE_IN_PROGRESS,
@@ -45,11 +45,11 @@ ACTIVE = {
 }
 """Errors of a coordinator for a commit without a member while the group has members, or commits at the same time."""
 
-MOVING = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+MOVING_GROUP_ERRORS = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 """Errors of a broker of the source while a group moves from or to another coordinator."""
 
 T = TypeVar("T")
-Asking = Generator[Sequence[Question], Sequence[Any], T]
+ScriptPart = Generator[Sequence[ScriptRequest], Sequence[Any], T]
 """A part of a script that returns a T."""
 LeaderOf = Callable[[str], int | None]
 """Return the broker of this cluster that coordinates a group; None if there is none yet."""
@@ -75,62 +75,68 @@ class GroupSync:
     def script(self) -> Script:
         """Commit here the offsets that the groups have committed there, and report the outcome."""
         wanted = yield from self._list()
-        theirs = yield from self._theirs(wanted)
-        if theirs:
-            yield from self._commit(theirs)
-        self._reports.tell(SyncKind.GROUPS, self._scope, self._problems, self._left_out)
+        source_offsets = yield from self._source_offsets(wanted)
+        if source_offsets:
+            yield from self._commit(source_offsets)
+        self._reports.report(SyncKind.GROUPS, self._scope, self._problems, self._left_out)
 
-    def _commit(self, theirs: Mapping[str, Offsets]) -> Asking[None]:
+    def _commit(self, source_offsets: Mapping[str, Offsets]) -> ScriptPart[None]:
         view, topic_ids = self._view, self._topic_ids()
-        synced = self._here(tp for offsets in theirs.values() for tp in offsets if tp.topic in topic_ids)
-        ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
-        differing = groups.plan(theirs, ours, synced, topic_ids)
+        synced = self._here(tp for offsets in source_offsets.values() for tp in offsets if tp.topic in topic_ids)
+        local_offsets = yield from self._local_offsets(
+            [group for group, offsets in source_offsets.items() if synced.keys() & offsets.keys()]
+        )
+        differing = groups.plan(source_offsets, local_offsets, synced, topic_ids)
         clamps = view.rules().clamps_offsets
         # A clamped offset differs from the source's: the log decides.
-        confirmed = yield from self._confirmed(list(ours) if clamps else [one.group_id for one in differing])
-        theirs = {group: theirs[group] for group in confirmed}
+        confirmed = yield from self._confirmed(list(local_offsets) if clamps else [one.group_id for one in differing])
+        source_offsets = {group: source_offsets[group] for group in confirmed}
         # Even an offset equal to the source's may be outside the local log by now, if the log start has moved.
         asked_about = list(synced) if clamps else _named(differing)
         mirroring = yield from self._mirroring(asked_about)
         logs = (yield from self._logs(mirroring)) if clamps else None
         topic_ids = self._topic_ids()  # A topic may have been removed or paused since its states were read.
         here = self._here((tp for tp in mirroring if tp.topic in topic_ids), logs)
-        requests = [(self._leader_of(r.group_id), r) for r in groups.plan(theirs, ours, here, topic_ids)]
+        requests = [
+            (self._leader_of(r.group_id), r) for r in groups.plan(source_offsets, local_offsets, here, topic_ids)
+        ]
         asked = [(leader, request) for leader, request in requests if leader is not None]
         client_id = sync_client_id(view.context.broker.node_id, view.mirror)
-        answers = yield [AskBroker(leader, request, client_id) for leader, request in asked]
-        for (_, request), answer in zip(asked, answers, strict=True):
-            self._take_outcome(request, answer)
+        responses = yield [BrokerRequest(leader, request, client_id) for leader, request in asked]
+        for (_, request), response in zip(asked, responses, strict=True):
+            self._take_outcome(request, response)
 
     def _topic_ids(self) -> dict[str, Uuid]:
-        return {topic.name: topic.ours.topic_id for topic in self._view.synced() if topic.ours is not None}
+        return {
+            topic.name: topic.local_topic.topic_id for topic in self._view.synced() if topic.local_topic is not None
+        }
 
     def _here(
         self, wanted: Iterable[TopicPartition], logs: Mapping[TopicPartition, LocalLog] | None = None
-    ) -> dict[TopicPartition, Local]:
+    ) -> dict[TopicPartition, LocalPartition]:
         """Return the local facts about these partitions, for those that exist here; with `logs`, for those in it."""
         image, found = self._view.context.broker.image, {}
         for tp in wanted:
             partition = image.topics.partition(tp)
             if partition is not None and (logs is None or tp in logs):
-                found[tp] = Local(partition.leader_epoch, None if logs is None else logs[tp])
+                found[tp] = LocalPartition(partition.leader_epoch, None if logs is None else logs[tp])
         return found
 
     # -- the source -----------------------------------------------------------------------------
 
-    def _list(self) -> Asking[list[str]]:
+    def _list(self) -> ScriptPart[list[str]]:
         """Return the groups that the rules let through."""
-        answer = (yield [AskSource(ListGroupsRequest(), self._endpoint)])[0]
-        if not isinstance(answer, ListGroupsResponse):
+        response = (yield [SourceRequest(ListGroupsRequest(), self._endpoint)])[0]
+        if not isinstance(response, ListGroupsResponse):
             self._problems[self._scope] = f"ListGroups at {self._endpoint}: no answer"
             return []
-        if answer.error_code:
-            error = code_of(answer.error_code)
-            told = self._left_out if error in MOVING else self._problems
-            told[self._scope] = f"ListGroups at {self._endpoint}: {error.name}"
+        if response.error_code:
+            error = code_of(response.error_code)
+            entries = self._left_out if error in MOVING_GROUP_ERRORS else self._problems
+            entries[self._scope] = f"ListGroups at {self._endpoint}: {error.name}"
         rules = self._view.rules()
         wanted = []
-        for row in answer.groups:
+        for row in response.groups:
             verdict = rules.group(ListedGroup(row.group_id, row.protocol_type, row.group_type))
             if verdict.is_mirrored:
                 wanted.append(row.group_id)
@@ -138,23 +144,23 @@ class GroupSync:
                 self._left_out[f"group {row.group_id}"] = verdict.rule
         return wanted
 
-    def _theirs(self, wanted: Sequence[str]) -> Asking[dict[str, Offsets]]:
+    def _source_offsets(self, wanted: Sequence[str]) -> ScriptPart[dict[str, Offsets]]:
         version = self._view.source.version(self._endpoint, OffsetFetchRequest) or 0
-        asked = offset_answers.requests(wanted, version)
-        answers = yield [
-            AskSource(one.request, self._endpoint, version_max=offset_answers.NAMES_UP_TO) for one in asked
+        asked = offset_fetch.requests(wanted, version)
+        responses = yield [
+            SourceRequest(one.request, self._endpoint, version_max=offset_fetch.NAMES_VERSION_MAX) for one in asked
         ]
-        theirs: dict[str, Offsets] = {}
-        for one, answer in zip(asked, answers, strict=True):
-            for group, (offsets, error) in offset_answers.read(one, answer, {}).items():
+        source_offsets: dict[str, Offsets] = {}
+        for one, response in zip(asked, responses, strict=True):
+            for group, (offsets, error) in offset_fetch.read(one, response, {}).items():
                 if not error:
-                    theirs[group] = offsets
+                    source_offsets[group] = offsets
                 else:
-                    told = self._left_out if error in MOVING else self._problems
-                    told[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
-        return theirs
+                    entries = self._left_out if error in MOVING_GROUP_ERRORS else self._problems
+                    entries[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
+        return source_offsets
 
-    def _confirmed(self, wanted: Sequence[str]) -> Asking[list[str]]:
+    def _confirmed(self, wanted: Sequence[str]) -> ScriptPart[list[str]]:
         """Return the groups that the broker still coordinates, according to the witnesses; report the others."""
         if not wanted:
             return []
@@ -168,7 +174,7 @@ class GroupSync:
 
     # -- this cluster ---------------------------------------------------------------------------
 
-    def _ours(self, wanted: Iterable[str]) -> Asking[dict[str, Offsets]]:
+    def _local_offsets(self, wanted: Iterable[str]) -> ScriptPart[dict[str, Offsets]]:
         """Return the offsets that these groups have committed here, for those that have a coordinator."""
         by_leader: dict[int, list[str]] = {}
         for group in wanted:
@@ -178,19 +184,19 @@ class GroupSync:
             else:
                 by_leader.setdefault(leader, []).append(group)
         version = self._view.context.broker.version_of(OffsetFetchRequest())
-        asked = [(to, one) for to, some in by_leader.items() for one in offset_answers.requests(some, version)]
-        answers = yield [AskBroker(to, one.request) for to, one in asked]
+        asked = [(to, one) for to, some in by_leader.items() for one in offset_fetch.requests(some, version)]
+        responses = yield [BrokerRequest(to, one.request) for to, one in asked]
         names = self._view.context.broker.image.topics.names
-        ours: dict[str, Offsets] = {}
-        for (_, one), answer in zip(asked, answers, strict=True):
-            for group, (offsets, error) in offset_answers.read(one, answer, names).items():
+        local_offsets: dict[str, Offsets] = {}
+        for (_, one), response in zip(asked, responses, strict=True):
+            for group, (offsets, error) in offset_fetch.read(one, response, names).items():
                 if error:
                     self._problems[f"group {group}"] = f"its coordinator here answers {error.name} to OffsetFetch"
                 else:
-                    ours[group] = offsets
-        return ours
+                    local_offsets[group] = offsets
+        return local_offsets
 
-    def _mirroring(self, wanted: Sequence[TopicPartition]) -> Asking[list[TopicPartition]]:
+    def _mirroring(self, wanted: Sequence[TopicPartition]) -> ScriptPart[list[TopicPartition]]:
         """Return those partitions that are MIRRORING."""
         topic_ids = self._topic_ids()
         asked = [tp for tp in wanted if tp.topic in topic_ids]
@@ -204,7 +210,7 @@ class GroupSync:
                 found.append(tp)
         return found
 
-    def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog]]:
+    def _logs(self, wanted: Iterable[TopicPartition]) -> ScriptPart[dict[TopicPartition, LocalLog]]:
         """Return the local log starts, and the ends after a stop, of partitions whose leader responds.
 
         A stop cuts at the last stable offset, and later writes begin there (D15).
@@ -215,12 +221,12 @@ class GroupSync:
             partition = image.topics.partition(tp)
             if partition is not None:
                 led.setdefault(partition.leader, []).append(tp)
-        answers = yield [
-            AskBroker(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec, IsolationLevel.READ_COMMITTED))
+        responses = yield [
+            BrokerRequest(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec, IsolationLevel.READ_COMMITTED))
             for leader, some in led.items()
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         ]
-        starts, ends = offsets_in(answers[::2]), offsets_in(answers[1::2])
+        starts, ends = offsets_in(responses[::2]), offsets_in(responses[1::2])
         found: dict[TopicPartition, LocalLog] = {}
         for tp in (tp for some in led.values() for tp in some):
             if tp in starts and tp in ends:
@@ -229,18 +235,18 @@ class GroupSync:
                 self._problems[f"offsets for {tp}"] = "its leader did not tell where the log begins and ends"
         return found
 
-    def _take_outcome(self, request: OffsetCommitRequest, answer: object) -> None:
+    def _take_outcome(self, request: OffsetCommitRequest, response: object) -> None:
         subject = f"group {request.group_id}"
-        if not isinstance(answer, OffsetCommitResponse):
+        if not isinstance(response, OffsetCommitResponse):
             self._problems[subject] = "its coordinator here did not answer OffsetCommit"
             return
-        errors = {code_of(row.error_code) for topic in answer.topics for row in topic.partitions if row.error_code}
+        errors = {code_of(row.error_code) for topic in response.topics for row in topic.partitions if row.error_code}
         errors.discard(ErrorCode.TOPIC_NOT_IN_MIRROR)  # It was paused or removed while the commit was under way.
-        if errors & ACTIVE:
+        if errors & ACTIVE_GROUP_ERRORS:
             self._left_out[subject] = "it is active in this cluster"
         elif errors:
-            told = ", ".join(sorted(error.name for error in errors))
-            self._problems[subject] = f"its coordinator here answers {told} to OffsetCommit"
+            entries = ", ".join(sorted(error.name for error in errors))
+            self._problems[subject] = f"its coordinator here answers {entries} to OffsetCommit"
 
 
 def _named(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:

@@ -43,7 +43,7 @@ class LocalLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalPartition:
     """The local facts about a partition for which offsets are committed."""
 
     leader_epoch: int
@@ -54,13 +54,15 @@ class Local:
 Offsets = Mapping[TopicPartition, Offset]
 
 
-def wanted(theirs: Offsets, mirroring: Mapping[TopicPartition, Local]) -> dict[TopicPartition, Offset]:
+def offsets_to_commit(
+    source_offsets: Offsets, mirroring: Mapping[TopicPartition, LocalPartition]
+) -> dict[TopicPartition, Offset]:
     """Return the offsets of a group that must be committed here.
 
     The leader epoch is left out if the offset is moved, or if the epoch is not mirrored yet.
     """
     found = {}
-    for tp, committed in theirs.items():
+    for tp, committed in source_offsets.items():
         local = mirroring.get(tp)
         if local is None:
             continue
@@ -72,23 +74,23 @@ def wanted(theirs: Offsets, mirroring: Mapping[TopicPartition, Local]) -> dict[T
 
 
 def plan(
-    theirs: Mapping[str, Offsets],
-    ours: Mapping[str, Offsets],
-    mirroring: Mapping[TopicPartition, Local],
+    source_offsets: Mapping[str, Offsets],
+    local_offsets: Mapping[str, Offsets],
+    mirroring: Mapping[TopicPartition, LocalPartition],
     topic_ids: Mapping[str, Uuid],
 ) -> list[OffsetCommitRequest]:
     """Return a commit for each group whose offsets here differ from the source's.
 
-    A group that is not in `ours` is skipped: its offsets here could not be fetched. The commit has no member id, which
-    a coordinator accepts only while the group is empty.
+    A group that is not in `local_offsets` is skipped: its offsets here could not be fetched. The commit has no member
+    id, which a coordinator accepts only while the group is empty.
     """
     requests = []
-    for group, offsets in theirs.items():
-        if group not in ours:
+    for group, offsets in source_offsets.items():
+        if group not in local_offsets:
             continue
         topics: dict[str, OffsetCommitRequestTopic] = {}
-        for tp, offset in wanted(offsets, mirroring).items():
-            if ours[group].get(tp) == offset:
+        for tp, offset in offsets_to_commit(offsets, mirroring).items():
+            if local_offsets[group].get(tp) == offset:
                 continue
             topic = topics.setdefault(
                 tp.topic, OffsetCommitRequestTopic(name=tp.topic, topic_id=topic_ids[tp.topic], partitions=[])

@@ -24,9 +24,9 @@ class MirrorView:
         """Return whether this broker still syncs the mirror, and from this source."""
         context = self.context
         is_ours = context.sources.get(self.mirror) is self.source and context.coordinates(self.mirror)
-        return is_ours and not self.why_halted() and mirror_configs(context.broker.image, self.mirror) is not None
+        return is_ours and not self.halt_reason() and mirror_configs(context.broker.image, self.mirror) is not None
 
-    def why_halted(self) -> str:
+    def halt_reason(self) -> str:
         """Return why nothing is synced from the cluster that responds as the source, or an empty text (D16)."""
         remembered, answers = self.context.source_cluster_id(self.mirror), self.source.cluster_id
         if remembered in ("", answers):
@@ -54,22 +54,22 @@ class MirrorView:
             )
             if assignment is None or assignment.mirror != self.mirror or not has_told:
                 continue
-            theirs = self.source.topics[name] if self.source.has(name) else None
+            source_topic = self.source.topics[name] if self.source.has(name) else None
             refused = self.source.topic_errors.get(name)
             cluster_id = self.context.broker.cluster_id
-            found.append(TopicFacts(name, assignment.wish, theirs, self._ours(name), refused, cluster_id))
+            found.append(TopicFacts(name, assignment.wish, source_topic, self._local_topic(name), refused, cluster_id))
         return found
 
     def synced(self, names: Iterable[str] | None = None) -> list[TopicFacts]:
         """Return the topics, or those of `names`, that are the same on both sides and are wanted in the mirror."""
         facts = self.facts(self.context.topics_of(self.mirror) if names is None else names)
-        return [topic for topic in facts if topic.ours is not None and not topic.why_not_synced(self.source_id)]
+        return [topic for topic in facts if topic.local_topic is not None and not topic.unsynced_reason(self.source_id)]
 
     def to_be_mirrored(self) -> list[str]:
         """Return the topics of the mirror that are neither paused nor removed."""
         context = self.context
         return [name for name in context.topics_of(self.mirror) if context.assignments[name].wish is Wish.MIRROR]
 
-    def _ours(self, name: str) -> RemoteTopic | None:
+    def _local_topic(self, name: str) -> RemoteTopic | None:
         image = self.context.broker.image.topics.get(name)
         return None if image is None else RemoteTopic(image.topic_id, len(image.partitions))

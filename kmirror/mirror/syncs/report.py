@@ -28,9 +28,9 @@ class Reports:
         self._mirror = mirror
         self._outbox = outbox
         self._errors = errors
-        self._told: dict[str, dict[str, str]] = {}
+        self._reported: dict[str, dict[str, str]] = {}
 
-    def tell(
+    def report(
         self, kind: SyncKind, scope: str, problems: Mapping[str, str], left_out: Mapping[str, str] | None = None
     ) -> None:
         """Report the outcome of a sync: `problems` are counted and traced, `left_out` entries only traced.
@@ -39,7 +39,7 @@ class Reports:
         """
         self._errors.add(kind, len(problems))
         now = {**(left_out or {}), **problems}
-        before, self._told[scope] = self._told.get(scope, {}), now
+        before, self._reported[scope] = self._reported.get(scope, {}), now
         changed = {subject: reason for subject, reason in now.items() if before.get(subject) != reason}
         changed.update(dict.fromkeys(before.keys() - now.keys(), ""))
         for subject in sorted(changed)[:LINES_MAX]:

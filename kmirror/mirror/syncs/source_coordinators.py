@@ -9,50 +9,50 @@ from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.client.witnesses import Witnesses
 from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.syncs.batches import in_batches
-from kmirror.mirror.syncs.conversation import AskForWitnesses, AskSource, Question
+from kmirror.mirror.syncs.scripts import ScriptRequest, SourceRequest, WitnessRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import FindCoordinatorResponse
 from kmirror.spec.wire_values import CoordinatorType
 
 GROUPS_MAX = 100
 """Groups in one request."""
-GROUPS_FROM = 4
+MANY_GROUPS_VERSION = 4
 """First version with several groups in a request."""
 NO_COORDINATOR = -1
 
 
 def coordinated_by(
     broker_id: int, groups: Sequence[str], source: RemoteCluster
-) -> Generator[Sequence[Question], Sequence[Any], tuple[set[str], bool]]:
+) -> Generator[Sequence[ScriptRequest], Sequence[Any], tuple[set[str], bool]]:
     """Return the `groups` that `broker_id` coordinates according to all witnesses, and whether witnesses exist.
 
     A part of a script. If the coordinator changes later, the new one continues from the offsets that this one has
     returned.
     """
-    witnesses: Witnesses = (yield [AskForWitnesses()])[0]
+    witnesses: Witnesses = (yield [WitnessRequest()])[0]
     coordinated = set(groups)
     for endpoint in witnesses.endpoints:
-        found = yield from _ask(endpoint, groups, source)
+        found = yield from _find_coordinators(endpoint, groups, source)
         coordinated = {group for group in coordinated if found.get(group) == broker_id}
     are_there = witnesses.are_valid(source)
     return (coordinated if are_there else set()), are_there
 
 
-def _ask(
+def _find_coordinators(
     endpoint: Endpoint, groups: Sequence[str], source: RemoteCluster
-) -> Generator[Sequence[Question], Sequence[Any], Mapping[str, int]]:
+) -> Generator[Sequence[ScriptRequest], Sequence[Any], Mapping[str, int]]:
     """Return the coordinator of each group according to one broker; NO_COORDINATOR if it returns none."""
-    many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= GROUPS_FROM
-    asked = in_batches(groups, GROUPS_MAX if many else 1)
-    answers = yield [AskSource(_request(some, many), endpoint) for some in asked]
+    many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= MANY_GROUPS_VERSION
+    batches = in_batches(groups, GROUPS_MAX if many else 1)
+    responses = yield [SourceRequest(_request(some, many), endpoint) for some in batches]
     found: dict[str, int] = {}
-    for some, answer in zip(asked, answers, strict=True):
-        if not isinstance(answer, FindCoordinatorResponse):
+    for some, response in zip(batches, responses, strict=True):
+        if not isinstance(response, FindCoordinatorResponse):
             continue
         if many:
-            found.update({row.key: NO_COORDINATOR if row.error_code else row.node_id for row in answer.coordinators})
+            found.update({row.key: NO_COORDINATOR if row.error_code else row.node_id for row in response.coordinators})
         else:
-            found[some[0]] = NO_COORDINATOR if answer.error_code else answer.node_id
+            found[some[0]] = NO_COORDINATOR if response.error_code else response.node_id
     return found
 
 

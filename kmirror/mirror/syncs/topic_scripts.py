@@ -10,13 +10,13 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.mirror.facts import UncleanSource
 from kmirror.mirror.naming import MIRROR_NAME
 from kmirror.mirror.sync_errors import SyncKind
-from kmirror.mirror.syncs import configs, gone, topics
+from kmirror.mirror.syncs import configs, deleted_topics, topics
 from kmirror.mirror.syncs.batches import in_batches
-from kmirror.mirror.syncs.config_answers import ANSWERS_KEPT, TOPICS_MAX, KnownAnswers, describe
-from kmirror.mirror.syncs.conversation import AskController, Question, Script
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
-from kmirror.mirror.syncs.unclean_source import not_supported, told_unclean
+from kmirror.mirror.syncs.scripts import ControllerRequest, Script, ScriptRequest
+from kmirror.mirror.syncs.source_configs import RESPONSES_KEPT, TOPICS_MAX, ResponseCache, describe
+from kmirror.mirror.syncs.unclean_source import not_supported, unclean_warning
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
@@ -34,8 +34,8 @@ RESOURCES_MAX = 100
 PLANNED_MAX = 500
 """Topics whose configs are compared within one event."""
 TIMEOUT_MS = 30_000
-NO_ANSWER = "the controller did not answer"
-NOTHING_TO_DO = {
+NO_RESPONSE = "the controller did not answer"
+DONE_ERRORS = {
     ErrorCode.NONE,
     ErrorCode.TOPIC_ALREADY_EXISTS,
     ErrorCode.INVALID_PARTITIONS,
@@ -44,40 +44,43 @@ NOTHING_TO_DO = {
 """The errors mean that the controller is ahead of this broker's image: it has done this, or the topic was removed."""
 
 
-def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Script:
+def create_and_grow(view: MirrorView, reports: Reports, unanswered: list[str]) -> Script:
     """Create the topics that are missing here, and add the partitions that topics have at the source.
 
-    Adds to `lost` the topics for which a response is missing.
+    Adds to `unanswered` the topics for which a response is missing.
     """
     facts = view.facts(view.to_be_mirrored())
-    missing = [topic.name for topic in facts if topic.ours is None and not topic.why_not_synced(view.source_id)]
+    missing = [topic.name for topic in facts if topic.local_topic is None and not topic.unsynced_reason(view.source_id)]
     found = yield from describe(missing, view.source)
     rules, broker = view.rules(), view.context.broker.configs
-    values = {topic: configs.copied(theirs, {}, rules, broker).values for topic, theirs in found.values.items()}
+    values = {
+        topic: configs.configs_to_copy(source_configs, {}, rules, broker).values
+        for topic, source_configs in found.values.items()
+    }
     made = topics.plan(view.facts(view.to_be_mirrored()), view.mirror, view.source_id, values)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
     creations = in_batches(made.create, PARTITIONS_MAX, lambda topic: topic.num_partitions)
     growths = in_batches(made.grow, PARTITIONS_MAX, lambda topic: topic.count)
     asked = [CreateTopicsRequest(topics=some, timeout_ms=TIMEOUT_MS) for some in creations]
-    answers = yield [
-        *(AskController(request) for request in asked),
-        *(AskController(CreatePartitionsRequest(topics=some, timeout_ms=TIMEOUT_MS)) for some in growths),
+    responses = yield [
+        *(ControllerRequest(request) for request in asked),
+        *(ControllerRequest(CreatePartitionsRequest(topics=some, timeout_ms=TIMEOUT_MS)) for some in growths),
     ]
-    lost += found.unanswered
+    unanswered += found.unanswered
     names = [[topic.name for topic in some] for some in creations]
     names += [[topic.name for topic in some] for some in growths]
-    for named, answer in zip(names, answers, strict=True):
-        if not isinstance(answer, CreateTopicsResponse | CreatePartitionsResponse):
-            lost += named
-            problems.update({f"topic {name}": NO_ANSWER for name in named})
+    for named, response in zip(names, responses, strict=True):
+        if not isinstance(response, CreateTopicsResponse | CreatePartitionsResponse):
+            unanswered += named
+            problems.update({f"topic {name}": NO_RESPONSE for name in named})
             continue
-        problems.update(_refusals(answer))
+        problems.update(_errors_in(response))
     not_created = {name: problems[f"topic {name}"] for name in missing if f"topic {name}" in problems}
     view.context.not_created[view.mirror] = not_created
-    reports.tell(SyncKind.METADATA, "topics", problems)
+    reports.report(SyncKind.METADATA, "topics", problems)
 
 
-def sync_configs(view: MirrorView, reports: Reports, known: KnownAnswers) -> Script:
+def sync_configs(view: MirrorView, reports: Reports, known: ResponseCache) -> Script:
     """Make the configs of the topics that exist here equal to the source's."""
     problems: dict[str, str] = {}
     unclean: list[str] = []
@@ -88,72 +91,72 @@ def sync_configs(view: MirrorView, reports: Reports, known: KnownAnswers) -> Scr
     warned = not_supported(view.context, unclean)
     if warned:
         fact = UncleanSource(view.mirror, tuple(warned))
-        view.context.broker.outbox.note(f"mirror {view.mirror}: {told_unclean(warned)}", fact)
-    known.shrink(ANSWERS_KEPT * ceil(len(topics_here) / TOPICS_MAX))
-    reports.tell(SyncKind.CONFIGS, "configs", problems)
+        view.context.broker.outbox.note(f"mirror {view.mirror}: {unclean_warning(warned)}", fact)
+    known.shrink(RESPONSES_KEPT * ceil(len(topics_here) / TOPICS_MAX))
+    reports.report(SyncKind.CONFIGS, "configs", problems)
 
 
 def _sync_configs_of(
-    names: Sequence[str], view: MirrorView, known: KnownAnswers, unclean: list[str]
-) -> Generator[Sequence[Question], Sequence[Any], dict[str, str]]:
+    names: Sequence[str], view: MirrorView, known: ResponseCache, unclean: list[str]
+) -> Generator[Sequence[ScriptRequest], Sequence[Any], dict[str, str]]:
     """Sync some of the topics and return the problems; `unclean` gets those that may have unclean elections."""
     found = yield from describe(names, view.source, known)
     unclean += found.unclean
     here = [topic.name for topic in view.synced(names)]  # Topics paused or removed meanwhile are left alone.
     image = view.context.broker.image
-    ours = {topic: image.configs.topic(topic) for topic in here}
-    made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
+    local_configs = {topic: image.configs.topic(topic) for topic in here}
+    made = configs.plan(here, found.values, local_configs, view.rules(), view.context.broker.configs)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
     for topic, refused in made.refused.items():
         problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
     for resource in made.alter:
         resource.configs.append(AlterableConfig(MIRROR_NAME, ConfigOp.SET, view.mirror))  # While it is that (D75).
     batches = in_batches(made.alter, RESOURCES_MAX)
-    answers = yield [AskController(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
-    for some, answer in zip(batches, answers, strict=True):
-        if not isinstance(answer, IncrementalAlterConfigsResponse):
-            problems.update({f"topic {resource.resource_name}": NO_ANSWER for resource in some})
+    responses = yield [ControllerRequest(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
+    for some, response in zip(batches, responses, strict=True):
+        if not isinstance(response, IncrementalAlterConfigsResponse):
+            problems.update({f"topic {resource.resource_name}": NO_RESPONSE for resource in some})
             continue
-        for row in answer.responses:
-            if row.error_code not in NOTHING_TO_DO:
-                problems[f"topic {row.resource_name}"] = _refusal(row.error_code, row.error_message)
+        for row in response.responses:
+            if row.error_code not in DONE_ERRORS:
+                problems[f"topic {row.resource_name}"] = _error_text(row.error_code, row.error_message)
     return problems
 
 
-def stop_the_gone(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
-    """Remove topics that the source has deleted from the mirror; `counts` are those of `gone.missing` (D16)."""
+def remove_deleted_topics(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
+    """Remove topics that the source has deleted from the mirror (D16); `counts` are those of `count_missing`."""
     image, wanted = view.context.broker.image.topics, view.to_be_mirrored()
-    over = [name for name in gone.plan(counts) if name in wanted and name in image]
+    over = [name for name in deleted_topics.plan(counts) if name in wanted and name in image]
     if not over:
         return
     request = RemoveTopicsFromMirrorRequest(
         mirror_name=view.mirror, topics=[TopicData(image[name].topic_id, name) for name in over]
     )
-    answer = (yield [AskController(request)])[0]
+    response = (yield [ControllerRequest(request)])[0]
     problems: dict[str, str] = {}
-    if not isinstance(answer, RemoveTopicsFromMirrorResponse):
-        problems = {f"topic {name}": NO_ANSWER for name in over}
-    elif answer.error_code:
-        problems = {f"topic {name}": _refusal(answer.error_code, answer.error_message) for name in over}
+    if not isinstance(response, RemoveTopicsFromMirrorResponse):
+        problems = {f"topic {name}": NO_RESPONSE for name in over}
+    elif response.error_code:
+        problems = {f"topic {name}": _error_text(response.error_code, response.error_message) for name in over}
     else:
-        problems = {f"topic {r.name}": _refusal(r.error_code, None) for r in answer.topics if r.error_code}
-        removed = [row.name for row in answer.topics if not row.error_code]
+        problems = {f"topic {r.name}": _error_text(r.error_code, None) for r in response.topics if r.error_code}
+        removed = [row.name for row in response.topics if not row.error_code]
         text = f"mirror {view.mirror}: the source has deleted {', '.join(removed)}: removed from the mirror (D16)"
         view.context.broker.outbox.note(text)
-    reports.tell(SyncKind.METADATA, "deleted topics", problems)
+    reports.report(SyncKind.METADATA, "deleted topics", problems)
 
 
-def _refusals(answer: CreateTopicsResponse | CreatePartitionsResponse) -> dict[str, str]:
+def _errors_in(response: CreateTopicsResponse | CreatePartitionsResponse) -> dict[str, str]:
     """Return why topics were not created, or not given partitions."""
     rows: Sequence[CreatableTopicResult | CreatePartitionsTopicResult]
-    rows = answer.topics if isinstance(answer, CreateTopicsResponse) else answer.results
+    rows = response.topics if isinstance(response, CreateTopicsResponse) else response.results
     return {
-        f"topic {row.name}": _refusal(row.error_code, row.error_message)
+        f"topic {row.name}": _error_text(row.error_code, row.error_message)
         for row in rows
-        if row.error_code not in NOTHING_TO_DO
+        if row.error_code not in DONE_ERRORS
     }
 
 
-def _refusal(error_code: int, message: str | None) -> str:
+def _error_text(error_code: int, message: str | None) -> str:
     error = code_of(error_code)
     return f"{error.name} {message or error.text}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kmirror.client.remote_cluster import RemoteTopic
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import Wish
-from kmirror.mirror.topic_ids import is_same_topic, made_topic_id
+from kmirror.mirror.topic_ids import generated_topic_id, is_same_topic
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, MirrorInfo
 from kmirror.spec.error_codes import ErrorCode
@@ -25,9 +25,9 @@ class TopicFacts:
 
     name: str
     wish: Wish
-    theirs: RemoteTopic | None
+    source_topic: RemoteTopic | None
     """None if the source has no such topic, or has not responded about it yet."""
-    ours: RemoteTopic | None
+    local_topic: RemoteTopic | None
     """None if there is no such topic here."""
     refused: ErrorCode | None = None
     """The error in the source's response, such as TOPIC_AUTHORIZATION_FAILED."""
@@ -36,23 +36,24 @@ class TopicFacts:
 
     def is_behind(self, source_cluster_id: str) -> bool:
         """Return whether the topic must be created here, or get partitions."""
-        if self.theirs is None or self.why_not_synced(source_cluster_id):
+        if self.source_topic is None or self.unsynced_reason(source_cluster_id):
             return False
-        return self.ours is None or self.ours.partitions < self.theirs.partitions
+        return self.local_topic is None or self.local_topic.partitions < self.source_topic.partitions
 
-    def why_not_synced(self, source_cluster_id: str) -> str:
+    def unsynced_reason(self, source_cluster_id: str) -> str:
         """Return why the topic's metadata is not synced, or an empty text if it is."""
         if self.wish is not Wish.MIRROR:
             return "it is paused" if self.wish is Wish.PAUSE else "it was removed from the mirror"
         if self.refused is not None:
             return f"the source answers {self.refused.name} for topic {self.name}"
-        if self.theirs is None:
+        if self.source_topic is None:
             return f"the source has no topic {self.name}"
-        ours = self.ours
-        if ours is not None and not is_same_topic(
-            self.theirs.topic_id, ours.topic_id, source_cluster_id, self.cluster_id, self.name
+        local_topic = self.local_topic
+        if local_topic is not None and not is_same_topic(
+            self.source_topic.topic_id, local_topic.topic_id, source_cluster_id, self.cluster_id, self.name
         ):
-            return f"the source's topic has id {self.theirs.topic_id}, ours has {ours.topic_id} and is another one"
+            ids = f"id {self.source_topic.topic_id}, ours has {local_topic.topic_id}"
+            return f"the source's topic has {ids}: they are different topics"
         return ""
 
 
@@ -75,29 +76,32 @@ def plan(
     """
     made = TopicPlan()
     for topic in topics:
-        theirs, ours = topic.theirs, topic.ours
-        if theirs is None or topic.why_not_synced(source_cluster_id):
+        source_topic, local_topic = topic.source_topic, topic.local_topic
+        if source_topic is None or topic.unsynced_reason(source_cluster_id):
             continue
-        if ours is None:
+        if local_topic is None:
             if topic.name in configs:
-                made.create.append(_created(topic.name, mirror, theirs, source_cluster_id, configs[topic.name]))
-        elif theirs.partitions > ours.partitions:
-            made.grow.append(CreatePartitionsTopic(name=topic.name, count=theirs.partitions, assignments=None))
-        elif theirs.partitions < ours.partitions:
+                made.create.append(_created(topic.name, mirror, source_topic, source_cluster_id, configs[topic.name]))
+        elif source_topic.partitions > local_topic.partitions:
+            made.grow.append(CreatePartitionsTopic(name=topic.name, count=source_topic.partitions, assignments=None))
+        elif source_topic.partitions < local_topic.partitions:
             made.problems[topic.name] = (
-                f"the source's topic has {theirs.partitions} partitions, ours has {ours.partitions}: a topic cannot "
-                "shrink; if it was created anew at the source, remove it from the mirror, delete it here, and add it"
+                f"the source's topic has {source_topic.partitions} partitions, ours has {local_topic.partitions}: a "
+                "topic cannot shrink; if it was created again at the source, remove it from the mirror, delete it "
+                "here, and add it again"
             )
     return made
 
 
 def _created(
-    name: str, mirror: str, theirs: RemoteTopic, source_cluster_id: str, configs: Mapping[str, str]
+    name: str, mirror: str, source_topic: RemoteTopic, source_cluster_id: str, configs: Mapping[str, str]
 ) -> CreatableTopic:
-    topic_id = theirs.topic_id if theirs.topic_id != Uuid.ZERO else made_topic_id(source_cluster_id, name)
+    topic_id = (
+        source_topic.topic_id if source_topic.topic_id != Uuid.ZERO else generated_topic_id(source_cluster_id, name)
+    )
     return CreatableTopic(
         name=name,
-        num_partitions=theirs.partitions,
+        num_partitions=source_topic.partitions,
         replication_factor=USE_DEFAULT,
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in sorted(configs.items())],
         mirror_info=MirrorInfo(topic_id=topic_id, mirror_name=mirror),

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from kmirror.kernel.names import few
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.syncs.config_answers import UNCLEAN
+from kmirror.mirror.syncs.source_configs import UNCLEAN
 from kmirror.spec.configs import Configs, Scope
 
 SUPPORTS_UNCLEAN = "mirror.support.unclean.leader.election"
 
 
-def told_unclean(topics: Sequence[str]) -> str:
+def unclean_warning(topics: Sequence[str]) -> str:
     """Return the warning about topics that may have unclean elections at their source."""
     return (
         f"the source allows unclean elections of {few(topics, 'topics')} ({UNCLEAN}), and {SUPPORTS_UNCLEAN} is off "

@@ -46,7 +46,7 @@ class Mirrored:
         self.destination = destination
         self.states: dict[Partition, MirrorState] = {}
         self.reasons: dict[Partition, str] = {}
-        self.troubles: list[str] = []
+        self.source_errors: list[str] = []
         self._servers = source_servers
         self._topics: list[str] = []
         destination.on_note.append(self._see)
@@ -55,7 +55,7 @@ class Mirrored:
     def _see(self, process: str, note: Note) -> None:
         fact = note.fact
         if isinstance(fact, SourceTrouble):
-            self.troubles.append(fact.reason)
+            self.source_errors.append(fact.reason)
         if isinstance(fact, StateEntered):
             self.states[fact.tp] = fact.state
         if isinstance(fact, StateEntered | ReasonChanged):
@@ -83,7 +83,7 @@ class Mirrored:
         """Wait until the mirror or a partition waits for a reason with all these words; return the reason."""
 
         def found() -> list[str]:
-            told = [*self.reasons.values(), *self.troubles]
+            told = [*self.reasons.values(), *self.source_errors]
             return [reason for reason in told if all(word in reason for word in words)]
 
         self._until(lambda: bool(found()), f"a reason with {words}")

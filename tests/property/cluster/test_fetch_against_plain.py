@@ -80,7 +80,7 @@ class Withholder(BrokerComponent):
         self.withheld: set[int] = set()
         self.foreign: set[int] = set()
 
-    def foreign_epochs(self, partition: Partition) -> bool:
+    def has_foreign_epochs(self, partition: Partition) -> bool:
         return partition.tp.partition in self.foreign
 
     def withholds_log(self, partition: Partition) -> bool:

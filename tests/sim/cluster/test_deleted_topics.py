@@ -15,7 +15,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror import coordinator
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.state_loader import StateLoader
-from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, PartitionState, StateKey
+from kmirror.mirror.state_records import NO_STATE, NOT_SETTLED, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -405,11 +405,11 @@ def test_a_coordinator_does_not_return_the_state_of_a_former_topic(monkeypatch: 
         p.run_until(lambda: bool(found), "an answer")
         return found.pop()
 
-    assert read() == p.b.persisted() != NOTHING
+    assert read() == p.b.persisted() != NO_STATE
     assert p.b.delete(TOPIC) == [ErrorCode.NONE]
     p.run_until(lambda: gone(p.b), "the topic to go")
     monkeypatch.setattr(StateLoader, "load", lambda *_: None)
     p.there.add_topics([TOPIC])
     p.run_until(lambda: TOPIC in p.b.image.topics and p.b.leader(TP) is not None, "the topic to come back")
     assert p.b.image.topics[TOPIC].topic_id == key.topic_id
-    assert read() == NOTHING
+    assert read() == NO_STATE

@@ -63,8 +63,8 @@ def test_a_removed_mirror_was_in_step_until_its_last_empty_response() -> None:
     p.begin()
     p.simulation.run_for(span_s=3)
     mp = p.b.mirror_partition()
-    assert mp is not None and mp.fetcher is not None and mp.is_in_step
+    assert mp is not None and mp.fetcher is not None and mp.is_caught_up
     confirmed_ms = to_ms(mp.fetcher.confirmed_at)
     fetchers = p.b.component(p.b.await_leader().broker_id)._driver.fetchers
     fetchers.remove(mp)
-    assert (mp.in_step_ms, mp.is_in_step, mp.fetcher) == (confirmed_ms, False, None)
+    assert (mp.caught_up_ms, mp.is_caught_up, mp.fetcher) == (confirmed_ms, False, None)

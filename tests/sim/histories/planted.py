@@ -41,11 +41,11 @@ from kmirror.mirror import (
 )
 from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.epoch_check import EpochCheck
-from kmirror.mirror.inquiry import Inquiry
 from kmirror.mirror.partition import NOT_AGREED, MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.source_lineage import LineageCheck
+from kmirror.mirror.source_query import SourceQuery
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
@@ -190,11 +190,11 @@ def stop_cuts_what_it_never_touched(patch: Patch) -> None:
 def half_a_transaction_committed(patch: Patch) -> None:
     """A stop commits a transaction whose commit marker was truncated, even if its records were truncated too (D29)."""
 
-    def tail_of(log: Any, offset: int) -> Any:
+    def read_tail(log: Any, offset: int) -> Any:
         return original(_MarkersOnly(log), offset)
 
-    original = patch(reopened_transactions, "tail_of", tail_of)
-    patch(log_cuts, "tail_of", tail_of)
+    original = patch(reopened_transactions, "read_tail", read_tail)
+    patch(log_cuts, "read_tail", read_tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +218,12 @@ class _MarkersOnly:
 @fault("last-copy-lost", profile="each_other_again")
 def source_taken_at_its_word(patch: Patch) -> None:
     """PREPARING truncates to the source's epoch, though the source's mirror of this cluster is unsettled (D25, D39)."""
-    patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+    patch(Preparing, "_ring_reason", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
     patch(
         Preparing,
         "_on_found",
-        lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
+        lambda self, now, query, found: self._decide(now, query.mp, found.last_mirror_epoch),
     )
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
@@ -231,7 +231,7 @@ def source_taken_at_its_word(patch: Patch) -> None:
 @fault("last-copy-lost", "acked-lost", profile="ring-of-three")
 def rings_are_cut(patch: Patch) -> None:
     """A log is truncated for a source that this cluster feeds through another one (D58)."""
-    patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+    patch(Preparing, "_ring_reason", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
 
 
@@ -239,29 +239,29 @@ def rings_are_cut(patch: Patch) -> None:
 def silence_believed(patch: Patch) -> None:
     """A log is copied from scratch because a broker that may be deposed does not mention this cluster (D32)."""
 
-    def believe(self: Any, now: Any, inquiry: Any) -> None:
-        self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
+    def believe(self: Any, now: Any, query: Any) -> None:
+        self._decide(now, query.mp, self._own_cut_epoch(query.mp))
 
-    def learn(self: Any, described: Any) -> Any:
-        unknown = learns(self, None)
-        self.mp.source_told_nothing = False
+    def record(self: Any, described: Any) -> Any:
+        unknown = original(self, None)
+        self.mp.lineage_is_assumed = False
         return unknown
 
     patch(Preparing, "_prove_silence", believe)
-    learns = patch(Inquiry, "learn_lineage", learn)
+    original = patch(SourceQuery, "record_lineage", record)
 
 
 @fault("divergence", "stuck-state", profile="failback_to_a_far_replica")
 def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers have truncated, and they count as truncated."""
 
-    def still_uncut(mp: Any, partition: Any, state: Any) -> Any:
+    def uncut_to_persist(mp: Any, partition: Any, state: Any) -> Any:
         partition.must_cut = {}
         return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
 
-    patch(Preparing, "_missing", lambda self, mp, partition: "")
+    patch(Preparing, "_unconfirmed_reason", lambda self, mp, partition: "")
     patch(Partition, "has_confirmed", lambda self, replica: True)
-    original = patch(state_writer, "still_uncut", still_uncut)
+    original = patch(state_writer, "uncut_to_persist", uncut_to_persist)
 
 
 @fault("divergence", profile="replicas", seed=101)
@@ -514,7 +514,7 @@ def paused_topics_are_fetched(patch: Patch) -> None:
 @fault("divergence", "stuck-state", profile="mirror_of_a_deleted_mirror")
 def lineage_goes_with_its_mirror(patch: Patch) -> None:
     """After a mirror is deleted its logs count as written by their own cluster (D51)."""
-    patch(context, "lineages_in", lambda text: {})
+    patch(context, "parse_lineages", lambda text: {})
 
 
 # -- producers and clients ------------------------------------------------------------------------

@@ -54,4 +54,4 @@ def copied_again_though_in_step(patch: Patch) -> None:
 @fault("compaction-overdue", profile="keys_in_a_mirror")
 def mirrored_logs_are_left_alone_by_their_leaders(patch: Patch) -> None:
     """No leader cleans a mirrored log (D46)."""
-    patch(access, "may_compact", lambda context, partition: not access.foreign_epochs(context, partition))
+    patch(access, "may_compact", lambda context, partition: not access.has_foreign_epochs(context, partition))

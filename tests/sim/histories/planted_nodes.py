@@ -20,9 +20,9 @@ from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.controller_apis import add_topics_to_mirror, incremental_alter_configs
 from kmirror.mirror.refresh_plan import RefreshPlan
-from kmirror.mirror.syncs import gone, topic_scripts
-from kmirror.mirror.syncs.conversation import AskController
+from kmirror.mirror.syncs import deleted_topics, topic_scripts
 from kmirror.mirror.syncs.report import Reports
+from kmirror.mirror.syncs.scripts import ControllerRequest
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -159,7 +159,7 @@ def lags_are_counted_from_zero(patch: Patch) -> None:
 @fault("stopped-early", profile="deleted_while_mirrored")
 def topics_are_stopped_at_once(patch: Patch) -> None:
     """A topic is stopped as soon as one response of the source lacks it (D16)."""
-    patch(gone, "CYCLES_MISSING", 1)
+    patch(deleted_topics, "CYCLES_MISSING", 1)
 
 
 @fault("refresh-late", profile="goes_out_of_reach")
@@ -198,19 +198,19 @@ def configs_come_and_go(patch: Patch) -> None:
 @fault("synced-unmirrored", profile="altered_and_removed")
 def configs_come_after_the_removal(patch: Patch) -> None:
     """A sync's request to the controller for one topic is sent with that for another, and reported as done (D75)."""
-    held: list[AskController] = []
+    held: list[ControllerRequest] = []
 
-    def ask(self: AskController, context: Any, source: Any, now: Any, on_answer: Any) -> None:
+    def send(self: ControllerRequest, context: Any, source: Any, now: Any, on_response: Any) -> None:
         if isinstance(self.request, IncrementalAlterConfigsRequest):
             if self.request.resources[0].resource_name == "t0":
                 held.append(self)
-                on_answer(now, None)
+                on_response(now, None)
                 return
             for late in held[:1]:
                 original(late, context, source, now, lambda *_: None)
-        original(self, context, source, now, on_answer)
+        original(self, context, source, now, on_response)
 
-    original = patch(AskController, "ask", ask)
+    original = patch(ControllerRequest, "send", send)
     patch(incremental_alter_configs, "check_mirrored", lambda *_: None)
 
 
@@ -218,10 +218,10 @@ def configs_come_after_the_removal(patch: Patch) -> None:
 def syncs_end_troubles_that_never_were(patch: Patch) -> None:
     """A sync that succeeds reports a recovery although it had not failed."""
 
-    def tell(self: Reports, kind: Any, scope: str, problems: Any, left_out: Any = None) -> None:
+    def report(self: Reports, kind: Any, scope: str, problems: Any, left_out: Any = None) -> None:
         original(self, kind, scope, problems or {"its source": ""}, left_out)
 
-    original = patch(Reports, "tell", tell)
+    original = patch(Reports, "report", report)
 
 
 @fault("late-timer", profile="read_again")

@@ -34,7 +34,9 @@ def nothing() -> Any:
 @fault("stuck-state", profile="grown_and_altered")
 def growth_is_not_followed(patch: Patch) -> None:
     """Partitions that are added at the source are not mirrored (D17)."""
-    patch(TopicFacts, "is_behind", lambda topic, source_id: topic.ours is None and topic.theirs is not None)
+    patch(
+        TopicFacts, "is_behind", lambda topic, source_id: topic.local_topic is None and topic.source_topic is not None
+    )
 
 
 @fault("stuck-state", profile="grown_and_altered")
@@ -92,7 +94,7 @@ def mirrored_records_expire_by_themselves(patch: Patch) -> None:
 @fault("stuck-state", profile="deleted_at_the_source")
 def deletion_at_the_source_goes_unnoticed(patch: Patch) -> None:
     """A topic that the source has deleted stays in the mirror (D16)."""
-    patch(cycle, "stop_the_gone", lambda *_: nothing())
+    patch(cycle, "remove_deleted_topics", lambda *_: nothing())
 
 
 @fault("mirrored-lost", profile="created_anew_at_the_source")

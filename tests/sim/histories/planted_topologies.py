@@ -19,7 +19,7 @@ _REMOVED = {Wish.PAUSE: Wish.REMOVE}
 @fault("failback-copies-again", profile="failback_to_a_far_replica")
 def failback_cuts_from_scratch(patch: Patch) -> None:
     """A failback copies everything, although the source has a settled epoch (D11, D31)."""
-    patch(preparing, "least_cut", lambda log, epoch: FROM_SCRATCH)
+    patch(preparing, "effective_cut_epoch", lambda log, epoch: FROM_SCRATCH)
 
 
 @fault("config-regression", profile="grown_and_altered")

@@ -50,19 +50,19 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         for topic in TOPICS:
             a.create_topic(topic, PARTITIONS)
         made = Stage(simulation, a, b, Mirror("m", source=a, destination=b))
-        look_at, counted = PartitionDriver.look_at, 0
+        take_step, counted = PartitionDriver.take_step, 0
 
         def count(self: PartitionDriver, now: Instant, mp: MirrorPartition) -> None:
             nonlocal counted
             counted += 1
             made.looks.append(str(mp.tp))
-            look_at(self, now, mp)
+            take_step(self, now, mp)
 
         def after_event(now: Instant) -> None:
             nonlocal counted
             made.most, counted = max(made.most, counted), 0
 
-        monkeypatch.setattr(PartitionDriver, "look_at", count)
+        monkeypatch.setattr(PartitionDriver, "take_step", count)
         simulation.world.after_event.append(after_event)
         made.mirror.create()
         yield made
@@ -104,7 +104,7 @@ def test_only_partitions_of_a_new_source_leader_are_checked(stage: Stage) -> Non
 
 
 def test_no_event_checks_more_partitions_than_its_budget(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "LOOKS_MAX", 7)
+    monkeypatch.setattr(driver, "STEPS_MAX", 7)
     mirror_all(stage)
     stage.mirror.fail_over()
     assert stage.most == 7
@@ -135,7 +135,7 @@ def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: p
     load, look_at = StateLoader.load, fetch._Fetch._examine
 
     def wait(self: StateLoader, now: Instant, mp: MirrorPartition) -> None:
-        mp.busy = True
+        mp.is_busy = True
         held_back.append(lambda: load(self, simulation.world.now, mp))
 
     def note(self: fetch._Fetch, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:

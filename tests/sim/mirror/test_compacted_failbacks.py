@@ -92,11 +92,11 @@ def test_a_truncation_that_waits_for_a_write_is_counted_once() -> None:
     fetcher, mp = found
     asked = PartitionFetch(mp.source_topic_id, mp.source_epoch, p.a.log().log_end_offset, 0, 1_000)
     answer = PartitionData(diverging_epoch=EpochEndOffset(epoch=0, end_offset=4))
-    was_busy, mp.busy = mp.busy, True
+    was_busy, mp.is_busy = mp.is_busy, True
     for _ in range(2 * CUTS_MAX):
         fetchers.handle(p.simulation.world.now, fetcher, Diverged(mp, asked, answer))
     assert mp.cuts.number == 0
-    mp.busy = was_busy
+    mp.is_busy = was_busy
     assert_equal(p.back)
     assert p.cuts_of(p.a) == [(0, 8)]
 

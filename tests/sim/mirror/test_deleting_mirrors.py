@@ -347,8 +347,8 @@ def test_a_leader_that_never_read_that_it_is_stopped_enters_its_epoch_when_the_m
     leader = p.b.await_leader()
     context = p.b.component(leader.broker_id).context
     unread = context.partitions[TP].for_new_leader()  # As if its response had not come yet.
-    unread.busy = True
-    context.take_up(unread)
+    unread.is_busy = True
+    context.add_partition(unread)
     leader.log.epochs.replace(leader.log.epochs.entries[:-1])
     assert leader.log.latest_epoch < leader.leader_epoch
     stopped = [StoppedTopic(topic_name=TOPIC, partitions=[StoppedPartition(partition_index=0)])]

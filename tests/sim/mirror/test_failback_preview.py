@@ -10,7 +10,7 @@ from kmirror.assembly.mirrors import MirrorRow
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.failback import FailbackFacts, LogOutline, failback_cut, removed_by
+from kmirror.mirror.failback import FailbackFacts, LogOutline, failback_cut, removal_of
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
@@ -90,7 +90,7 @@ class Story:
 def check_the_way_back(story: Story, source: Cluster, destination: Cluster) -> int:
     """Preview a failback from `source` to `destination`, run it, and return the number of batches it removed."""
     before, facts = batches_by_offset(log_of(destination)), story.facts(source, destination)
-    said = removed_by(failback_cut(facts), log_of(destination).any_batches(log_of(destination).log_start_offset))
+    said = removal_of(failback_cut(facts), log_of(destination).any_batches(log_of(destination).log_start_offset))
     back = story.mirror(source, destination)
     if not any(row.name == "m" for row in Mirror.list(destination)):
         back.create()

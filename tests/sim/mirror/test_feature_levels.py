@@ -180,9 +180,9 @@ def test_leaders_without_describe_mirrors_are_asked_again_at_each_refresh() -> N
     assert 3 <= len(asked) <= 4 and not described
     set_level(p.a, 1)
     mp = p.b.mirror_partition()
-    assert mp is not None and mp.source_told_nothing
+    assert mp is not None and mp.lineage_is_assumed
     p.simulation.run_for(span_s=REFRESH_S + 1)
-    assert len(described) == 1 and not mp.source_told_nothing, "in the same leader epoch"
+    assert len(described) == 1 and not mp.lineage_is_assumed, "in the same leader epoch"
     p.a.write("r1")
     assert_equal(p.there)
     asked.clear()

@@ -186,7 +186,7 @@ def test_a_removal_does_not_overtake_the_persisted_truncation() -> None:
 
     def is_listing() -> bool:
         mp = p.b.mirror_partition()
-        return mp is not None and mp.busy and mp.cut_epoch is not None and not mp.uncut
+        return mp is not None and mp.is_busy and mp.cut_epoch is not None and not mp.uncut
 
     p.run_until(is_listing, "the list to be written")
     for broker in others:  # The response takes its time, with any coordinator of the mirror.

@@ -10,7 +10,7 @@ from pytest import MonkeyPatch
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.syncs.conversation import AskController, OnAnswer
+from kmirror.mirror.syncs.scripts import ControllerRequest, OnResponse
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
@@ -29,24 +29,28 @@ class Late:
     def __init__(self, p: Pair, request: type[Message], monkeypatch: MonkeyPatch) -> None:
         self.p = p
         self.held: list[Callable[[Instant], None]] = []
-        ask = AskController.ask
+        send = ControllerRequest.send
 
         def hold_request(
-            question: AskController, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer
+            order: ControllerRequest,
+            context: MirrorContext,
+            source: RemoteCluster,
+            now: Instant,
+            on_response: OnResponse,
         ) -> None:
-            if isinstance(question.request, request):
-                self.held.append(lambda later: ask(question, context, source, later, on_answer))
+            if isinstance(order.request, request):
+                self.held.append(lambda later: send(order, context, source, later, on_response))
             else:
-                ask(question, context, source, now, on_answer)
+                send(order, context, source, now, on_response)
 
-        monkeypatch.setattr(AskController, "ask", hold_request)
+        monkeypatch.setattr(ControllerRequest, "send", hold_request)
 
     def wait(self) -> None:
-        self.p.run_until(lambda: bool(self.held), "the sync to ask the controller")
+        self.p.run_until(lambda: bool(self.held), "the sync to send a request to the controller")
 
     def release(self) -> None:
-        for send in self.held:
-            send(self.p.simulation.world.now)
+        for release in self.held:
+            release(self.p.simulation.world.now)
         self.p.simulation.world.perform("b-1", self.p.b.broker(1).context.outbox.drain())
         self.p.simulation.run_for(span_s=2)
 

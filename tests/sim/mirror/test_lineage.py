@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.mirror.inquiry import Inquiry
+from kmirror.mirror.source_query import SourceQuery
 from kmirror.sim.mirror import Mirror
 from tests.sim.stage import (
     TOPIC,
@@ -149,12 +149,12 @@ def test_a_leader_that_dies_while_it_adopts_the_lineage() -> None:
 def test_a_mirror_waits_for_a_source_that_cannot_return_its_lineage_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     p = pair(logs=WrittenLogs(LOGS))
     asked: list[str] = []
-    learn = Inquiry.learn_lineage
-    monkeypatch.setattr(Inquiry, "learn_lineage", lambda self, reply: asked.append("") or "the source says: later")
+    learn = SourceQuery.record_lineage
+    monkeypatch.setattr(SourceQuery, "record_lineage", lambda self, reply: asked.append("") or "the source says: later")
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.state() == "PREPARING" and "later" in p.b.reason(), "B to wait and say why")
     p.hold(10, lambda: p.b.state() == "PREPARING", "B waits")
-    monkeypatch.setattr(Inquiry, "learn_lineage", learn)
+    monkeypatch.setattr(SourceQuery, "record_lineage", learn)
     assert_equal(p.there)
     assert len(asked) > 3

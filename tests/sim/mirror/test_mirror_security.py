@@ -54,11 +54,11 @@ def test_a_source_without_sasl_is_reported_without_secrets() -> None:
     p.there.alter(SECURED)
     p.run_until(lambda: "no SaslAuthenticate" in p.b.reason(), "the reason")
     assert p.b.reason().startswith("no answer from the source at ")
-    troubles = [seen.fact for seen in p.simulation.facts(SourceTrouble)]
-    assert troubles and "no SaslAuthenticate" in troubles[0].reason
+    source_errors = [seen.fact for seen in p.simulation.facts(SourceTrouble)]
+    assert source_errors and "no SaslAuthenticate" in source_errors[0].reason
     reply = describe(p)
     assert "no SaslAuthenticate" in reply.mirrors[0].reason
-    everything = [*lines, repr(troubles), repr(reply), *map(repr, p.b.component(1).context.sources.values())]
+    everything = [*lines, repr(source_errors), repr(reply), *map(repr, p.b.component(1).context.sources.values())]
     assert not [line for line in everything if "hush" in line]
     p.there.alter({"security.protocol": "PLAINTEXT"})
     p.a.write("after")

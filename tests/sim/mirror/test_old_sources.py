@@ -12,7 +12,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.topic_ids import made_topic_id
+from kmirror.mirror.topic_ids import generated_topic_id
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
@@ -178,7 +178,7 @@ def recreate(p: OldPair, *values_of_it: str, bumped_to: int = 0) -> None:
 def test_a_topic_with_an_id_made_here_is_the_same_at_all_mirrors() -> None:
     p = old_pair()
     p.begin()
-    made = made_topic_id(p.a.cluster_id, TOPIC)
+    made = generated_topic_id(p.a.cluster_id, TOPIC)
     assert p.b.image.topics[TOPIC].topic_id == made not in (Uuid.ZERO, p.a.image.topics[TOPIC].topic_id)
     c = p.third()
     other = OldMirror("o", source=p.a, destination=c)

@@ -201,7 +201,7 @@ def test_a_closed_ring_stops_until_it_is_opened(monkeypatch: pytest.MonkeyPatch)
     to_c = link(p.b, c)
     wait_until_mirrored(to_c)
     with monkeypatch.context() as patch:
-        patch.setattr(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+        patch.setattr(Preparing, "_ring_reason", lambda self, now, mp: "")
         link(c, p.a)
         p.run_until(lambda: p.a.state() == "MIRRORING", "the ring")
     for cluster in (p.b, c):
@@ -221,7 +221,7 @@ def test_a_closed_ring_is_noticed_by_requests_between_its_mirrors(monkeypatch: p
     wait_until_mirrored(link(p.a, p.b))
     wait_until_mirrored(link(p.b, c))
     with monkeypatch.context() as patch:
-        patch.setattr(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+        patch.setattr(Preparing, "_ring_reason", lambda self, now, mp: "")
         wait_until_mirrored(link(c, p.a))
     p.run_until(lambda: all("in a ring" in x.reason() for x in (p.a, p.b, c)), "the reason in each of them")
     fetched_by = [mp.fetcher for x in (p.a, p.b, c) if (mp := x.mirror_partition()) is not None]
@@ -247,7 +247,7 @@ def test_an_empty_log_does_not_wait_for_a_dead_cluster() -> None:
 
 def spinning(monkeypatch: pytest.MonkeyPatch) -> tuple[Pair, StagedCluster, Mirror]:
     """Return three clusters in a ring that was closed after a failover, and not prevented; and the mirror of b."""
-    monkeypatch.setattr(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+    monkeypatch.setattr(Preparing, "_ring_reason", lambda self, now, mp: "")
     monkeypatch.setattr(source_lineage, "ring_of", lambda context, mp: ())
     p, c = of_three()
     there = link(p.a, p.b)

@@ -37,15 +37,15 @@ def mirroring() -> Pair:
 
 @pytest.fixture
 def checked_partitions(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
-    """The partitions that were checked."""
+    """The partitions that took a step."""
     found: list[TopicPartition] = []
-    look_at = PartitionDriver.look_at
+    take_step = PartitionDriver.take_step
 
-    def looking(driver: PartitionDriver, now: Instant, mp: MirrorPartition) -> None:
+    def count(driver: PartitionDriver, now: Instant, mp: MirrorPartition) -> None:
         found.append(mp.tp)
-        look_at(driver, now, mp)
+        take_step(driver, now, mp)
 
-    monkeypatch.setattr(PartitionDriver, "look_at", looking)
+    monkeypatch.setattr(PartitionDriver, "take_step", count)
     return found
 
 

@@ -134,7 +134,7 @@ def test_a_new_leader_epoch_continues_from_the_persisted_state() -> None:
     led = p.b.await_leader()
     mirror = p.b.component(led.broker_id)
     stale = mirror.context.partitions[TP]
-    stale.state, stale.busy = MirrorState.STOPPING, True  # Actions of another leader since then are not known here.
+    stale.state, stale.is_busy = MirrorState.STOPPING, True  # Actions of another leader since then are not known here.
     broker = p.b.broker(led.broker_id)
     mirror.on_leadership(p.simulation.world.now, TP, leads=True)
     p.simulation.world.perform(p.b.process(led.broker_id), broker.context.outbox.drain())

@@ -11,9 +11,9 @@ from kmirror.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
-from kmirror.mirror.syncs import config_answers
-from kmirror.mirror.syncs.config_answers import TOPICS_MAX, KnownAnswers, SourceConfigs, read
+from kmirror.mirror.syncs import source_configs
 from kmirror.mirror.syncs.report import SyncProblem
+from kmirror.mirror.syncs.source_configs import TOPICS_MAX, ResponseCache, SourceConfigs, read
 from kmirror.protocol.gen.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -129,7 +129,7 @@ def test_an_equal_response_of_the_source_is_not_read_again(monkeypatch: pytest.M
     p.there.catch_up()
     cycle(p)
     answers: list[object] = []
-    monkeypatch.setattr(config_answers, "read", lambda reply: answers.append(reply) or read(reply))
+    monkeypatch.setattr(source_configs, "read", lambda reply: answers.append(reply) or read(reply))
     cycle(p, 2)
     assert answers == []
     assert p.a.alter("t7", {"retention.ms": "3600000"}) is ErrorCode.NONE
@@ -141,7 +141,7 @@ def test_an_equal_response_of_the_source_is_not_read_again(monkeypatch: pytest.M
 
 
 def test_old_responses_are_removed_from_the_cache() -> None:
-    known, answer = KnownAnswers(), SourceConfigs()
+    known, answer = ResponseCache(), SourceConfigs()
     for digest in (b"1", b"2", b"3"):
         known.add(digest, answer)
     assert known.find(b"1") is answer

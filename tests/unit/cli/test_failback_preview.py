@@ -22,7 +22,7 @@ from kmirror.cli.main import run as run_main
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
 from kmirror.logdir.partition import iter_batches, open_partition
-from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, Removed, Waits, failback_cut, removed_by
+from kmirror.mirror.failback import Cut, FailbackFacts, FailbackWait, LogOutline, Removal, failback_cut, removal_of
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -177,11 +177,11 @@ def test_only_segments_that_may_lose_records_are_read(tmp_path: Path) -> None:
     folder = open_partition(path)
     edges = (0, 1, 5, 6, 8, 12, 18, 24)
     for cut in (Cut(offset, start, "") for offset in edges for start in edges if start <= offset):
-        whole = removed_by(cut, (batch for _, batch in iter_batches(folder.segments)))
-        assert removed_by(cut, batches_to_check(folder, cut)) == whole, cut
+        whole = removal_of(cut, (batch for _, batch in iter_batches(folder.segments)))
+        assert removal_of(cut, batches_to_check(folder, cut)) == whole, cut
     torn = path / f"{12:020}.log"
     torn.write_bytes(torn.read_bytes()[:-1])
-    assert removed_by(Cut(20, 2, ""), batches_to_check(folder, Cut(20, 2, ""))).batches == 2
+    assert removal_of(Cut(20, 2, ""), batches_to_check(folder, Cut(20, 2, ""))).batches == 2
 
 
 class Stage:
@@ -417,7 +417,7 @@ def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, mo
     assert (told, lines[0]) == (code, f"orders-0: {line}")
 
 
-GOES, STAYS = Removed(5, 0, "", batches=1), Removed(5, 0, "")
+GOES, STAYS = Removal(5, 0, "", batches=1), Removal(5, 0, "")
 
 
 @pytest.mark.parametrize(
@@ -425,14 +425,14 @@ GOES, STAYS = Removed(5, 0, "", batches=1), Removed(5, 0, "")
     [
         ([STAYS], 0),
         ([STAYS, GOES], 1),
-        ([STAYS, Waits("for a user")], 1),
-        ([STAYS, Waits("a moment", passes=True)], 2),
-        ([Waits("a moment", passes=True), GOES], 1),
-        ([Waits("a moment", passes=True), Waits("for a user")], 1),
+        ([STAYS, FailbackWait("for a user")], 1),
+        ([STAYS, FailbackWait("a moment", is_transient=True)], 2),
+        ([FailbackWait("a moment", is_transient=True), GOES], 1),
+        ([FailbackWait("a moment", is_transient=True), FailbackWait("for a user")], 1),
     ],
 )
 def test_the_exit_code_is_0_only_if_a_failback_can_start_and_removes_nothing(
-    found: list[Removed | Waits], code: int
+    found: list[Removal | FailbackWait], code: int
 ) -> None:
     assert exit_code({TopicPartition("orders", index): each for index, each in enumerate(found)}) == code
 

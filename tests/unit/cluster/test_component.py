@@ -42,7 +42,7 @@ class Listener(BrokerComponent):
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         return self.error
 
-    def foreign_epochs(self, partition: Partition) -> bool:
+    def has_foreign_epochs(self, partition: Partition) -> bool:
         return self.says
 
     def may_compact(self, partition: Partition) -> bool:
@@ -95,10 +95,10 @@ def test_the_first_reason_to_refuse_counts() -> None:
 
 def test_one_positive_component_is_enough() -> None:
     stage, partition = Stage(), cast(Partition, None)
-    assert not stage.components.withholds_log(partition) and not stage.components.foreign_epochs(partition)
+    assert not stage.components.withholds_log(partition) and not stage.components.has_foreign_epochs(partition)
     assert stage.components.may_compact(partition)
     stage.second.says = True
-    assert stage.components.withholds_log(partition) and stage.components.foreign_epochs(partition)
+    assert stage.components.withholds_log(partition) and stage.components.has_foreign_epochs(partition)
     assert not stage.components.may_compact(partition)
 
 

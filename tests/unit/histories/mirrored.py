@@ -14,7 +14,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.mirror.cut_rules import Uncut
-from kmirror.mirror.lineage import OWN, Lineage, written_by
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, written_by
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
@@ -95,7 +95,7 @@ class MirroredStage:
         found = self.leaders[name]
         found.apply(0, replace(found.image, leader_epoch=epoch, partition_epoch=found.image.partition_epoch + 1))
 
-    def seen(self, state: MirrorState, *, uncut: Uncut | None = None, lineage: Lineage = OWN,
+    def seen(self, state: MirrorState, *, uncut: Uncut | None = None, lineage: Lineage = OWN_LINEAGE,
              stop: StopPlan | None = None, cut_at: int | None = None, busy: bool = False) -> Seen:  # fmt: skip
         """Return the current state of the partition."""
         mp, leader = self.mp, self.leader
@@ -103,7 +103,7 @@ class MirroredStage:
         mp.uncut = mp.uncut if uncut is None else uncut
         return Seen(
             "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, busy, leader.must_cut,
-            mp.in_step_ms, leader.log.log_end_offset,
+            mp.caught_up_ms, leader.log.log_end_offset,
         )  # fmt: skip
 
     def look(self, judge: Judge, state: MirrorState, **more: Any) -> list[str]:

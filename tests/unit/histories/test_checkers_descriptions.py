@@ -152,7 +152,7 @@ def test_a_lag_counts_records_acknowledged_before_a_proof_could_expire(
     def change(hand: Hand) -> None:
         hand.wrote("v", offset, at=acked_at).elected(2, 3, at=elected_at).away("line", "a-1|a-100", 0, -1)
 
-    found = findings(change, proved_within=30 * SECOND, **says)
+    found = findings(change, proof_age_max=30 * SECOND, **says)
     assert ("but a had acknowledged up to 11 before" in found) is expected
 
 

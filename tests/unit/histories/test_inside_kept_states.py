@@ -38,7 +38,7 @@ def test_a_state_is_kept_as_its_leader_knows_it(
 ) -> None:
     stage = MirroredStage()
     mp = stage.mp
-    mp.state, mp.lineage, mp.busy = MirrorState.STOPPED, LINEAGE, busy
+    mp.state, mp.lineage, mp.is_busy = MirrorState.STOPPED, LINEAGE, busy
     context: Any = SimpleNamespace(
         coordinator=SimpleNamespace(unwritable=lambda shards: [], shard_of=lambda key: None),
         partitions={TP: mp},

@@ -19,8 +19,8 @@ from kmirror.histories.plan import Step
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import LogCut
-from kmirror.mirror.lineage import OWN, Lineage, Stretch, written_by
-from kmirror.mirror.missed_deletions import COPYING
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, Stretch, written_by
+from kmirror.mirror.missed_deletions import COPY_UNDER_WAY
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
@@ -219,7 +219,7 @@ def test_a_partly_truncated_transaction_is_not_committed(stage: Stage) -> None:
 def test_a_lineage_is_not_lost(stage: Stage) -> None:
     lineage = Lineage(written_by("id-b"), 3)
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=lineage) == []
-    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == ["lineage-lost"]
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == ["lineage-lost"]
 
 
 @pytest.mark.decision("D68")
@@ -234,17 +234,17 @@ def test_a_lineage_may_be_lost_with_the_states_of_its_cluster_in_a_new_leader_ep
     stage.scene.account.groups.logs_lost.append(row)
     if epoch:
         stage.lead_in(epoch)
-    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == expected
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == expected
 
 
 def test_a_lineage_is_removed_with_its_topic_and_its_mirror(stage: Stage) -> None:
     lineage = Lineage(written_by("id-b"), 3)
     stage.look(stage.lineages.judge, MIRRORING, lineage=lineage)
     stage.lineages.forget("a", TOPIC_ID)
-    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == []
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == []
     stage.look(stage.lineages.judge, MIRRORING, lineage=lineage)
     stage.lineages.mirrors_deleted("a", ["m"])
-    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == []
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == []
 
 
 @pytest.mark.parametrize(("epoch", "rules"), [(3, []), (2, ["below-lineage"])])
@@ -375,24 +375,24 @@ def test_a_log_is_copied_again_if_tombstones_may_have_expired_unseen(
 
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize(
-    ("above", "behind", "in_step_ms", "rules"),
+    ("above", "behind", "caught_up_ms", "rules"),
     [
         (4, DAY, 0, ["deletions-missed"]),
         (4, DAY - SECOND, 0, []),
         (2, DAY, 0, []),
-        (4, DAY, COPYING, []),
+        (4, DAY, COPY_UNDER_WAY, []),
         (4, DAY, -1, []),
     ],
     ids=["tombstones may be gone", "they are not due", "no offset is missing", "all is copied", "not known yet"],
 )
 def test_a_log_does_not_continue_where_tombstones_may_have_expired(
-    stage: Stage, above: int, behind: int, in_step_ms: int, rules: list[str]
+    stage: Stage, above: int, behind: int, caught_up_ms: int, rules: list[str]
 ) -> None:
     stage.fill(stage.leader.log, batch(0, 0))
-    stage.mp.in_step_ms = in_step_ms
+    stage.mp.caught_up_ms = caught_up_ms
     stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS)
     stage.scene.now += behind
-    stage.mp.in_step_ms = behind // MILLISECOND
+    stage.mp.caught_up_ms = behind // MILLISECOND
     stage.fill(stage.leader.log, batch(above, 0))
     assert stage.look(stage.copies.judge, MIRRORING, lineage=FOLLOWS) == rules
 

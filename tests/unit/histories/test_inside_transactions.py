@@ -200,7 +200,7 @@ def test_a_leader_just_deposed_by_an_unclean_election_may_have_the_marker(
 def lead_by_another_broker(stage: Stage, tp: TopicPartition, log: PartitionLog) -> None:
     """Let broker 2 lead a partition with this log."""
     leader = SimpleNamespace(broker_id=2, tp=tp, log=log, leader_epoch=0)
-    components = SimpleNamespace(foreign_epochs=lambda _: None)
+    components = SimpleNamespace(has_foreign_epochs=lambda _: None)
     broker = SimpleNamespace(parts=SimpleNamespace(components=components))
     stage.scene.leader = lambda cluster, tp: leader
     stage.scene.clusters = {"a": SimpleNamespace(broker=lambda _: broker)}

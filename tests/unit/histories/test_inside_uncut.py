@@ -92,9 +92,9 @@ def test_a_confirmed_truncation_epoch_must_not_rise_in_preparing(stage: Stage) -
 def test_a_leader_that_withholds_its_log_may_not_have_written_its_list(stage: Stage, held: bool) -> None:
     """It is killed after its own truncation; the next leader reads the old list."""
     stage.list_({2: 4, 3: 4})
-    stage.mp.held = held
+    stage.mp.is_withheld = held
     assert stage.list_({2: -1, 3: -1}) == []
-    stage.mp.held = False
+    stage.mp.is_withheld = False
     stage.lead_in(1)
     assert (stage.list_({2: 4, 3: 4}) == []) is held
     assert stage.list_({2: 5, 3: 4}) == ["list-rises"], "that one was written"

@@ -9,8 +9,8 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import StateWrite, decide
 from kmirror.mirror.state_records import (
     NEVER_MIRRORED,
+    NO_STATE,
     NOT_SETTLED,
-    NOTHING,
     MirrorShard,
     PartitionState,
     StateKey,
@@ -35,11 +35,11 @@ def after(before: PartitionState, asked: StateWrite) -> PartitionState:
     records, error = decide(before, asked)
     assert error is ErrorCode.NONE
     shard = MirrorShard()
-    if before != NOTHING:
+    if before != NO_STATE:
         shard.put(KEY, before)
     for key, value in records:
         shard.replay(LoggedRecord(key, value))
-    return shard.get(KEY) or NOTHING
+    return shard.get(KEY) or NO_STATE
 
 
 @pytest.mark.decision("D9")
@@ -72,7 +72,7 @@ def test_a_transition_outside_the_table_is_refused() -> None:
 
 @pytest.mark.decision("D68")
 def test_any_state_may_be_written_where_none_is_persisted() -> None:
-    records, error = decide(NOTHING, state_write(S.STOPPED, epoch=4))
+    records, error = decide(NO_STATE, state_write(S.STOPPED, epoch=4))
     assert (len(records), error) == (2, ErrorCode.NONE)
 
 

@@ -7,14 +7,14 @@ import pytest
 from kmirror.log.epochs import LeaderEpochCache
 from kmirror.mirror.cut_rules import (
     FROM_SCRATCH,
-    NONE_UNCUT,
+    NO_UNCUT,
     SESSION,
     SOURCE_EPOCH_MAX,
-    after_cut,
     cut_offset,
     epoch_after_stop,
-    merged,
-    without,
+    merge_uncut,
+    uncut_after_cut,
+    without_replicas,
 )
 
 
@@ -53,44 +53,44 @@ def test_a_truncation_ends_where_the_first_later_epoch_starts(log: Log, epoch: i
 
 @pytest.mark.decision("D30")
 def test_a_truncation_lists_every_assigned_replica_and_the_session() -> None:
-    assert list(after_cut(NONE_UNCUT, (3, 1, 2), 4).items()) == [(SESSION, 4), (1, 4), (2, 4), (3, 4)]
+    assert list(uncut_after_cut(NO_UNCUT, (3, 1, 2), 4).items()) == [(SESSION, 4), (1, 4), (2, 4), (3, 4)]
 
 
 @pytest.mark.decision("D30")
 def test_the_deepest_missed_truncation_of_a_replica_stays_on_the_list() -> None:
-    listed = after_cut({SESSION: 9, 1: 2, 2: 7}, (1, 2, 3), 4)
+    listed = uncut_after_cut({SESSION: 9, 1: 2, 2: 7}, (1, 2, 3), 4)
     assert listed == {SESSION: 4, 1: 2, 2: 4, 3: 4}
 
 
 def test_a_replica_that_is_no_longer_assigned_keeps_its_row() -> None:
-    assert list(after_cut({7: 1, 2: 6}, (2,), FROM_SCRATCH).items()) == [(SESSION, -1), (2, -1), (7, 1)]
+    assert list(uncut_after_cut({7: 1, 2: 6}, (2,), FROM_SCRATCH).items()) == [(SESSION, -1), (2, -1), (7, 1)]
 
 
 def test_a_truncation_does_not_change_the_former_list() -> None:
     before = {1: 5}
-    after_cut(before, (1, 2), 3)
-    merged(before, {1: 2})
-    without(before, [1])
+    uncut_after_cut(before, (1, 2), 3)
+    merge_uncut(before, {1: 2})
+    without_replicas(before, [1])
     assert before == {1: 5}
 
 
 @pytest.mark.decision("D30")
 def test_confirmed_replicas_are_removed_from_the_list() -> None:
     listed = {SESSION: 4, 1: 4, 2: 3, 5: -1}
-    assert without(listed, [2, 5, 9]) == {SESSION: 4, 1: 4}
-    assert without(listed, iter([5, SESSION])) == {1: 4, 2: 3}
-    assert without(listed, []) == listed
-    assert without(NONE_UNCUT, [1]) == {}
+    assert without_replicas(listed, [2, 5, 9]) == {SESSION: 4, 1: 4}
+    assert without_replicas(listed, iter([5, SESSION])) == {1: 4, 2: 3}
+    assert without_replicas(listed, []) == listed
+    assert without_replicas(NO_UNCUT, [1]) == {}
 
 
 @pytest.mark.decision("D30")
 @pytest.mark.parametrize(("one", "other"), [({1: 4, 3: 2}, {3: 5, 2: 1}), ({3: 5, 2: 1}, {1: 4, 3: 2})])
 def test_two_lists_are_merged_with_the_deeper_truncation_of_each(one: dict[int, int], other: dict[int, int]) -> None:
-    assert list(merged(one, other).items()) == [(1, 4), (2, 1), (3, 2)]
+    assert list(merge_uncut(one, other).items()) == [(1, 4), (2, 1), (3, 2)]
 
 
 def test_a_list_merged_with_none_is_the_same() -> None:
-    assert merged({2: 1, 1: 4}, NONE_UNCUT) == merged(NONE_UNCUT, {2: 1, 1: 4}) == {1: 4, 2: 1}
+    assert merge_uncut({2: 1, 1: 4}, NO_UNCUT) == merge_uncut(NO_UNCUT, {2: 1, 1: 4}) == {1: 4, 2: 1}
 
 
 @pytest.mark.decision("D36")

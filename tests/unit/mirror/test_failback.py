@@ -12,9 +12,9 @@ from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut
 def test_a_log_that_is_mirrored_from_scratch_loses_its_first_record_too(start: int) -> None:
     ours = LogOutline([EpochEntry(2, start)], start, start + 5)
     theirs = LogOutline([EpochEntry(4, 0)], 0, 9)
-    cut = failback_cut(FailbackFacts(ours, theirs, told_epoch=None))
+    cut = failback_cut(FailbackFacts(ours, theirs, settled_epoch=None))
     assert cut == Cut(start, start, "the source knows nothing of this log, so it is mirrored from scratch")
-    shared = failback_cut(FailbackFacts(ours, theirs, told_epoch=2, shared_epoch=-1))
+    shared = failback_cut(FailbackFacts(ours, theirs, settled_epoch=2, shared_epoch=-1))
     assert (shared.offset, shared.start) == (start, start)
 
 
@@ -39,10 +39,10 @@ OURS = LogOutline([EpochEntry(0, 0), EpochEntry(3, 2)], 0, 3)
 def test_from_where_on_a_log_may_have_only_markers(
     theirs: LogOutline, own: int, shared: int | None, expected: int | None
 ) -> None:
-    assert markers_from(FailbackFacts(OURS, theirs, told_epoch=-1, own_epoch=own, shared_epoch=shared)) == expected
+    assert markers_from(FailbackFacts(OURS, theirs, settled_epoch=-1, own_epoch=own, shared_epoch=shared)) == expected
 
 
 @pytest.mark.decision("D25")
 def test_a_log_with_only_records_after_the_epoch_needs_no_proof() -> None:
     ours = LogOutline([EpochEntry(3, 2)], 2, 3)
-    assert markers_from(FailbackFacts(ours, LogOutline([], 0, 0), told_epoch=-1, own_epoch=0)) == 2
+    assert markers_from(FailbackFacts(ours, LogOutline([], 0, 0), settled_epoch=-1, own_epoch=0)) == 2

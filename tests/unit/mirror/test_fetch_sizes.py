@@ -8,7 +8,7 @@ from kmirror.client.fetch_loop import Fetcher
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.fetch_sizes import LATE, SHORT, SOON, FetchSizes
+from kmirror.mirror.fetch_sizes import GROWTH_LATENCY_MAX, GROWTH_LATENCY_MIN, SHRINK_LATENCY, FetchSizes
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import Wish
@@ -46,7 +46,7 @@ class Line:
         fetcher.throttled_until = fetcher.answered_at + throttled
         for mp in (self.one, self.other)[:full]:
             self.sizes.on_full(fetcher, mp)
-        return self.sizes.of_partition(self.one), self.sizes.of_answer(fetcher)
+        return self.sizes.partition_max_bytes_of(self.one), self.sizes.max_bytes_of(fetcher)
 
 
 def test_each_full_response_doubles_the_fetch_size_up_to_the_config() -> None:
@@ -57,22 +57,22 @@ def test_each_full_response_doubles_the_fetch_size_up_to_the_config() -> None:
 
 def test_a_grown_size_stays_after_a_response_with_all_records() -> None:
     line = Line()
-    line.answer(SOON)
-    assert line.answer(SOON, full=0) == (200, 300)
+    line.answer(GROWTH_LATENCY_MAX)
+    assert line.answer(GROWTH_LATENCY_MAX, full=0) == (200, 300)
 
 
 def test_two_partitions_of_one_response_double_the_size_once() -> None:
     line = Line()
-    assert line.answer(SOON, full=2) == (200, 300)
-    assert line.sizes.of_partition(line.other) == 200
-    line.answer(SOON)
-    assert (line.sizes.of_partition(line.one), line.sizes.of_partition(line.other)) == (400, 200)
+    assert line.answer(GROWTH_LATENCY_MAX, full=2) == (200, 300)
+    assert line.sizes.partition_max_bytes_of(line.other) == 200
+    line.answer(GROWTH_LATENCY_MAX)
+    assert (line.sizes.partition_max_bytes_of(line.one), line.sizes.partition_max_bytes_of(line.other)) == (400, 200)
 
 
-@pytest.mark.parametrize("took", [0, SHORT - 1, SOON + 1, LATE])
+@pytest.mark.parametrize("took", [0, GROWTH_LATENCY_MIN - 1, GROWTH_LATENCY_MAX + 1, SHRINK_LATENCY])
 def test_a_response_of_medium_duration_leaves_the_fetch_size_unchanged(took: Duration) -> None:
     line = Line()
-    line.answer(SHORT)
+    line.answer(GROWTH_LATENCY_MIN)
     assert line.answer(took) == (200, 300)
 
 
@@ -88,30 +88,30 @@ def test_a_fetch_size_grows_up_to_eight_times_the_fastest_response_time() -> Non
 def test_late_responses_halve_the_fetch_size_down_to_the_minimum() -> None:
     line = Line()
     for _ in range(3):
-        line.answer(SOON)
-    assert [line.answer(LATE + 1)[0] for _ in range(5)] == [400, 200, 100, 100, 100]
-    assert line.answer(SOON) == (200, 300), "and up again from there"
+        line.answer(GROWTH_LATENCY_MAX)
+    assert [line.answer(SHRINK_LATENCY + 1)[0] for _ in range(5)] == [400, 200, 100, 100, 100]
+    assert line.answer(GROWTH_LATENCY_MAX) == (200, 300), "and up again from there"
 
 
 def test_a_fetcher_throttled_by_its_source_does_not_grow() -> None:
     line = Line()
-    assert line.answer(SOON, throttled=True) == (100, 300)
-    assert line.answer(SOON) == (200, 300)
+    assert line.answer(GROWTH_LATENCY_MAX, throttled=True) == (100, 300)
+    assert line.answer(GROWTH_LATENCY_MAX) == (200, 300)
 
 
 @pytest.mark.parametrize("most", [0, LEAST])
 def test_nothing_grows_where_the_config_is_not_above_that_of_followers(most: int) -> None:
     line = Line(most)
-    assert [line.answer(SOON) for _ in range(3)] == [(100, 300)] * 3
+    assert [line.answer(GROWTH_LATENCY_MAX) for _ in range(3)] == [(100, 300)] * 3
 
 
 def test_after_a_lost_response_all_sizes_start_again() -> None:
     line = Line()
-    line.answer(SOON, full=2)
+    line.answer(GROWTH_LATENCY_MAX, full=2)
     line.sizes.on_lost(line.fetcher)
     assert line.fetcher.changed.keys() == {line.one.tp, line.other.tp}
-    assert (line.sizes.of_partition(line.one), line.sizes.of_partition(line.other)) == (100, 100)
-    assert line.sizes.of_answer(line.fetcher) == 300
+    assert (line.sizes.partition_max_bytes_of(line.one), line.sizes.partition_max_bytes_of(line.other)) == (100, 100)
+    assert line.sizes.max_bytes_of(line.fetcher) == 300
     line.fetcher.changed.clear()
     line.sizes.on_lost(line.fetcher)
     assert not line.fetcher.changed, "a source that is away for hours costs nothing"

@@ -31,11 +31,11 @@ def test_a_leader_with_an_epoch_raised_twice_keeps_all_persisted_state() -> None
     raised = mp.for_new_leader(led_before=True).for_new_leader(led_before=True)
     assert raised.state is None, "another state may be persisted"
     expected = PartitionState("orders", MirrorState.STOPPING, -1, 4, mp.uncut, mp.stop, mp.lineage)
-    assert raised.former == expected
+    assert raised.previous_state == expected
 
 
 @pytest.mark.decision("D8")
 @pytest.mark.decision("D68")
 def test_a_leader_forgets_it_if_another_broker_may_have_led_in_between() -> None:
-    assert stopping().for_new_leader(led_before=False).former is None
-    assert stopping().for_new_leader(led_before=True).for_new_leader(led_before=False).former is None
+    assert stopping().for_new_leader(led_before=False).previous_state is None
+    assert stopping().for_new_leader(led_before=True).for_new_leader(led_before=False).previous_state is None

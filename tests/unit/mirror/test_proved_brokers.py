@@ -64,6 +64,6 @@ def test_the_pauses_after_failures_grow_up_to_a_second_until_a_proof() -> None:
         assert not found.is_asked
         pauses.append(found.next_at - SECOND)
     assert pauses == [500 * MILLISECOND, SECOND, SECOND]
-    assert found.why_not == "no answer"
+    assert found.last_error == "no answer"
     found.on_proof(2 * SECOND, asked_at=SECOND, interval=INTERVAL)
-    assert (found.failures, found.why_not) == (0, "")
+    assert (found.failures, found.last_error) == (0, "")

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.reopened_transactions import CutMarker, CutMarkers, StopPlan, decided_offset, plan_of, tail_of
+from kmirror.mirror.reopened_transactions import (
+    CutMarker,
+    CutMarkers,
+    StopPlan,
+    decided_offset,
+    make_stop_plan,
+    read_tail,
+)
 from tests.builders import batch, idempotent, marker
 from tests.unit.log.partitions import follow, open_log
 
@@ -21,7 +28,7 @@ def mirrored(*batches: bytes) -> PartitionLog:
 
 def cut(log: PartitionLog, offset: int, known: CutMarkers) -> CutMarkers:
     """Truncate a log like a leader; return the outcomes that are known afterwards."""
-    tail = tail_of(log, offset)
+    tail = read_tail(log, offset)
     log.truncate_to(offset)
     return tail.reopened(log, known)
 
@@ -34,15 +41,15 @@ def transaction(*, commit: bool) -> list[bytes]:
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_that_lost_only_its_marker_ends_as_before(commit: bool) -> None:
     log = mirrored(*transaction(commit=commit))
-    assert plan_of(log, {}, 2, 5) == StopPlan(2, 5, (1,) if commit else ())
+    assert make_stop_plan(log, {}, 2, 5) == StopPlan(2, 5, (1,) if commit else ())
     known = cut(log, 2, {})
     assert known == {0: CutMarker(1, commit, 2)}
-    assert plan_of(log, known, 2, 5) == StopPlan(2, 5, (1,) if commit else ())
+    assert make_stop_plan(log, known, 2, 5) == StopPlan(2, 5, (1,) if commit else ())
 
 
 def test_half_a_transaction_is_not_committed() -> None:
     log = mirrored(*transaction(commit=True))
-    assert plan_of(log, {}, 1, 5) == StopPlan(1, 5, ())
+    assert make_stop_plan(log, {}, 1, 5) == StopPlan(1, 5, ())
     assert cut(log, 1, {}) == {0: CutMarker(1, False, 1)}
 
 
@@ -63,7 +70,7 @@ def test_a_stop_that_removes_a_reopened_transaction_does_not_end_the_one_before_
     log.update_high_watermark(log.log_end_offset)
     known = cut(log, 5, {})
     assert known == {4: CutMarker(1, True, 5)} and decided_offset(log, known) == 2
-    assert plan_of(log, known, 2, 7) == StopPlan(2, 7, ())
+    assert make_stop_plan(log, known, 2, 7) == StopPlan(2, 7, ())
 
 
 @pytest.mark.decision("D29")
@@ -75,5 +82,5 @@ def test_a_stop_that_removes_a_part_of_a_reopened_transaction_does_not_commit_th
     )  # fmt: skip
     known = cut(log, 3, {})
     assert known == {0: CutMarker(1, True, 3)} and decided_offset(log, known) == 1
-    assert plan_of(log, known, 1, 7) == StopPlan(1, 7, ())
-    assert plan_of(log, known, 3, 7) == StopPlan(3, 7, (1,))
+    assert make_stop_plan(log, known, 1, 7) == StopPlan(1, 7, ())
+    assert make_stop_plan(log, known, 3, 7) == StopPlan(3, 7, (1,))

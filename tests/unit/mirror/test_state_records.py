@@ -9,7 +9,7 @@ from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import (
     NEVER_MIRRORED,
-    NOTHING,
+    NO_STATE,
     MirrorShard,
     PartitionState,
     StateKey,
@@ -116,7 +116,7 @@ def test_tombstones_forget_a_partition() -> None:
 @pytest.mark.decision("D23")
 def test_an_epoch_that_was_settled_as_never_mirrored_is_not_an_unsettled_one() -> None:
     found = loaded([epoch_record(KEYS[0], "orders", NEVER_MIRRORED)])
-    assert found[KEYS[0]].last_mirrored_epoch == NEVER_MIRRORED != NOTHING.last_mirrored_epoch
+    assert found[KEYS[0]].last_mirrored_epoch == NEVER_MIRRORED != NO_STATE.last_mirrored_epoch
 
 
 @pytest.mark.decision("D8")

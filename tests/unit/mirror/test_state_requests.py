@@ -16,7 +16,7 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.state_records import StateKey
-from kmirror.mirror.state_requests import BYTES_MAX, ROWS_MAX, Place, StateRequests, split
+from kmirror.mirror.state_requests import BYTES_MAX, ROWS_MAX, RowKey, StateRequests, split
 from kmirror.protocol.gen.read_mirror_states_request import PartitionData, ReadMirrorStatesRequest, TopicData
 from kmirror.protocol.gen.read_mirror_states_response import PartitionResult, ReadMirrorStatesResponse, TopicResult
 from kmirror.protocol.message import Message
@@ -52,7 +52,7 @@ class Nodes:
         self.leaders = {"near": 1, "far": 2}
         self.dead: list[int] = []
         self.failures = Failures(Outbox(), OnFailure.GO_ON)
-        self.sent: list[tuple[int, str, list[Place]]] = []
+        self.sent: list[tuple[int, str, list[RowKey]]] = []
         self.replies: list[Callable[[int, Message | None], None]] = []
         self.at_the_end: dict[Callable[[int], None], None] = {}
 
@@ -79,32 +79,32 @@ class Nodes:
         self.replies.append(on_reply)
         return True
 
-    def take_sent(self) -> list[tuple[int, str, list[Place]]]:
+    def take_sent(self) -> list[tuple[int, str, list[RowKey]]]:
         sent, self.sent = self.sent, []
         return sent
 
 
-class Asking(StateRequests[Row, int]):
+class RecordingRequests(StateRequests[Row, int]):
     """Rows that are answered with a number; `ended` has the outcome of each."""
 
     def __init__(self, nodes: Nodes) -> None:
         super().__init__(cast("BrokerContext", nodes), cast("MirrorCoordinator", nodes))
         self.ended: list[tuple[Row, object]] = []
 
-    def ask_here(self, now: int, row: Row) -> None:
+    def call_coordinator(self, now: int, row: Row) -> None:
         self.ended.append((row, "here"))
 
-    def request(self, mirror: str, rows: Mapping[Place, Row]) -> Message:
+    def request(self, mirror: str, rows: Mapping[RowKey, Row]) -> Message:
         topics = [TopicData(name=name, partitions=[PartitionData(partition_index=index)]) for name, index in rows]
         return ReadMirrorStatesRequest(mirror_name=mirror, topics=topics)
 
-    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, int], ErrorCode]:
+    def results_in(self, reply: Message | None) -> tuple[Mapping[RowKey, int], ErrorCode]:
         topics = reply.topics if isinstance(reply, ReadMirrorStatesResponse) else []
         return {
             (topic.name, row.partition_index): row.state for topic in topics for row in topic.partitions
         }, NOT_AVAILABLE
 
-    def take(self, now: int, row: Row, answer: int) -> None:
+    def complete(self, now: int, row: Row, answer: int) -> None:
         if answer == 0:
             raise ValueError("a bug")
         self.ended.append((row, answer))
@@ -129,76 +129,76 @@ def nodes() -> Nodes:
 
 
 @pytest.fixture
-def asking(nodes: Nodes) -> Asking:
-    return Asking(nodes)
+def requests(nodes: Nodes) -> RecordingRequests:
+    return RecordingRequests(nodes)
 
 
-def test_rows_of_one_event_share_requests_by_coordinator_and_mirror(nodes: Nodes, asking: Asking) -> None:
+def test_rows_of_one_event_share_requests_by_coordinator_and_mirror(nodes: Nodes, requests: RecordingRequests) -> None:
     rows = [Row("far", 0), Row("near", 0), Row("far", 1), Row("far", 0, "other"), Row("near", 1)]
     for row in rows:
-        asking.ask(row)
+        requests.add(row)
     nodes.end_event()
     assert not nodes.at_the_end
     assert nodes.take_sent() == [(2, "m", [("far", 0), ("far", 1)]), (2, "other", [("far", 0)])]
-    assert asking.take_ended() == [(rows[1], "here"), (rows[4], "here")]
+    assert requests.take_ended() == [(rows[1], "here"), (rows[4], "here")]
 
 
-def test_rows_added_during_a_request_are_sent_after_it(nodes: Nodes, asking: Asking) -> None:
+def test_rows_added_during_a_request_are_sent_after_it(nodes: Nodes, requests: RecordingRequests) -> None:
     first, second, gone = Row("far", 0), Row("far", 1), Row("far", 2, wanted=False)
-    asking.ask(first)
+    requests.add(first)
     nodes.end_event()
-    asking.ask(second)
+    requests.add(second)
     nodes.end_event()
-    asking.ask(gone)
+    requests.add(gone)
     assert nodes.take_sent() == [(2, "m", [("far", 0)])]
     nodes.replies[0](0, answer(far=7))
     nodes.end_event()
     assert nodes.take_sent() == [(2, "m", [("far", 1)])]
-    assert asking.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
+    assert requests.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
 
 
-def test_no_row_waits_for_a_silent_former_coordinator(nodes: Nodes, asking: Asking) -> None:
+def test_no_row_waits_for_a_silent_former_coordinator(nodes: Nodes, requests: RecordingRequests) -> None:
     for number in range(2):
-        asking.ask(Row("far", number))
+        requests.add(Row("far", number))
         nodes.end_event()
     nodes.leaders["far"] = 3
-    asking.reroute()
+    requests.reroute()
     nodes.end_event()
     assert nodes.take_sent() == [(2, "m", [("far", 0)]), (3, "m", [("far", 1)])]
-    asking.reroute()
-    asking.ask(Row("far", 2))
+    requests.reroute()
+    requests.add(Row("far", 2))
     nodes.end_event()
     assert nodes.take_sent() == [], "one request is under way there, too"
 
 
-def test_an_obsolete_write_is_not_sent_after_its_wait(nodes: Nodes, asking: Asking) -> None:
+def test_an_obsolete_write_is_not_sent_after_its_wait(nodes: Nodes, requests: RecordingRequests) -> None:
     """The partition has another leader by then, which has read the state already."""
-    asking.ask(Row("far", 0))
+    requests.add(Row("far", 0))
     nodes.end_event()
     late = Row("far", 1)
-    asking.ask(late)
+    requests.add(late)
     nodes.end_event()
     object.__setattr__(late, "wanted", False)
     nodes.replies[0](0, None)
     nodes.end_event()
-    assert len(nodes.sent) == 1 and asking.take_ended() == [(Row("far", 0), NOT_AVAILABLE), (late, NOT_AVAILABLE)]
+    assert len(nodes.sent) == 1 and requests.take_ended() == [(Row("far", 0), NOT_AVAILABLE), (late, NOT_AVAILABLE)]
 
 
-def test_every_row_ends_once_for_any_result_of_the_request(nodes: Nodes, asking: Asking) -> None:
+def test_every_row_ends_once_for_any_result_of_the_request(nodes: Nodes, requests: RecordingRequests) -> None:
     nodes.leaders.update(good=2, bug=2, left_out=2, dead=4)
     nodes.dead.append(4)
     rows = [Row("bug"), Row("good"), Row("left_out"), Row("dead")]
     for row in rows:
-        asking.ask(row)
+        requests.add(row)
     nodes.end_event()
-    assert asking.take_ended() == [(rows[3], NOT_AVAILABLE)]
+    assert requests.take_ended() == [(rows[3], NOT_AVAILABLE)]
     nodes.replies[0](0, answer(bug=0, good=5))
-    assert asking.take_ended() == [(rows[1], 5), (rows[2], NOT_AVAILABLE)]
+    assert requests.take_ended() == [(rows[1], 5), (rows[2], NOT_AVAILABLE)]
     assert nodes.failures.count == 1, "one row's bug is its own"
 
 
 def test_each_row_is_routed_once_for_any_number_of_requests(
-    nodes: Nodes, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    nodes: Nodes, requests: RecordingRequests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     routed = 0
     shard_of = Nodes.shard_of
@@ -210,13 +210,13 @@ def test_each_row_is_routed_once_for_any_number_of_requests(
 
     monkeypatch.setattr(Nodes, "shard_of", counting)
     for number in range(5 * ROWS_MAX):
-        asking.ask(Row("far", number))
+        requests.add(Row("far", number))
     nodes.end_event()
     for reply in nodes.replies:  # The list grows meanwhile.
         reply(0, None)
         nodes.end_event()
     assert [len(places) for _, _, places in nodes.take_sent()] == [ROWS_MAX] * 5
-    assert routed == len(asking.take_ended()) == 5 * ROWS_MAX
+    assert routed == len(requests.take_ended()) == 5 * ROWS_MAX
 
 
 def test_a_request_has_bounds() -> None:

@@ -11,7 +11,7 @@ from kmirror.mirror import preparing, stopping
 from kmirror.mirror.preparing import PrepareFacts, PrepareStep
 from kmirror.mirror.stopping import StopFacts, StopStep
 
-MIRRORED = StopFacts(is_touched=True, is_level=True)
+MIRRORED = StopFacts(is_touched=True, isr_caught_up=True)
 PREPARE_NOTHING = PrepareFacts(is_decided=False, is_listed=False, is_cut=False, is_confirmed=False)
 
 
@@ -27,8 +27,8 @@ def test_a_stop_runs_its_steps_in_order() -> None:
     facts, steps = MIRRORED, []
     brings_about = {
         StopStep.DECIDE: {"is_decided": True},
-        StopStep.CUT: {"is_cut": True, "is_level": False},  # Followers have not truncated yet.
-        StopStep.WAIT: {"is_level": True},
+        StopStep.CUT: {"is_cut": True, "isr_caught_up": False},  # Followers have not truncated yet.
+        StopStep.WAIT: {"isr_caught_up": True},
         StopStep.BUMP: {"is_bumped": True},
         StopStep.RESET: {"is_reset": True},
     }
@@ -45,7 +45,7 @@ def test_a_stop_of_a_session_that_touched_nothing_finishes_at_once() -> None:
 
 @pytest.mark.decision("D37")
 def test_a_stop_decides_and_finishes_only_when_the_whole_isr_is_level() -> None:
-    steps = {stopping.next_step(facts) for facts in all_stops() if facts.is_touched and not facts.is_level}
+    steps = {stopping.next_step(facts) for facts in all_stops() if facts.is_touched and not facts.isr_caught_up}
     assert steps == {StopStep.CUT, StopStep.WAIT}
 
 
@@ -65,7 +65,7 @@ def test_a_new_leader_whose_log_has_the_reset_writes_no_second_one() -> None:
 def test_a_reset_is_written_only_in_an_epoch_begun_for_the_stop() -> None:
     writes = [facts for facts in all_stops() if stopping.next_step(facts) is StopStep.RESET]
     assert writes
-    assert all(facts.is_bumped and facts.is_cut and facts.is_level for facts in writes)
+    assert all(facts.is_bumped and facts.is_cut and facts.isr_caught_up for facts in writes)
 
 
 def test_a_preparation_runs_its_steps_in_order() -> None:

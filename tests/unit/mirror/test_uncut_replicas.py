@@ -10,7 +10,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.preparing import facts_of, list_of
+from kmirror.mirror.preparing import facts_of, uncut_before_cut
 from kmirror.mirror.states import Wish
 from kmirror.mirror.uncut_replicas import apply_uncut
 from kmirror.protocol.gen.fetch_request import FetchPartition
@@ -51,7 +51,7 @@ def test_a_leader_truncates_once_each_replica_is_listed_at_that_depth(
 ) -> None:
     mp = mirrored(led, cut_epoch=4, uncut=uncut)
     assert facts_of(mp, led, "").is_listed is is_listed
-    mp.uncut = list_of(mp, led)
+    mp.uncut = uncut_before_cut(mp, led)
     assert facts_of(mp, led, "").is_listed and set(mp.uncut) == {SESSION, 1, 2, 3}
 
 

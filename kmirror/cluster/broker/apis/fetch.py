@@ -265,7 +265,10 @@ class _Fetch:
         foreign = withheld = False
         if components.may_be_guarded(found.tp.topic):
             fetchers = self.parts.fetchers
-            foreign, withheld = fetchers.foreign_epochs(found, components), fetchers.withholds_log(found, components)
+            foreign, withheld = (
+                fetchers.has_foreign_epochs(found, components),
+                fetchers.withholds_log(found, components),
+            )
         rejected = check_fetch(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and rejected is None:
             self._apply_follower_fetch(now, found, follower, wanted, withheld=withheld)

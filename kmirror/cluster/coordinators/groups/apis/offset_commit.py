@@ -60,7 +60,7 @@ def handle(
         coordinator.write(request.group_id, commit.decide, on_done)
 
     partitions = [TopicPartition(topic.name, one.partition_index) for topic in accepted for one in topic.partitions]
-    judge = parts.components.judge_of_commits(inbound.head.client_id or "")
+    judge = parts.components.commit_check(inbound.head.client_id or "")
     if judge is None:
         write(PlainCommit(coordinator, now, request, inbound.version, accepted))
         return

@@ -21,7 +21,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def no_answer(source: RemoteCluster, about: str = "") -> str:
+def no_response_text(source: RemoteCluster, about: str = "") -> str:
     """Return the message that a source does not respond, with the cause if known, or that it has not had the time to.
 
     `about` begins with a space if it is not empty.
@@ -32,12 +32,12 @@ def no_answer(source: RemoteCluster, about: str = "") -> str:
     return f"no answer from the source at {servers}{about}{source.connection_error_suffix()}"
 
 
-def not_believed(topic: str, why: str) -> str:
+def untrusted_text(topic: str, why: str) -> str:
     """Return the message that the source's metadata of a topic is not believed, with the cause (D60)."""
     return f"what the source says of topic {topic} is not believed: {why}"
 
 
-class Described:
+class DescribeResult:
     """A DescribeMirrors response: the source's mirror with our mirror's name, and the lineages of logs."""
 
     def __init__(self, reply: DescribeMirrorsResponse, mirror: str) -> None:
@@ -67,7 +67,7 @@ class Described:
         return not self.error_code and not self.refused and tp not in self._details
 
     @property
-    def tells_lineages(self) -> bool:
+    def has_lineages(self) -> bool:
         """Whether the response has lineages at all: a source that knows them returns each requested one."""
         return bool(self._lineages)
 
@@ -97,7 +97,7 @@ class Described:
             return None
         return Upstream(
             clusters=tuple(self._cluster_ids[link.cluster] for link in row.upstream),
-            told_at=tuple(asked_at - max(0, link.age_ms) * MILLISECOND for link in row.upstream),
+            reported_at=tuple(asked_at - max(0, link.age_ms) * MILLISECOND for link in row.upstream),
             ended_at=asked_at - max(0, row.upstream_age_ms) * MILLISECOND,
             is_complete=not row.upstream_incomplete,
             waits=row.upstream_waits,
@@ -105,7 +105,7 @@ class Described:
         )
 
 
-class Listed:
+class ListResult:
     """A ListMirrors response."""
 
     def __init__(self, reply: ListMirrorsResponse) -> None:
@@ -114,7 +114,7 @@ class Listed:
         """Name of each visible mirror to the id of its source cluster; the id is empty while unknown."""
 
 
-class Offsets:
+class OffsetsResult:
     """A response to ListOffsets with leader epochs."""
 
     def __init__(self, reply: ListOffsetsResponse) -> None:
@@ -149,7 +149,7 @@ def metadata_request(topics: Iterable[str]) -> MetadataRequest:
     return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
 
 
-def ids_in(reply: Message | None) -> Mapping[str, Uuid] | None:
+def topic_ids_in(reply: Message | None) -> Mapping[str, Uuid] | None:
     """Return the ids of the topics without an error in a response, zeros if it has no ids; None without a response."""
     if not isinstance(reply, MetadataResponse):
         return None

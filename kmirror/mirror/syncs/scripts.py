@@ -26,53 +26,53 @@ CHANNEL = "mirror-sync"
 UNDER_WAY_MAX = 20
 """Maximum number of requests of a script under way at a time."""
 
-OnAnswer = Callable[[Instant, Any], None]
+OnResponse = Callable[[Instant, Any], None]
 
 
-class Question(Protocol):
-    """A request that is answered once."""
+class ScriptRequest(Protocol):
+    """A request that gets one response."""
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
-        """Send it, and call `on_answer` once, with None if there is no response."""
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
+        """Send it, and call `on_response` once, with None if there is no response."""
         ...
 
 
-Script = Generator[Sequence[Question], Sequence[Any], None]
+Script = Generator[Sequence[ScriptRequest], Sequence[Any], None]
 
 
 @dataclass(frozen=True, slots=True)
-class AskSource:
+class SourceRequest:
     """A request to a broker of the source, to any if none is named."""
 
     request: Message
     endpoint: Endpoint | None = None
     version_max: int | None = None
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
         to = self.endpoint or source.any_broker()
-        source.send(now, to, PURPOSE, self.request, on_answer, version_max=self.version_max)
+        source.send(now, to, PURPOSE, self.request, on_response, version_max=self.version_max)
 
 
 @dataclass(frozen=True, slots=True)
-class AskForWitnesses:
-    """Selects the brokers of the source that are believed now; the answer is a Witnesses (D60)."""
+class WitnessRequest:
+    """Selects the brokers of the source that are believed now; the response is a Witnesses (D60)."""
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
-        find_witnesses(source, now, source.brokers.values(), on_answer)
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
+        find_witnesses(source, now, source.brokers.values(), on_response)
 
 
 @dataclass(frozen=True, slots=True)
-class AskController:
+class ControllerRequest:
     """A request to this cluster's controller."""
 
     request: Message
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
-        context.broker.ask_controller(now, self.request, on_answer)
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
+        context.broker.ask_controller(now, self.request, on_response)
 
 
 @dataclass(frozen=True, slots=True)
-class AskBroker:
+class BrokerRequest:
     """A request to a broker of this cluster, which may be this one."""
 
     broker_id: int
@@ -80,31 +80,31 @@ class AskBroker:
     client_id: str | None = None
     """None for this broker's."""
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
         broker, client_id = context.broker, self.client_id
-        if not broker.ask_broker(now, self.broker_id, CHANNEL, self.request, on_answer, client_id=client_id):
-            on_answer(now, None)
+        if not broker.ask_broker(now, self.broker_id, CHANNEL, self.request, on_response, client_id=client_id):
+            on_response(now, None)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """Reads the persisted state of a mirrored partition; the answer is a PartitionState."""
+    """Reads the persisted state of a mirrored partition; the response is a PartitionState."""
 
     key: StateKey
     topic: str
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
-        context.states.read(self.key, self.topic, on_answer)
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
+        context.states.read(self.key, self.topic, on_response)
 
 
-class Conversation:
+class ScriptRun:
     """One run of a script."""
 
     def __init__(
         self,
         context: MirrorContext,
         source: RemoteCluster,
-        what: str,
+        name: str,
         script: Script,
         *,
         is_wanted: Callable[[], bool],
@@ -112,12 +112,12 @@ class Conversation:
     ) -> None:
         self._context = context
         self._source = source
-        self._what = what
+        self._name = name
         self._script = script
         self._is_wanted = is_wanted
         self._on_end = on_end
-        self._asked: Sequence[Question] = ()
-        self._answers: dict[int, Any] = {}
+        self._requests: Sequence[ScriptRequest] = ()
+        self._responses: dict[int, Any] = {}
         """By the index of the request."""
         self._sent = 0
         self._is_sending = False
@@ -126,42 +126,42 @@ class Conversation:
         """Run the script up to its first requests; `on_end` is called when it is over, however it ends."""
         self._advance(now, lambda: next(self._script))
 
-    def _advance(self, now: Instant, step: Callable[[], Sequence[Question]]) -> None:
+    def _advance(self, now: Instant, step: Callable[[], Sequence[ScriptRequest]]) -> None:
         if not self._is_wanted():
             self._script.close()
             self._on_end(now)
             return
         try:
-            self._asked = step()
+            self._requests = step()
         except StopIteration:
             self._on_end(now)
             return
         except Exception as failure:  # The other syncs continue, and this one is retried with the next cycle.
             self._on_end(now)
-            self._context.broker.failures.caught(self._what, failure)
+            self._context.broker.failures.caught(self._name, failure)
             return
-        self._answers, self._sent = {}, 0
+        self._responses, self._sent = {}, 0
         self._send(now)
 
     def _send(self, now: Instant) -> None:
-        """Send the requests that may be under way now; an immediate answer leads back here, and must not nest."""
+        """Send the requests that may be under way now; an immediate response leads back here, and must not nest."""
         if self._is_sending:
             return
         self._is_sending = True
-        asked = self._asked
-        while self._sent < len(asked) and self._sent - len(self._answers) < UNDER_WAY_MAX:
+        requests = self._requests
+        while self._sent < len(requests) and self._sent - len(self._responses) < UNDER_WAY_MAX:
             place = self._sent
             self._sent += 1
-            asked[place].ask(self._context, self._source, now, self._taker(asked, place))
+            requests[place].send(self._context, self._source, now, self._receiver(requests, place))
         self._is_sending = False
-        if len(self._answers) == len(asked):
-            answers = [self._answers[place] for place in range(len(asked))]
-            self._advance(now, lambda: self._script.send(answers))
+        if len(self._responses) == len(requests):
+            responses = [self._responses[place] for place in range(len(requests))]
+            self._advance(now, lambda: self._script.send(responses))
 
-    def _taker(self, asked: Sequence[Question], place: int) -> OnAnswer:
-        def take(now: Instant, answer: Any) -> None:
-            if asked is self._asked and place not in self._answers:
-                self._answers[place] = answer
+    def _receiver(self, requests: Sequence[ScriptRequest], place: int) -> OnResponse:
+        def receive(now: Instant, response: Any) -> None:
+            if requests is self._requests and place not in self._responses:
+                self._responses[place] = response
                 self._send(now)
 
-        return take
+        return receive

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import Endpoint
-from kmirror.mirror.syncs.config_answers import ANSWERS_KEPT, AskConfigs, KnownAnswers, SourceConfigs, read
+from kmirror.mirror.syncs.source_configs import RESPONSES_KEPT, ConfigsRequest, ResponseCache, SourceConfigs, read
 from kmirror.protocol.gen.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
@@ -54,15 +54,15 @@ class Source:
 def test_a_cached_response_equals_its_decoded_form(
     answers: list[list[DescribeConfigsResult]], order: list[tuple[int, bool]]
 ) -> None:
-    source, known, came = Source(), KnownAnswers(), dict[int, None]()
+    source, known, came = Source(), ResponseCache(), dict[int, None]()
     said: list[SourceConfigs | None] = []
     for number, (which, shrinks) in enumerate(order):
         response = DescribeConfigsResponse(results=answers[which % len(answers)])
         source.frame = b"".join(encode_response_chunks(response, VERSION, correlation_id=number))
-        ask = AskConfigs(["t0", "t1"], known, Endpoint("a", 1))
-        ask.ask(cast(Any, None), cast(Any, source), number, lambda _, answer: said.append(answer))
+        request = ConfigsRequest(["t0", "t1"], known, Endpoint("a", 1))
+        request.send(cast(Any, None), cast(Any, source), number, lambda _, response: said.append(response))
         assert said.pop() == read(decode_response(source.frame, 32, VERSION).body)
         came[which % len(answers)] = None
         if shrinks:
-            known.shrink(ANSWERS_KEPT)
-    assert source.read <= len(came), "each answer is read once"
+            known.shrink(RESPONSES_KEPT)
+    assert source.read <= len(came), "each response is read once"

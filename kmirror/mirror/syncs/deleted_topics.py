@@ -15,7 +15,7 @@ from kmirror.mirror.syncs.topics import TopicFacts
 CYCLES_MISSING = 2
 
 
-def missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> dict[str, int]:
+def count_missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> dict[str, int]:
     """Return the number of cycles in a row for each topic that the source does not have; `before` is the last result.
 
     Topics that do not exist here are left out: they may be about to be created in both clusters, and there is nothing
@@ -24,7 +24,10 @@ def missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> dict[str
     return {
         topic.name: before.get(topic.name, 0) + 1
         for topic in topics
-        if topic.wish is Wish.MIRROR and topic.theirs is None and topic.refused is None and topic.ours is not None
+        if topic.wish is Wish.MIRROR
+        and topic.source_topic is None
+        and topic.refused is None
+        and topic.local_topic is not None
     }
 
 

@@ -31,20 +31,20 @@ class NamedTopic(Protocol):
     topic_name: str
 
 
-class Answer(Protocol):
+class ErrorFields(Protocol):
     """The top-level error of one of the responses."""
 
     error_code: int
     error_message: str | None
 
 
-def change(
+def change_topics(
     context: ControllerContext,
     rights: Rights,
     mirror: str,
     topics: Sequence[NamedTopic],
     wishes: Wishes,
-    answer: Answer,
+    response: ErrorFields,
 ) -> tuple[list[Message], list[tuple[str, ErrorCode]]]:
     """Return the configs to set, and each topic's error; if the request fails as a whole, set it in `answer`.
 
@@ -54,8 +54,8 @@ def change(
     """
     try:
         check_mirror(context, rights, mirror)
-    except ApiError as refused:
-        answer.error_code, answer.error_message = refused.error, str(refused)
+    except ApiError as api_error:
+        response.error_code, response.error_message = api_error.error, str(api_error)
         return [], []
     unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in topics])
     records: list[Message] = []

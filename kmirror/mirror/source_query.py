@@ -1,4 +1,4 @@
-"""Inquiries to the source about a partition: the broker to send them to, and the lineage in a response."""
+"""Queries to the source about a partition: the broker to send them to, and the lineage in a response."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import NOTHING_KEPT
 from kmirror.mirror.lineage import written_by
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_answers import Described
+from kmirror.mirror.source_responses import DescribeResult
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 
 
 @dataclass(slots=True)
-class Inquiry:
-    """Requests for one partition, to the broker that led it at the source when the inquiry began."""
+class SourceQuery:
+    """Requests for one partition, to the broker that led it at the source when the query began."""
 
     context: MirrorContext
     mp: MirrorPartition
@@ -30,7 +30,7 @@ class Inquiry:
     source: RemoteCluster
     leader: RemoteLeader
     endpoint: Endpoint
-    begun_at: Instant
+    started_at: Instant
     topic_id: Uuid
     """The id that the source's topic had then, zeros if the source has no topic ids."""
     described_id: Uuid = Uuid.ZERO
@@ -51,8 +51,8 @@ class Inquiry:
         """Return whether this broker still leads the partition, in the same leader epoch, mirror and state."""
         return self.context.is_present(self.mp) if self.state is None else self.context.is_current(self.mp, self.state)
 
-    def is_of_the_source(self) -> bool:
-        """Return whether the mirror still has the source of this inquiry."""
+    def has_current_source(self) -> bool:
+        """Return whether the mirror still has the source of this query."""
         return self.context.sources.get(self.mp.assignment.mirror) is self.source
 
     def has_no_describe(self) -> bool:
@@ -63,17 +63,17 @@ class Inquiry:
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
-    def learn_lineage(self, described: Described | None) -> str:
+    def record_lineage(self, described: DescribeResult | None) -> str:
         """Record the lineage of the source's log, and where that is mirrored from; return the reason if that fails.
 
         A source that responds without lineages does not know mirroring: its own cluster wrote the whole log (D45).
         """
         mp = self.mp
         self.described_id = Uuid.ZERO if described is None else described.topic_id(mp.tp.topic)
-        if described is None or not described.tells_lineages:
+        if described is None or not described.has_lineages:
             mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
             self._assume_nothing_upstream()
-            mp.source_told_nothing = described is None  # Else it cannot report more before it is upgraded.
+            mp.lineage_is_assumed = described is None  # Else it cannot report more before it is upgraded.
             return ""
         row = described.lineage(mp.tp)
         if row is None:
@@ -82,45 +82,45 @@ class Inquiry:
             return f"the source does not tell who wrote the log: {code_of(row.error_code).name}"
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
-        stretches, upstream = described.stretches(row), described.upstream(row, self.begun_at)
+        stretches, upstream = described.stretches(row), described.upstream(row, self.started_at)
         if stretches is None or upstream is None:
             return "the source names a cluster of the log without its id"
-        mp.upstream, mp.source_told_nothing = upstream, False
+        mp.upstream, mp.lineage_is_assumed = upstream, False
         mp.source_lineage, mp.source_lineage_epoch = stretches, row.leader_epoch
         self.source.record_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
-    def learn_upstream(self, described: Described | None) -> None:
+    def record_upstream(self, described: DescribeResult | None) -> None:
         """Record where the source's log is mirrored from, unless the response is from an earlier leader epoch."""
         if described is None:
             if self.has_no_describe():
                 self._assume_nothing_upstream()
-                self.mp.source_told_nothing = True
+                self.mp.lineage_is_assumed = True
             return
         row = described.lineage(self.mp.tp)
         if row is not None and not row.error_code and row.leader_epoch >= self.leader.epoch:
-            self.mp.upstream = described.upstream(row, self.begun_at) or self.mp.upstream
+            self.mp.upstream = described.upstream(row, self.started_at) or self.mp.upstream
 
     def _assume_nothing_upstream(self) -> None:
         """Assume that a source that reports nothing about mirroring mirrored from none when the request was sent."""
-        self.mp.upstream = Upstream(asked_at=self.begun_at, ended_at=self.begun_at)
+        self.mp.upstream = Upstream(asked_at=self.started_at, ended_at=self.started_at)
 
 
-def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState) -> Inquiry | None:
-    """Return an inquiry to the source's leader; None, with the reason set at `mp`, if the leader is not known."""
-    inquiry = _inquiry(context, now, mp, state)
-    if inquiry is None:
+def begin_query(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState) -> SourceQuery | None:
+    """Return a query to the source's leader; None, with the reason set at `mp`, if the leader is not known."""
+    query = _query(context, now, mp, state)
+    if query is None:
         mp.reason = "the source's leader is not known"
         context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
-    return inquiry
+    return query
 
 
-def inquiry_aside(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Inquiry | None:
-    """Return an inquiry for which the partition does not wait; None if the source's leader is not known."""
-    return _inquiry(context, now, mp, None)
+def background_query(context: MirrorContext, now: Instant, mp: MirrorPartition) -> SourceQuery | None:
+    """Return a query for which the partition does not wait; None if the source's leader is not known."""
+    return _query(context, now, mp, None)
 
 
-def _inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState | None) -> Inquiry | None:
+def _query(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState | None) -> SourceQuery | None:
     source = context.sources.get(mp.assignment.mirror)
     leader = None if source is None else source.leader(mp.tp)
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
@@ -128,7 +128,7 @@ def _inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: M
         return None
     topic = source.topics.get(mp.tp.topic)
     topic_id = Uuid.ZERO if topic is None else topic.topic_id
-    return Inquiry(context, mp, state, source, leader, endpoint, now, topic_id)
+    return SourceQuery(context, mp, state, source, leader, endpoint, now, topic_id)
 
 
 def error_suffix(error_code: int) -> str:

@@ -10,8 +10,8 @@ import pytest
 from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.source_answers import Described
+from kmirror.mirror.source_query import SourceQuery
+from kmirror.mirror.source_responses import DescribeResult
 from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_response import (
     DescribeMirrorsResponse,
@@ -29,7 +29,7 @@ EPOCH = 5
 BEFORE = Upstream(clusters=("before",))
 
 
-def inquiry(topic_id: Uuid = OURS, *, has_describe: bool = True) -> Inquiry:
+def query(topic_id: Uuid = OURS, *, has_describe: bool = True) -> SourceQuery:
     mp = SimpleNamespace(tp=TP, upstream=BEFORE, source_lineage=None, source_lineage_epoch=-1)
     source = SimpleNamespace(
         cluster_id="source",
@@ -39,12 +39,12 @@ def inquiry(topic_id: Uuid = OURS, *, has_describe: bool = True) -> Inquiry:
     )
     unused: Any = None
     found: Any = (unused, mp, None, source, RemoteLeader(7, EPOCH), Endpoint("h", 1), 1_000_000, topic_id)
-    return Inquiry(*found)
+    return SourceQuery(*found)
 
 
 def described(
     *, partition: int = TP.partition, error: int = 0, epoch: int = EPOCH, topic_id: Uuid = Uuid.ZERO, cluster: int = 0
-) -> Described:
+) -> DescribeResult:
     """Return a response with `above` upstream of the source."""
     row = PartitionLineage(
         partition_index=partition,
@@ -54,11 +54,11 @@ def described(
         upstream=[UpstreamCluster(cluster=cluster, age_ms=0)],
     )
     topic = TopicLineage(topic_name=TP.topic, topic_id=topic_id, partitions=[row])
-    return Described(DescribeMirrorsResponse(lineages=[topic], cluster_ids=["above"]), "m")
+    return DescribeResult(DescribeMirrorsResponse(lineages=[topic], cluster_ids=["above"]), "m")
 
 
 @pytest.mark.parametrize(
-    ("answer", "clusters"),
+    ("response", "clusters"),
     [
         (described(), ("above",)),
         (described(epoch=EPOCH + 1), ("above",)),
@@ -72,37 +72,37 @@ def described(
 )
 @pytest.mark.decision("D58")
 def test_the_upstream_is_learned_only_from_a_current_leader(
-    answer: Described | None, clusters: tuple[str, ...]
+    response: DescribeResult | None, clusters: tuple[str, ...]
 ) -> None:
-    asked = inquiry()
-    asked.learn_upstream(answer)
-    assert asked.mp.upstream is not None and asked.mp.upstream.clusters == clusters
+    sent = query()
+    sent.record_upstream(response)
+    assert sent.mp.upstream is not None and sent.mp.upstream.clusters == clusters
 
 
 @pytest.mark.decision("D58")
 def test_a_source_without_describe_mirrors_mirrors_from_no_cluster() -> None:
-    asked = inquiry(has_describe=False)
-    asked.learn_upstream(None)
-    assert asked.mp.upstream == Upstream(asked_at=asked.begun_at, ended_at=asked.begun_at)
+    sent = query(has_describe=False)
+    sent.record_upstream(None)
+    assert sent.mp.upstream == Upstream(asked_at=sent.started_at, ended_at=sent.started_at)
 
 
 @pytest.mark.decision("D76")
 def test_an_assumed_lineage_is_marked_until_the_source_returns_one() -> None:
-    asked = inquiry(has_describe=False)
-    asked.learn_lineage(None)
-    assert asked.mp.source_told_nothing
-    asked.learn_upstream(described())
-    assert asked.mp.source_told_nothing, "its lineage is still assumed"
-    asked.learn_lineage(described())
-    assert not asked.mp.source_told_nothing
-    asked.learn_upstream(None)
-    assert asked.mp.source_told_nothing
-    asked.learn_lineage(Described(DescribeMirrorsResponse(), "m"))
-    assert not asked.mp.source_told_nothing, "it knows no lineages, and could not tell more"
+    sent = query(has_describe=False)
+    sent.record_lineage(None)
+    assert sent.mp.lineage_is_assumed
+    sent.record_upstream(described())
+    assert sent.mp.lineage_is_assumed, "its lineage is still assumed"
+    sent.record_lineage(described())
+    assert not sent.mp.lineage_is_assumed
+    sent.record_upstream(None)
+    assert sent.mp.lineage_is_assumed
+    sent.record_lineage(DescribeResult(DescribeMirrorsResponse(), "m"))
+    assert not sent.mp.lineage_is_assumed, "it knows no lineages, and cannot report more"
 
 
 @pytest.mark.parametrize(
-    ("known", "answer", "expected"),
+    ("known", "response", "expected"),
     [
         (OURS, described(topic_id=OURS), True),
         (OURS, described(topic_id=OTHER), False),
@@ -114,7 +114,9 @@ def test_an_assumed_lineage_is_marked_until_the_source_returns_one() -> None:
     ids=["same", "another", "older release", "no DescribeMirrors", "no ids", "no ids, no DescribeMirrors"],
 )
 @pytest.mark.decision("D65")
-def test_a_lineage_is_about_our_topic_if_it_has_its_id(known: Uuid, answer: Described | None, expected: bool) -> None:
-    asked = inquiry(known)
-    asked.learn_lineage(answer)
-    assert asked.is_about_our_topic is expected
+def test_a_lineage_is_about_our_topic_if_it_has_its_id(
+    known: Uuid, response: DescribeResult | None, expected: bool
+) -> None:
+    sent = query(known)
+    sent.record_lineage(response)
+    assert sent.is_about_our_topic is expected

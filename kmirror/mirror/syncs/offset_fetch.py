@@ -16,44 +16,44 @@ from kmirror.spec.error_codes import ErrorCode
 
 GROUPS_MAX = 100
 """Groups in one request."""
-GROUPS_FROM = 8
+MANY_GROUPS_VERSION = 8
 """First version with several groups in a request."""
-NAMES_UP_TO = 9
+NAMES_VERSION_MAX = 9
 """Last version with topic names, which identify the source's topics here."""
 
 
-class Asked(NamedTuple):
+class OffsetRequest(NamedTuple):
     """A request, and the groups that it is about."""
 
     groups: Sequence[str]
     request: OffsetFetchRequest
 
 
-class GroupAnswer(NamedTuple):
+class GroupOffsets(NamedTuple):
     """The committed offsets of one group, or the error for the whole group."""
 
     offsets: dict[TopicPartition, Offset]
     error: ErrorCode
 
 
-def requests(groups: Sequence[str], version: int) -> list[Asked]:
+def requests(groups: Sequence[str], version: int) -> list[OffsetRequest]:
     """Return the requests for all offsets of `groups` in `version`: one for each group below version 8."""
-    if version < GROUPS_FROM:
-        return [Asked([group], OffsetFetchRequest(group_id=group, topics=None)) for group in groups]
+    if version < MANY_GROUPS_VERSION:
+        return [OffsetRequest([group], OffsetFetchRequest(group_id=group, topics=None)) for group in groups]
     return [
-        Asked(some, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=g, topics=None) for g in some]))
+        OffsetRequest(some, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=g, topics=None) for g in some]))
         for some in in_batches(groups, GROUPS_MAX)
     ]
 
 
-def read(asked: Asked, reply: object, names: Mapping[Uuid, str]) -> dict[str, GroupAnswer]:
+def read(sent: OffsetRequest, reply: object, names: Mapping[Uuid, str]) -> dict[str, GroupOffsets]:
     """Return the result for each group; `names` maps topic ids to names, for versions with topic ids.
 
     A partition with an error has no offset. COORDINATOR_NOT_AVAILABLE for all groups if there was no response.
     """
     if not isinstance(reply, OffsetFetchResponse):
-        return {group: GroupAnswer({}, ErrorCode.COORDINATOR_NOT_AVAILABLE) for group in asked.groups}
-    if not asked.request.groups:
+        return {group: GroupOffsets({}, ErrorCode.COORDINATOR_NOT_AVAILABLE) for group in sent.groups}
+    if not sent.request.groups:
         offsets = {
             TopicPartition(topic.name, row.partition_index): Offset(
                 row.committed_offset, row.committed_leader_epoch, row.metadata or ""
@@ -62,8 +62,8 @@ def read(asked: Asked, reply: object, names: Mapping[Uuid, str]) -> dict[str, Gr
             for row in topic.partitions
             if not row.error_code and row.committed_offset >= 0
         }
-        return {asked.groups[0]: GroupAnswer(offsets, code_of(reply.error_code))}
-    return {group.group_id: GroupAnswer(_offsets(group, names), code_of(group.error_code)) for group in reply.groups}
+        return {sent.groups[0]: GroupOffsets(offsets, code_of(reply.error_code))}
+    return {group.group_id: GroupOffsets(_offsets(group, names), code_of(group.error_code)) for group in reply.groups}
 
 
 def _offsets(group: OffsetFetchResponseGroup, names: Mapping[Uuid, str]) -> dict[TopicPartition, Offset]:

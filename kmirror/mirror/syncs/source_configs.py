@@ -20,7 +20,7 @@ from kmirror.kernel.empty_table import EMPTY
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.syncs.batches import in_batches
-from kmirror.mirror.syncs.conversation import PURPOSE, AskForWitnesses, OnAnswer, Question
+from kmirror.mirror.syncs.scripts import PURPOSE, OnResponse, ScriptRequest, WitnessRequest
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from kmirror.protocol.message import Message
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # These belong to the broker, and a client reads responses wi
 
 TOPICS_MAX = 25
 """Topics in one request: with forty configs each, a response has 30 kB, which blocks everything else for 3 ms."""
-ANSWERS_KEPT = 4
+RESPONSES_KEPT = 4
 """Number of responses kept about the same topics: brokers may differ in their own configs."""
 UNCLEAN = "unclean.leader.election.enable"
 VERSION_MAX = WITHOUT_MIRRORS_LAST[DescribeConfigsRequest.NAME]
@@ -48,18 +48,18 @@ class SourceConfigs:
     unclean: dict[str, None] = field(default_factory=dict)
     """The topics that may have unclean elections, by their own configs or their brokers' (D67)."""
 
-    def add(self, names: Sequence[str], answer: SourceConfigs | None) -> None:
+    def add(self, names: Sequence[str], response: SourceConfigs | None) -> None:
         """Add the response about some topics; None if there was none."""
-        if answer is None:
+        if response is None:
             self.unanswered.extend(names)
             self.problems.update(dict.fromkeys(names, "the source did not answer DescribeConfigs"))
         else:
-            self.values.update(answer.values)
-            self.problems.update(answer.problems)
-            self.unclean.update(answer.unclean)
+            self.values.update(response.values)
+            self.problems.update(response.problems)
+            self.unclean.update(response.unclean)
 
 
-class KnownAnswers:
+class ResponseCache:
     """The contents of a source's newest responses, by digest."""
 
     def __init__(self) -> None:
@@ -73,9 +73,9 @@ class KnownAnswers:
             self._read[digest] = found
         return found
 
-    def add(self, digest: bytes, answer: SourceConfigs) -> None:
+    def add(self, digest: bytes, response: SourceConfigs) -> None:
         """Keep the contents of a response; the value must not be modified."""
-        self._read[digest] = answer
+        self._read[digest] = response
 
     def shrink(self, most: int) -> None:
         """Forget all but the newest."""
@@ -84,14 +84,14 @@ class KnownAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class AskConfigs:
-    """The request for the configs of some topics, to a broker of the source; the answer is a SourceConfigs."""
+class ConfigsRequest:
+    """The request for the configs of some topics, to a broker of the source; the response is a SourceConfigs."""
 
     names: Sequence[str]
-    known: KnownAnswers
+    known: ResponseCache
     endpoint: Endpoint
 
-    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
+    def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
         digest = b""
 
         def on_frame(later: Instant, frame: Chunk) -> bool:
@@ -99,46 +99,46 @@ class AskConfigs:
             digest = blake2b(frame[CORRELATION_ID_BYTES:], digest_size=16).digest()
             found = self.known.find(digest)
             if found is not None:
-                on_answer(later, found)
+                on_response(later, found)
             return found is not None
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            answer = read(reply)
-            if answer is not None:
-                self.known.add(digest, answer)
-            on_answer(later, answer)
+            response = read(reply)
+            if response is not None:
+                self.known.add(digest, response)
+            on_response(later, response)
 
         body = request(self.names)
         source.send(now, self.endpoint, PURPOSE, body, on_reply, version_max=VERSION_MAX, on_frame=on_frame)
 
 
 def describe(
-    topics: Sequence[str], source: RemoteCluster, known: KnownAnswers | None = None
-) -> Generator[Sequence[Question], Sequence[Any], SourceConfigs]:
+    topics: Sequence[str], source: RemoteCluster, known: ResponseCache | None = None
+) -> Generator[Sequence[ScriptRequest], Sequence[Any], SourceConfigs]:
     """Request the configs of `topics` from the source's witnesses; a part of a script (D60).
 
     `known` keeps responses for callers that repeat the request.
     """
     if not topics:
         return SourceConfigs()
-    witnesses: Witnesses = (yield [AskForWitnesses()])[0]
+    witnesses: Witnesses = (yield [WitnessRequest()])[0]
     if not witnesses.endpoints:
         return SourceConfigs(problems=dict.fromkeys(topics, witnesses.why_none), unanswered=list(topics))
-    known = known or KnownAnswers()
-    asked = in_batches(topics, TOPICS_MAX)
-    told = []
+    known = known or ResponseCache()
+    batches = in_batches(topics, TOPICS_MAX)
+    by_broker = []
     for endpoint in witnesses.endpoints:
-        answers = yield [AskConfigs(names, known, endpoint) for names in asked]
+        responses = yield [ConfigsRequest(names, known, endpoint) for names in batches]
         found = SourceConfigs()
-        for names, answer in zip(asked, answers, strict=True):
-            found.add(names, answer if witnesses.are_valid(source) else None)
-        told.append(found)
-    return agreed(told)
+        for names, response in zip(batches, responses, strict=True):
+            found.add(names, response if witnesses.are_valid(source) else None)
+        by_broker.append(found)
+    return merge_agreeing(by_broker)
 
 
-def agreed(told: Sequence[SourceConfigs]) -> SourceConfigs:
+def merge_agreeing(by_broker: Sequence[SourceConfigs]) -> SourceConfigs:
     """Return the configs on which all brokers agree; a topic on which they differ has a problem instead."""
-    first, *others = told
+    first, *others = by_broker
     found = SourceConfigs({}, dict(first.problems), list(first.unanswered), dict(first.unclean))
     for other in others:
         found.problems.update(other.problems)

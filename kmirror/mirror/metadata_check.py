@@ -23,7 +23,7 @@ from kmirror.spec.error_codes import ErrorCode
 DIFFER = "brokers of the source differ about it, and none proves that it is up to date"
 
 
-class SourceDoubts:
+class MetadataCheck:
     """Checks the Metadata responses of one mirror's source."""
 
     def __init__(self, context: MirrorContext, mirror: str, source: RemoteCluster) -> None:
@@ -37,16 +37,16 @@ class SourceDoubts:
         if remembered and reply.cluster_id != remembered:  # Nothing is done with the response (D16).
             on_checked(now, reply, {})
             return
-        doubted = [topic.name or "" for topic in reply.topics if self._takes_a_witness(topic, reply.cluster_id or "")]
+        doubted = [topic.name or "" for topic in reply.topics if self._needs_witness(topic, reply.cluster_id or "")]
         if not doubted:
             on_checked(now, reply, {})
             return
 
         def on_found(later: Instant, witnesses: Witnesses) -> None:
             def on_answers(then: Instant, answers: Sequence[Message]) -> None:
-                told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
-                if told:
-                    on_checked(then, told[-1], dict.fromkeys(disputed(told), DIFFER))
+                proved = [answer for answer in answers if isinstance(answer, MetadataResponse)]
+                if proved:
+                    on_checked(then, proved[-1], dict.fromkeys(differing_topics(proved), DIFFER))
                     return
                 why = f"{NO_PROOF}: {no_response_text(self._source)}" if witnesses.endpoints else witnesses.why_none
                 on_checked(then, reply, dict.fromkeys(doubted, why))
@@ -56,7 +56,7 @@ class SourceDoubts:
         listed = [Endpoint(row.host, row.port) for row in reply.brokers]
         find_witnesses(self._source, now, listed, on_found)
 
-    def _takes_a_witness(self, topic: MetadataResponseTopic, cluster_id: str) -> bool:
+    def _needs_witness(self, topic: MetadataResponseTopic, cluster_id: str) -> bool:
         """Return whether the response would cause an action on the topic that cannot be undone."""
         name, source = topic.name or "", self._source
         ours = self._context.broker.image.topics.get(name)
@@ -74,7 +74,7 @@ class SourceDoubts:
         return count != len(ours.partitions) and (known is None or count != known.partitions)
 
 
-def disputed(answers: Sequence[MetadataResponse]) -> list[str]:
+def differing_topics(answers: Sequence[MetadataResponse]) -> list[str]:
     """Return the topics about which the responses differ: whether they exist, in their ids, in their partitions."""
     rows = [{topic.name or "": topic for topic in answer.topics} for answer in answers]
     return [
