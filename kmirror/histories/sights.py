@@ -165,7 +165,7 @@ ROWS: tuple[Sight, ...] = (
     Sight("FOLLOWER_CUT", "A follower cuts its log.", _log_ends, _falls),
     Sight(
         "BUMPING", "A mirror's leader requests a higher leader epoch: a BumpLeaderEpochs request is in flight.",
-        _of_mirrors(lambda mp: mp.bumping), _rises,
+        _of_mirrors(lambda mp: mp.bump_requested), _rises,
     ),
     Sight(
         "LISTED", "The list of replicas that owe a cut is persisted (D30).",

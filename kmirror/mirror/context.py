@@ -183,7 +183,7 @@ class MirrorContext:
             self._waiting.pop(mp.tp, None)
         if mp.state is not None and mp.reason != mp.traced_reason:
             mp.traced_reason = mp.reason
-            text = f"waits: {mp.reason}" if mp.reason else "waits no more"
+            text = f"waits: {mp.reason}" if mp.reason else "no longer waits"
             self.note(mp, text, ReasonChanged(mp.tp, mp.assignment.mirror, mp.state, mp.reason))
 
     # -- deferred work ------------------------------------------------------------------------

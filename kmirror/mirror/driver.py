@@ -150,11 +150,11 @@ class PartitionDriver:
             self._context.refresh_soon(now, mirror, name)
         elif remembered and source.cluster_id != remembered:
             mp.reason = (
-                f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, it was {remembered}: nothing is "
-                "cut or fetched until that one answers again"
+                f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, not {remembered}: nothing is cut "
+                f"or fetched until cluster {remembered} responds again"
             )
         elif name in source.topic_errors:
-            mp.reason = f"the source answers {source.topic_errors[name].name} for topic {name}"
+            mp.reason = f"the source returned {source.topic_errors[name].name} for topic {name}"
         elif name in source.distrusted_topics and not source.has(name):  # A refresh follows soon.
             mp.reason = untrusted_text(name, source.distrusted_topics[name])
         elif topic is None and name not in source.missing_topics:
@@ -167,10 +167,12 @@ class PartitionDriver:
         elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
             theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
             advice = "to mirror that one, remove the topic from the mirror, delete it here, then add it again"
-            reason = f"the source's topic has {theirs}, ours has {mp.topic_id} and is another one: {advice}"
+            reason = f"the source's topic has {theirs}, ours has {mp.topic_id}: they are different topics; {advice}"
             self._writer.fail(now, mp, reason)
         elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was generated here: not comparable (D53).
-            self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, it had {mp.source_topic_id}")
+            self._writer.fail(
+                now, mp, f"the source's topic has id {topic.topic_id}, it had {mp.source_topic_id} before"
+            )
         elif mp.tp.partition >= topic.partitions:
             mp.reason = f"the source's topic has {topic.partitions} partitions"
         elif not remembered:

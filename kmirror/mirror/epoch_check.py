@@ -114,7 +114,7 @@ class EpochCheck:
                 continue
             row = rows.get((mp.tp.topic, mp.tp.partition))
             if row is None:
-                mp.reason = f"the source's broker {fetcher.key[1]} does not tell where leader epochs end"
+                mp.reason = f"the source's broker {fetcher.key[1]} returned no end offset of leader epoch {each.epoch}"
                 self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
                 self._loop.pause(now, fetcher, mp)
             elif row.error_code:
@@ -164,8 +164,8 @@ def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, 
 def another_topic_reason(mp: MirrorPartition, source_end: int, our_end: int) -> str:
     """Return the reason with which a partition fails if `is_another_topic`."""
     return (
-        f"the source's log ends at offset {source_end} in leader epoch {mp.source_epoch}, from which we have up to "
-        f"{our_end}: its topic was deleted and created again"
+        f"the source's log ends at offset {source_end} in leader epoch {mp.source_epoch}, ours has records of that "
+        f"epoch up to offset {our_end}: the source's topic was deleted and created again"
     )
 
 

@@ -85,13 +85,13 @@ def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutl
     """Return why PREPARING waits, given a partition's state in the source's mirror of us; None if it does not wait."""
     if state in TRANSIENT_STATES:
         return FailbackWait(
-            f"the source's mirror of it from here is not STOPPED yet ({state.name}): ask again", is_transient=True
+            f"the source's mirror of it from here is not STOPPED yet ({state.name}): try again", is_transient=True
         )
     if state is not MirrorState.STOPPED:
         return FailbackWait(f"the source still mirrors it from here ({state.name}): fail over there first")
     if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
         return FailbackWait(
-            "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the "
+            "the source's mirror was stopped before it mirrored anything, or its state was lost, so ours may be the "
             "only copy",
             unless_shared=True,
         )

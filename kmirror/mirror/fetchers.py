@@ -60,7 +60,7 @@ from kmirror.spec.wire_values import CONSUMER_REPLICA_ID, IsolationLevel
 
 FETCH_VERSION_MIN = 10
 """The Fetch version of Kafka 2.1, the oldest release that is mirrored from."""
-CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
+CREATED_AGAIN = "if this persists, its topic was created again: remove it from the mirror and add it again"
 TRANSIENT_ERRORS = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_LEADER_EPOCH,
@@ -105,7 +105,9 @@ class MirrorFetchers:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
         if leader.epoch > SOURCE_EPOCH_MAX:
-            self._writer.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
+            self._writer.fail(
+                now, mp, f"the source's leader epoch {leader.epoch} leaves no room for higher epochs here"
+            )
             return
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
@@ -115,7 +117,7 @@ class MirrorFetchers:
         ours = last_epoch(self._led(mp).log)
         if source_epoch_is_behind(mp, ours, leader.epoch):
             self.remove(mp)
-            mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
+            mp.reason = f"our log has records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
         if mp.cuts.barred_epoch == leader.epoch:
@@ -397,12 +399,12 @@ class MirrorFetchers:
 
     def _on_error(self, now: Instant, mp: MirrorPartition, error: ErrorCode) -> None:
         """Record the error as the reason, and refresh the source's metadata: the leader may have changed."""
-        mp.reason = f"the source answers {error.name}"
+        mp.reason = f"the source returned {error.name}"
         mp.is_failing = mp.is_failing or error not in TRANSIENT_ERRORS
         if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
-            mp.reason = f"the source's leader knows no leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
+            mp.reason = f"the source's leader does not know leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
         self._context.note_reason(mp)
-        self._broker.outbox.note(f"{mp.tp} source says {error.name}")
+        self._broker.outbox.note(f"{mp.tp} source returned {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
 
     def _on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
@@ -429,7 +431,7 @@ class MirrorFetchers:
         trouble = "" if source is None else source.connection_error_suffix(fetcher.endpoint)
         self._sizes.on_lost(fetcher)
         self.proofs.renew(now, str(fetcher.key[0]), fetcher.endpoint)
-        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
+        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not respond{trouble}"
         for mp in fetcher.partitions.values():
             mp.is_failing = True
             if mp.reason != reason:  # A source may be down for hours.

@@ -102,7 +102,7 @@ class LeaderProofs:
         if named and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in named for mp in fetched):
             self._on_proof(now, broker, asked_at)
         else:
-            self._on_failure(now, broker, NOT_AGREED if named else "not all brokers of the source answer")
+            self._on_failure(now, broker, NOT_AGREED if named else "not all brokers of the source respond")
 
     def _on_proof(self, now: Instant, broker: ProvedBroker, asked_at: Instant) -> None:
         broker.on_proof(now, asked_at, proof_interval(self._context))

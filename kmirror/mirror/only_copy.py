@@ -53,7 +53,7 @@ class OnlyCopyCheck:
     ) -> None:
         theirs = None if ends is None else ends.get(query.mp.tp)
         if theirs is None:
-            self._retry_later(now, query, "the source did not tell where its leader epochs end")
+            self._retry_later(now, query, f"the source returned no end offset of leader epoch {query.kept.epoch}")
         elif has_kept_records(query.kept, theirs):
             self._source_requests.log_starts(query, partial(self._on_log_starts, epoch))
         else:
@@ -62,7 +62,7 @@ class OnlyCopyCheck:
     def _on_log_starts(self, epoch: int, now: Instant, query: SourceQuery, starts: OffsetsResult | None) -> None:
         start = None if starts is None else starts.offset(query.mp.tp)
         if start is None:
-            self._retry_later(now, query, "the source did not tell where its log begins")
+            self._retry_later(now, query, "the source returned no log start offset")
         elif start < query.kept.end_offset:
             self._on_safe_cut(now, query, epoch)
         else:  # For an epoch that ended below the log start, another log would return the same.
@@ -71,8 +71,8 @@ class OnlyCopyCheck:
     def _wait_for_operator(self, now: Instant, query: SourceQuery) -> None:
         reason = (
             f"the source's mirror {query.mp.assignment.mirror} of us has no last mirrored epoch: it was stopped "
-            "before it mirrored anything, or its state was lost, so ours may be the only copy: delete that mirror over "
-            "there to have ours cut"
+            "before it mirrored anything, or its state was lost, so our log may be the only copy: to have it cut, "
+            "delete that mirror at the source"
         )
         self._context.retry_later(now, query.mp, reason)
 

@@ -22,7 +22,7 @@ from kmirror.mirror.log_cuts import cut, effective_cut_epoch, restart
 from kmirror.mirror.only_copy import OnlyCopyCheck
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
-from kmirror.mirror.source_query import SourceQuery, begin_query, error_suffix
+from kmirror.mirror.source_query import SourceQuery, begin_query
 from kmirror.mirror.source_requests import SourceRequests
 from kmirror.mirror.source_responses import DescribeResult, ListResult, OffsetsResult
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
@@ -132,10 +132,13 @@ class Preparing:
     def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
         mp = query.mp
         if described is None or described.error_code:
-            unheard = query.source.connection_error_suffix(query.endpoint)
-            suffix = unheard if described is None else error_suffix(described.error_code)
+            if described is None:
+                suffix = query.source.connection_error_suffix(query.endpoint)
+                reason = f"the source did not respond to DescribeMirrors{suffix}"
+            else:
+                reason = f"the source returned {code_of(described.error_code).name} for DescribeMirrors"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
-            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{suffix}")
+            self._context.retry_later(now, mp, reason)
             return
         unknown = query.record_lineage(described)
         if unknown:
@@ -149,7 +152,7 @@ class Preparing:
         found = described.detail(mp.tp)
         if described.refused:
             name = code_of(described.refused).name
-            self._context.retry_later(now, mp, f"the source does not describe its mirror: {name}")
+            self._context.retry_later(now, mp, f"the source returned {name} for its mirror {mp.assignment.mirror}")
         elif found is not None:
             self._on_found(now, query, found)
         elif _is_empty(self._context.replicas.partitions.led(mp.tp)):
@@ -181,13 +184,14 @@ class Preparing:
     def _on_listed(self, found: PartitionDetail, now: Instant, query: SourceQuery, listed: ListResult | None) -> None:
         mp = query.mp
         mirror = mp.assignment.mirror
-        if listed is None or listed.error_code:
-            suffix = "" if listed is None else error_suffix(listed.error_code)
-            self._context.retry_later(now, mp, f"the source did not answer ListMirrors{suffix}")
+        if listed is None:
+            self._context.retry_later(now, mp, "the source did not respond to ListMirrors")
+        elif listed.error_code:
+            self._context.retry_later(now, mp, f"the source returned {code_of(listed.error_code).name} for ListMirrors")
         elif (
             mirror not in listed.sources
         ):  # It was deleted, or we may not see it: the epoch may be for another cluster.
-            self._context.retry_later(now, mp, "the source described its mirror, and does not list it")
+            self._context.retry_later(now, mp, "the source described its mirror, but does not list it")
         elif listed.sources[mirror] not in ("", self._context.broker.cluster_id):
             # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
             self._confirm(now, query, self._own_cut_epoch(mp))
@@ -231,7 +235,7 @@ class Preparing:
         if offsets is not None and offsets.proves_leader(query.mp.tp):
             return True
         self._context.refresh_soon(now, query.mp.assignment.mirror, query.mp.tp.topic)
-        self._context.retry_later(now, query.mp, "no broker proves to lead this partition at the source")
+        self._context.retry_later(now, query.mp, "no broker of the source has proved that it leads this partition")
         return False
 
     def _own_cut_epoch(self, mp: MirrorPartition) -> int:

@@ -54,5 +54,5 @@ class RepeatedCuts:
         """Return the reason for a partition that will not be cut again."""
         return (
             f"the log was cut {self.count} times and never passed offset {self.end_max}: the source is cut again and "
-            "again, so nothing is fetched in its present leader epoch; to go on, pause the topic and resume it"
+            "again, so nothing is fetched in its present leader epoch; to continue, pause and resume the topic"
         )

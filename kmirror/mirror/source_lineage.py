@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.client.remote_cluster import RemoteLeader
+from kmirror.client.remote_cluster import RemoteLeader, code_of
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
@@ -26,7 +26,7 @@ from kmirror.mirror.lineage import (
 )
 from kmirror.mirror.log_cuts import effective_cut_epoch
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_query import SourceQuery, begin_query, error_suffix
+from kmirror.mirror.source_query import SourceQuery, begin_query
 from kmirror.mirror.source_requests import SourceRequests
 from kmirror.mirror.source_responses import DescribeResult
 from kmirror.mirror.state_writer import ScheduleStep, StateWriter, StopFetching
@@ -120,7 +120,7 @@ class LineageCheck:
         assert partition is not None, f"{mp.tp} is led here"
         # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)
-        self._context.note(mp, f"the source's log was written anew above epoch {shared}")
+        self._context.note(mp, f"the source's log was rewritten above epoch {shared}")
         epoch = effective_cut_epoch(partition.log, shared)
         self._writer.order_cut(now, mp, partition, epoch, lineage=self.lineage_to_adopt(mp, partition, epoch))
         return False
@@ -139,9 +139,11 @@ class LineageCheck:
     def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
         mp = query.mp
         if described is None and not query.has_no_describe():
-            reason = f"the source did not answer DescribeMirrors{query.source.connection_error_suffix(query.endpoint)}"
+            reason = (
+                f"the source did not respond to DescribeMirrors{query.source.connection_error_suffix(query.endpoint)}"
+            )
         elif described is not None and described.error_code:
-            reason = f"the source did not answer DescribeMirrors{error_suffix(described.error_code)}"
+            reason = f"the source returned {code_of(described.error_code).name} for DescribeMirrors"
         else:
             reason = query.record_lineage(described)
         if reason:

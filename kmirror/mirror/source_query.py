@@ -77,14 +77,14 @@ class SourceQuery:
             return ""
         row = described.lineage(mp.tp)
         if row is None:
-            return "the source tells who wrote other logs, and not who wrote this one"
+            return "the source returned lineages of other logs, but not of this one"
         if row.error_code:
-            return f"the source does not tell who wrote the log: {code_of(row.error_code).name}"
+            return f"the source returned no lineage of the log: {code_of(row.error_code).name}"
         if row.leader_epoch < self.leader.epoch:
-            return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
+            return f"the source's broker {self.leader.broker_id} does not know leader epoch {self.leader.epoch} yet"
         stretches, upstream = described.stretches(row), described.upstream(row, self.started_at)
         if stretches is None or upstream is None:
-            return "the source names a cluster of the log without its id"
+            return "the source's lineage of the log lacks the id of a cluster"
         mp.upstream, mp.lineage_is_assumed = upstream, False
         mp.source_lineage, mp.source_lineage_epoch = stretches, row.leader_epoch
         self.source.record_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
@@ -129,8 +129,3 @@ def _query(context: MirrorContext, now: Instant, mp: MirrorPartition, state: Mir
     topic = source.topics.get(mp.tp.topic)
     topic_id = Uuid.ZERO if topic is None else topic.topic_id
     return SourceQuery(context, mp, state, source, leader, endpoint, now, topic_id)
-
-
-def error_suffix(error_code: int) -> str:
-    """Return an error as the end of a sentence (": NAME"), empty if there is none."""
-    return f": {code_of(error_code).name}" if error_code else ""

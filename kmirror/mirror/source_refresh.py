@@ -252,7 +252,7 @@ class SourceRefresh:
             context.source_errors[mirror] = why
         else:
             del context.source_errors[mirror]
-        text = f"cannot speak to its source: {why}" if why else "has no trouble any more with its source"
+        text = f"cannot reach its source: {why}" if why else "reaches its source again"
         context.broker.outbox.note(f"mirror {mirror} {text}", SourceTrouble(mirror, why))
         for mp in context.waiting_for(mirror):
             self._schedule_step(now, mp)

@@ -28,13 +28,13 @@ def no_response_text(source: RemoteCluster, about: str = "") -> str:
     """
     servers = ",".join(map(str, source.servers))
     if source.awaits_first_answer:
-        return f"nothing was heard from the source at {servers} yet"
-    return f"no answer from the source at {servers}{about}{source.connection_error_suffix()}"
+        return f"no response from the source at {servers} yet"
+    return f"no response from the source at {servers}{about}{source.connection_error_suffix()}"
 
 
 def untrusted_text(topic: str, why: str) -> str:
-    """Return the message that the source's metadata of a topic is not believed, with the cause (D60)."""
-    return f"what the source says of topic {topic} is not believed: {why}"
+    """Return the message that the source's metadata of a topic is not trusted, with the cause (D60)."""
+    return f"the source's metadata of topic {topic} is not trusted: {why}"
 
 
 class DescribeResult:

@@ -31,8 +31,8 @@ from kmirror.mirror.uncut_replicas import apply_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 FAILED_BEFORE = (
-    "failed under an earlier leader, whose log says why: remove the topic from the mirror, delete it here if the "
-    "source has another one of that name, then add it again"
+    "failed under a former leader, whose log has the reason: remove the topic from the mirror, delete it here if the "
+    "source's topic of that name is another one, then add it again"
 )
 """The reason of a leader that reads FAILED: reasons are not persisted (D38)."""
 
@@ -61,7 +61,7 @@ class StateLoader:
             if left or not self._context.is_present(mp):
                 return
             if len(found) < len(keys):
-                self._retry_later(later, mp, "the mirror coordinator did not answer")
+                self._retry_later(later, mp, "the mirror's coordinator did not respond")
             else:
                 self._gather(later, mp, found)
 
@@ -119,7 +119,7 @@ class StateLoader:
             if not self._context.is_present(mp):
                 return
             if error:
-                self._retry_later(later, mp, f"moving what replicas owe from another mirror: {error.name}")
+                self._retry_later(later, mp, f"moving uncut replicas from another mirror's state: {error.name}")
             else:
                 on_persisted(later)
 

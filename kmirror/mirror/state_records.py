@@ -162,7 +162,7 @@ def _state_of(data: MirrorPartitionStateValue) -> MirrorState:
     try:
         return MirrorState(data.state)
     except ValueError:
-        raise ProtocolError(f"no partition has the mirror state {data.state}", field="state") from None
+        raise ProtocolError(f"unknown mirror state {data.state}", field="state") from None
 
 
 class MirrorShard(TableShard[StateKey, PartitionState]):

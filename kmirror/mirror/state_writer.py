@@ -69,7 +69,7 @@ class StateWriter:
     def copy_again(self, now: Instant, mp: MirrorPartition, partition: Partition, why: str) -> None:
         """Cut every replica from scratch, and copy the source's log again; the mirrors of this log follow (D69)."""
         self._stop_fetching(mp)
-        self._context.note(mp, f"copies all again: {why}")
+        self._context.note(mp, f"copies the log again: {why}")
         stretches = self._context.writers_of(mp.tp)
         lineage = copy_begun(stretches, partition.leader_epoch, self._context.broker.cluster_id)
         self.order_cut(now, mp, partition, FROM_SCRATCH, lineage=lineage)
@@ -109,7 +109,7 @@ class StateWriter:
         listed = uncut_to_persist(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
         written_by = mp.lineage if lineage is None else lineage
-        pending_reason = f"the mirror's coordinator has to take state {state.name}"
+        pending_reason = f"waiting for the mirror's coordinator to persist state {state.name}"
         if state is not MirrorState.FAILED:  # There the reason of the failure must stay.
             mp.reason = pending_reason
             self._context.note_reason(mp)
@@ -127,7 +127,7 @@ class StateWriter:
                 mp.state = None  # Another leader has written since: read the persisted state again.
                 partition.notify_watchers()  # Reads of the log under way are withheld as well (D30).
             if error:
-                self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
+                self._context.retry_later(later, mp, f"persisting state {state.name}: {error.name}")
                 return
             if epoch != NOT_SETTLED:
                 mp.last_mirrored_epoch = epoch

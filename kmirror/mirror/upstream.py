@@ -66,7 +66,7 @@ def ring_reason(clusters: tuple[str, ...]) -> str:
 
 def unknown_upstream_reason(upstream: Upstream) -> str:
     """Return the reason for a partition that waits until it is known whether there is a ring."""
-    return f"the source has the topic from {upstream.clusters[-1]}, and has to ask where that one has it from"
+    return f"the source has the topic from cluster {upstream.clusters[-1]}, and must ask that cluster for its source"
 
 
 def reported_age_ms(now: Instant, reported_at: Instant) -> int:

@@ -91,17 +91,17 @@ _MIRRORS = (
         "mirror.old-source-own-epoch", r"has no DescribeMirrors: cut to our own",
         "A log is mirrored again from an old source, down to what had come from it.",
     ),
-    _row("mirror.written-anew", r"source's log was written anew above", "The source's log has another lineage."),
+    _row("mirror.written-anew", r"source's log was rewritten above", "The source's log has another lineage."),
     _row(
         "mirror.source-deleted", r"the source has deleted \S+: removed from",
         "The source has deleted a topic, which leaves the mirror.",
     ),
     _row(
-        "mirror.source-unread-batch", r"source says CORRUPT_MESSAGE", "The source finds a batch corrupt.",
+        "mirror.source-unread-batch", r"source returned CORRUPT_MESSAGE", "The source finds a batch corrupt.",
         "our brokers do not read batches when they serve a fetch, so none returns it",
     ),
     *(
-        _row(f"mirror.source-{code.lower()}", f" source says {code}", f"A mirror's fetch gets {code}.")
+        _row(f"mirror.source-{code.lower()}", f" source returned {code}", f"A mirror's fetch gets {code}.")
         for code in ("UNKNOWN_TOPIC_ID", "UNKNOWN_TOPIC_OR_PARTITION", "NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH",
                      "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
     ),
@@ -110,21 +110,21 @@ _MIRRORS = (
 _WAITS = tuple(
     _row(f"wait.{name}", f" waits: {pattern}", f"A partition waits, and reports: {says}")
     for name, pattern, says in (
-        ("coordinator", "the mirror's coordinator has to take", "the coordinator must store its state."),
+        ("coordinator", "waiting for the mirror's coordinator to persist", "the coordinator must store its state."),
         ("uncut", r"members \[.*have not confirmed the cut", "members of the ISR have not confirmed the cut."),
         ("reset", "not every member of the ISR has the producer reset", "the ISR lacks the producer reset."),
         ("log-end", "not every member of ISR .* is at", "the ISR is not at the leader's log end."),
         ("epoch-above", "waiting for leader epoch .* above the last", "the epoch must be above the last mirrored one."),
         ("epoch-source", "waiting for leader epoch .* the source's is", "the source's epoch is higher than ours."),
-        ("no-answer", "no answer from the source", "no broker responds at the source."),
-        ("broker-away", "the source's broker .* does not answer", "the source's leader does not respond."),
+        ("no-answer", "no response from the source", "no broker responds at the source."),
+        ("broker-away", "the source's broker .* does not respond", "the source's leader does not respond."),
         ("no-topic", "the source has no topic", "the source has no such topic."),
-        ("no-proof", "no broker proves to lead", "no broker at the source proves that it leads."),
+        ("no-proof", "no broker of the source has proved", "no broker at the source proves that it leads."),
         ("no-leader", "the source's leader is not known", "the source names no leader."),
-        ("refused", "the source answers [A-Z_]+", "the source returns an error."),
+        ("refused", "the source returned [A-Z_]+", "the source returns an error."),
         ("both-ways", "the source still mirrors this topic from us", "both clusters mirror from each other."),
         ("ring", "clusters mirror this topic in a ring", "clusters mirror the topic in a ring."),
-        ("upstream", "the source has the topic from .* and has to ask", "the source may have the topic from here."),
+        ("upstream", "the source has the topic from .* and must ask", "the source may have the topic from here."),
         ("cut-too-often", "the log was cut .* times and never passed", "its log is cut again and again."),
         ("only-copy", "the source's mirror .* stopped before it mirrored", "ours is the only copy."),
         ("min-isr", "ISR .* is smaller than min.insync", "the ISR is too small."),
@@ -147,7 +147,9 @@ _SYNCS = (
     ),
     _row("sync.other-cluster", r"its source is not synced", "Nothing is synced: another cluster responds."),
     _row(
-        "sync.configs-unanswered", r"source did not answer DescribeConfigs", "The source does not return its configs."
+        "sync.configs-unanswered",
+        r"source did not respond to DescribeConfigs",
+        "The source does not return its configs.",
     ),
     _row("sync.refresh", r"timer \('mirror', 'refresh'", "A mirror refreshes the metadata of its source."),
 )

@@ -86,7 +86,7 @@ class MirroredLook(Look):
                     and before.must_cut is before.partition.must_cut
                     and before.lineage is mp.lineage
                     and before.cut_at == mp.cut_at
-                    and before.is_busy is mp.is_busy
+                    and before.busy is mp.is_busy
                     and before.stop is mp.stop
                     and before.caught_up_ms == mp.caught_up_ms
                 ):

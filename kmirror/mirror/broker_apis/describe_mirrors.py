@@ -206,7 +206,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         if unwritable:
             return "; ".join(text for text in (mp.reason, *unwritable) if text)
         if not mp.reason:
-            return "the mirror's coordinator has to tell the state"
+            return "waiting for the state from the mirror's coordinator"
     if mp.reason or mp.state is not MirrorState.MIRRORING:
         return mp.reason
     fetcher = mp.fetcher
@@ -214,7 +214,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
         since = fetcher.answered_at if mp.is_failing else fetcher.asked_at
         if now - since > response_time_max(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
-            return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
+            return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not responded {silent}"
     unproved = unproved_reason(context, now, mp)
     if unproved:
         return unproved
@@ -227,4 +227,4 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     known = None if source is None else source.topics.get(mp.tp.topic)
     if known is None or here is None or known.partitions <= len(here.partitions):
         return ""
-    return f"the source's topic has {known.partitions} partitions, here are {len(here.partitions)} so far"
+    return f"the source's topic has {known.partitions} partitions, ours has {len(here.partitions)} so far"

@@ -55,7 +55,7 @@ def check_mirrored(context: ControllerContext, mirror: str, topic: str) -> None:
     """
     error, assignment = membership(context, mirror, topic, Uuid.ZERO)
     if error or assignment is None or assignment.wish is not Wish.MIRROR:
-        raise ApiError(ErrorCode.TOPIC_NOT_IN_MIRROR, f"Topic '{topic}' is not mirrored by '{mirror}' any more.")
+        raise ApiError(ErrorCode.TOPIC_NOT_IN_MIRROR, f"Topic '{topic}' is no longer mirrored by '{mirror}'.")
 
 
 def check_may_change(context: ControllerContext, topic: str) -> None:

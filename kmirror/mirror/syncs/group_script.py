@@ -128,7 +128,7 @@ class GroupSync:
         """Return the groups that the rules let through."""
         response = (yield [SourceRequest(ListGroupsRequest(), self._endpoint)])[0]
         if not isinstance(response, ListGroupsResponse):
-            self._problems[self._scope] = f"ListGroups at {self._endpoint}: no answer"
+            self._problems[self._scope] = f"ListGroups at {self._endpoint}: no response"
             return []
         if response.error_code:
             error = code_of(response.error_code)
@@ -157,7 +157,7 @@ class GroupSync:
                     source_offsets[group] = offsets
                 else:
                     entries = self._left_out if error in MOVING_GROUP_ERRORS else self._problems
-                    entries[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
+                    entries[f"group {group}"] = f"the source returned {error.name} for OffsetFetch"
         return source_offsets
 
     def _confirmed(self, wanted: Sequence[str]) -> ScriptPart[list[str]]:
@@ -191,7 +191,7 @@ class GroupSync:
         for (_, one), response in zip(asked, responses, strict=True):
             for group, (offsets, error) in offset_fetch.read(one, response, names).items():
                 if error:
-                    self._problems[f"group {group}"] = f"its coordinator here answers {error.name} to OffsetFetch"
+                    self._problems[f"group {group}"] = f"its coordinator here returned {error.name} for OffsetFetch"
                 else:
                     local_offsets[group] = offsets
         return local_offsets
@@ -205,7 +205,7 @@ class GroupSync:
         found = []
         for tp, known in zip(asked, states, strict=True):
             if not isinstance(known, PartitionState):
-                self._problems[f"offsets for {tp}"] = "the mirror coordinator did not tell its state"
+                self._problems[f"offsets for {tp}"] = "the mirror's coordinator did not return its state"
             elif known.state is MirrorState.MIRRORING:
                 found.append(tp)
         return found
@@ -232,13 +232,13 @@ class GroupSync:
             if tp in starts and tp in ends:
                 found[tp] = LocalLog(starts[tp], max(starts[tp], ends[tp]))
             else:
-                self._problems[f"offsets for {tp}"] = "its leader did not tell where the log begins and ends"
+                self._problems[f"offsets for {tp}"] = "its leader did not return the log start and end"
         return found
 
     def _take_outcome(self, request: OffsetCommitRequest, response: object) -> None:
         subject = f"group {request.group_id}"
         if not isinstance(response, OffsetCommitResponse):
-            self._problems[subject] = "its coordinator here did not answer OffsetCommit"
+            self._problems[subject] = "its coordinator here did not respond to OffsetCommit"
             return
         errors = {code_of(row.error_code) for topic in response.topics for row in topic.partitions if row.error_code}
         errors.discard(ErrorCode.TOPIC_NOT_IN_MIRROR)  # It was paused or removed while the commit was under way.
@@ -246,7 +246,7 @@ class GroupSync:
             self._left_out[subject] = "it is active in this cluster"
         elif errors:
             entries = ", ".join(sorted(error.name for error in errors))
-            self._problems[subject] = f"its coordinator here answers {entries} to OffsetCommit"
+            self._problems[subject] = f"its coordinator here returned {entries} for OffsetCommit"
 
 
 def _named(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:

@@ -31,7 +31,10 @@ class MirrorView:
         remembered, answers = self.context.source_cluster_id(self.mirror), self.source.cluster_id
         if remembered in ("", answers):
             return ""
-        return f"the source is cluster {answers}, it was {remembered}: nothing is synced until that one answers again"
+        return (
+            f"the source is cluster {answers}, not {remembered}: nothing is synced until cluster {remembered} responds "
+            "again"
+        )
 
     @property
     def source_id(self) -> str:

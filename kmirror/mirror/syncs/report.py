@@ -47,4 +47,4 @@ class Reports:
             text = f"is not synced: {reason}" if reason else "is synced again"
             self._outbox.note(f"mirror {self._mirror}: {subject} {text}", SyncProblem(self._mirror, subject, reason))
         if len(changed) > LINES_MAX:
-            self._outbox.note(f"mirror {self._mirror}: the same of {len(changed) - LINES_MAX} more")
+            self._outbox.note(f"mirror {self._mirror}: and {len(changed) - LINES_MAX} more")

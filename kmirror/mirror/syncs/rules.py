@@ -62,7 +62,7 @@ class Rules:
         if kind not in OF_CONSUMERS:
             return Verdict(False, f"it is of type {kind}: only the offsets of classic and consumer groups are copied")
         if group.protocol_type not in CONSUMER_PROTOCOLS:
-            return Verdict(False, f"its protocol type is {group.protocol_type}: it is no group of consumers")
+            return Verdict(False, f"its protocol type is {group.protocol_type}: it is not a consumer group")
         found = _first_match(self.included_groups, group.group_id)
         if found is None:
             return Verdict(False, f"no entry of {INCLUDED_GROUPS} matches")

@@ -52,7 +52,7 @@ class SourceConfigs:
         """Add the response about some topics; None if there was none."""
         if response is None:
             self.unanswered.extend(names)
-            self.problems.update(dict.fromkeys(names, "the source did not answer DescribeConfigs"))
+            self.problems.update(dict.fromkeys(names, "the source did not respond to DescribeConfigs"))
         else:
             self.values.update(response.values)
             self.problems.update(response.problems)
@@ -149,7 +149,7 @@ def merge_agreeing(by_broker: Sequence[SourceConfigs]) -> SourceConfigs:
         if all(other.values.get(name) == values for other in others):
             found.values[name] = values
         else:
-            found.problems[name] = "brokers of the source tell different configs of it"
+            found.problems[name] = "brokers of the source return different configs for it"
     return found
 
 
@@ -180,7 +180,7 @@ def request(topics: Iterable[str]) -> DescribeConfigsRequest:
 
 def _problem(result: DescribeConfigsResult) -> str:
     error = code_of(result.error_code).name
-    return f"the source answers {error} to DescribeConfigs; its principal needs DescribeConfigs on the topic"
+    return f"the source returned {error} for DescribeConfigs; the mirror's principal needs DescribeConfigs on the topic"
 
 
 def _set_for_the_topic(result: DescribeConfigsResult) -> Mapping[str, str]:

@@ -34,7 +34,7 @@ RESOURCES_MAX = 100
 PLANNED_MAX = 500
 """Topics whose configs are compared within one event."""
 TIMEOUT_MS = 30_000
-NO_RESPONSE = "the controller did not answer"
+NO_RESPONSE = "the controller did not respond"
 DONE_ERRORS = {
     ErrorCode.NONE,
     ErrorCode.TOPIC_ALREADY_EXISTS,

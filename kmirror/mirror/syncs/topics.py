@@ -45,7 +45,7 @@ class TopicFacts:
         if self.wish is not Wish.MIRROR:
             return "it is paused" if self.wish is Wish.PAUSE else "it was removed from the mirror"
         if self.refused is not None:
-            return f"the source answers {self.refused.name} for topic {self.name}"
+            return f"the source returned {self.refused.name} for topic {self.name}"
         if self.source_topic is None:
             return f"the source has no topic {self.name}"
         local_topic = self.local_topic

@@ -16,7 +16,7 @@ def unclean_warning(topics: Sequence[str]) -> str:
     """Return the warning about topics that may have unclean elections at their source."""
     return (
         f"the source allows unclean elections of {few(topics, 'topics')} ({UNCLEAN}), and {SUPPORTS_UNCLEAN} is off "
-        "here: replicas that are away while a log is cut may keep what the source has lost"
+        "here: replicas that are away while a log is cut may keep records that the source has lost"
     )
 
 

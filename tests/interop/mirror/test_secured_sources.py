@@ -256,7 +256,7 @@ def test_credentials_that_become_wrong_are_the_reason_of_each_partition(
     mirrored = start_mirror(source, destination, source.configs("SECURED"))
     mirrored.catch_up()
     mirrored.alter(login("SCRAM-SHA-512", "hush"))
-    reason = mirrored.wait_for_reason("no answer from the source at", "SASL_AUTHENTICATION_FAILED")
+    reason = mirrored.wait_for_reason("no response from the source at", "SASL_AUTHENTICATION_FAILED")
     assert set(mirrored.reasons.values()) == {reason}
     mirrored.alter(login("SCRAM-SHA-512"))
     produce(source.plain, TOPIC, "altered")

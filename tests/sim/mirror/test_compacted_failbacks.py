@@ -95,7 +95,7 @@ def test_a_truncation_that_waits_for_a_write_is_counted_once() -> None:
     was_busy, mp.is_busy = mp.is_busy, True
     for _ in range(2 * CUTS_MAX):
         fetchers.handle(p.simulation.world.now, fetcher, Diverged(mp, asked, answer))
-    assert mp.cuts.number == 0
+    assert mp.cuts.count == 0
     mp.is_busy = was_busy
     assert_equal(p.back)
     assert p.cuts_of(p.a) == [(0, 8)]

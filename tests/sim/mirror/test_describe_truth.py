@@ -73,7 +73,7 @@ def test_the_lag_is_unknown_soon_after_the_line_fails_and_the_reason_names_the_b
     p.simulation.run_for(span_s=4)
     found = row(p)
     assert (found.state, found.lag, found.source_offset) == (MirrorState.MIRRORING, -1, 1)
-    assert found.reason.startswith("the source's broker 1 at ") and "has not answered for " in found.reason
+    assert found.reason.startswith("the source's broker 1 at ") and "has not responded for " in found.reason
     assert lags_counted(p) == ([-1], -1)
     p.simulation.line(p.a, p.b).bring_up()
     p.run_until(lambda: (row(p).lag, row(p).reason) == (0, ""), "the lag to be known again")
@@ -217,9 +217,9 @@ def test_a_new_leader_does_not_say_that_a_source_is_silent_which_it_has_just_ask
     p.b.kill(1)
     p.b.restart(1)
     p.run_until(lambda: bool(asked.requests) and p.b.state() == "MIRRORING", "the question")
-    assert row(p).reason == f"nothing was heard from the source at {p.a.bootstrap_servers} yet"
+    assert row(p).reason == f"no response from the source at {p.a.bootstrap_servers} yet"
     p.simulation.run_for(span_s=10)
-    assert row(p).reason.startswith("no answer from the source at")
+    assert row(p).reason.startswith("no response from the source at")
     asked.remove()
     asked.release()
     wait_until_mirrored(p.there)

@@ -53,7 +53,7 @@ def test_a_source_without_sasl_is_reported_without_secrets() -> None:
     p.simulation.world.trace.listeners.append(lambda now, who, what: lines.append(what))
     p.there.alter(SECURED)
     p.run_until(lambda: "no SaslAuthenticate" in p.b.reason(), "the reason")
-    assert p.b.reason().startswith("no answer from the source at ")
+    assert p.b.reason().startswith("no response from the source at ")
     source_errors = [seen.fact for seen in p.simulation.facts(SourceTrouble)]
     assert source_errors and "no SaslAuthenticate" in source_errors[0].reason
     reply = describe(p)

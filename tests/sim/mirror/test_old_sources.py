@@ -271,7 +271,7 @@ def test_a_topic_whose_leader_epoch_falls_is_not_followed(restarted: bool) -> No
         for broker_id in p.b.broker_ids:
             p.b.kill(broker_id)
             p.b.restart(broker_id)
-    p.run_until(lambda: "created anew" in p.b.reason(), "the epoch to be noticed")
+    p.run_until(lambda: "created again" in p.b.reason(), "the epoch to be noticed")
     p.simulation.run_for(span_s=30)
     assert p.b.state() == "MIRRORING"
     assert values(p.b.log()) == kept

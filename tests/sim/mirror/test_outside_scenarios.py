@@ -331,7 +331,7 @@ def test_a_failback_from_a_recreated_topic_truncates_nothing() -> None:
     by_name = AddTopicsToMirrorRequest(mirror_name="dr", topics=[TopicData(topic_name="t")])
     a.client.call(a.endpoint(1), by_name)
     (row,) = back.wait_for_state(MirrorState.FAILED, [TP])
-    assert "is another one" in row.reason
+    assert "they are different topics" in row.reason
     assert row.reason.endswith("remove the topic from the mirror, delete it here, then add it again")
     back.fail_over()
     a.produce("t", 0, [b"goes on"])

@@ -101,7 +101,7 @@ def test_leaders_of_an_old_source_are_proved_if_all_of_its_brokers_name_them() -
     silent = next(number for number in p.a.broker_ids if number != p.a.await_leader(TP).broker_id)
     p.simulation.line(p.a.process(silent), p.b).take_down()
     p.run_until(lambda: row(p).lag == -1, "the lag to be unknown", within_s=BOUND_S)
-    p.run_until(lambda: "not all brokers of the source answer" in row(p).reason, "the reason")
+    p.run_until(lambda: "not all brokers of the source respond" in row(p).reason, "the reason")
 
 
 def test_an_interval_costs_one_proof_per_broker_for_any_number_of_partitions(

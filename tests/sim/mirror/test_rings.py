@@ -174,7 +174,7 @@ def test_a_mirror_that_never_reached_its_source_blocks_no_mirror_of_its_log() ->
     p, c = of_three(LOGS)
     p.simulation.line(p.a, p.b).take_down()
     link(p.a, p.b)
-    p.run_until(lambda: "no answer from the source" in p.b.reason(), "the reason")
+    p.run_until(lambda: "no response from the source" in p.b.reason(), "the reason")
     assert_equal(link(p.b, c))
 
 

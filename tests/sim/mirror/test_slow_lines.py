@@ -72,7 +72,7 @@ def test_a_missing_source_topic_is_reported_once_the_source_has_responded() -> N
     for _ in range(30):
         simulation.run_for(span_s=1)
         (row,) = mirror.describe()
-        assert row.reason.startswith("no answer from the source at ")
+        assert row.reason.startswith("no response from the source at ")
         assert row.reason.endswith(" about topic t since it was added")
     simulation.line(a, b).bring_up()
     mirror.catch_up()

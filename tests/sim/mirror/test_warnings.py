@@ -73,10 +73,10 @@ def test_an_isr_too_small_for_states_is_reported_with_the_missing_brokers() -> N
     short = f"{SHARD}: ISR [{last}] is smaller than min.insync.replicas, which is 2: brokers {gone} are not in it"
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.leader(SHARD) is not None, "the last broker to lead")
     assert waits_for(p) == short
-    p.run_until(lambda: "did not answer" in p.b.reason(), "the end of the first question")
+    p.run_until(lambda: "did not respond" in p.b.reason(), "the end of the first question")
     text = f"states cannot be read or written: {short}"
     assert (waits_for(p), warning(p), listed_warning(p)) == (
-        f"the mirror coordinator did not answer; {short}",
+        f"the mirror's coordinator did not respond; {short}",
         text,
         text,
     )
@@ -98,7 +98,7 @@ def test_a_state_that_cannot_be_written_is_reported_until_the_isr_suffices() -> 
     p.run_until(lambda: gone not in p.b.await_leader(SHARD).isr, "the ISR to be smaller")
     left = [broker for broker in p.b.await_leader(SHARD).image.replicas if broker != gone]
     short = f"{SHARD}: ISR {left} is smaller than min.insync.replicas, which is 3: brokers [{gone}] are not in it"
-    assert waits_for(p) == f"the mirror's coordinator has to take state PAUSING; {short}"
+    assert waits_for(p) == f"waiting for the mirror's coordinator to persist state PAUSING; {short}"
     assert warning(p) == f"states cannot be read or written: {short}"
     p.b.alter(SHARD.topic, {"min.insync.replicas": "2"})
     p.there.wait_for_state(MirrorState.PAUSED, [TP])

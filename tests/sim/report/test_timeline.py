@@ -182,7 +182,7 @@ def test_a_timeline_shows_actions_and_reasons_of_waits_at_their_times() -> None:
         assert width == pytest.approx((until - begin.at_ms) * 1000 / end, abs=0.3), words
     assert "RemoveTopicsFromMirror m: orders: NONE" in text
     waits = text.partition("<h2>Waits</h2>")[2].partition("</table>")[0]
-    assert "the mirror&#x27;s coordinator has to take state STOPPING" in waits
+    assert "waiting for the mirror&#x27;s coordinator to persist state STOPPING" in waits
     assert f"counts as alive until {fenced.at_ms / 1000:.3f} s: its session has ended" in waits
     assert f"{killed.at_ms:>8} ms  b-2            killed" in text
 

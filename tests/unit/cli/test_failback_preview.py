@@ -347,7 +347,7 @@ def test_partitions_that_would_wait_are_reported(tmp_path: Path) -> None:
 
 
 ONLY_COPY = (
-    "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the only copy"
+    "the source's mirror was stopped before it mirrored anything, or its state was lost, so ours may be the only copy"
 )
 
 
@@ -390,7 +390,7 @@ def test_records_mirrored_only_here_would_not_wait(tmp_path: Path) -> None:
     ("asked", "code", "line"),
     [
         (2, 0, "no records would be removed"),
-        (99, 2, "would wait: the source's mirror of it from here is not STOPPED yet (STOPPING): ask again"),
+        (99, 2, "would wait: the source's mirror of it from here is not STOPPED yet (STOPPING): try again"),
     ],
 )
 def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:

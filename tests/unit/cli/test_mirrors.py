@@ -281,12 +281,12 @@ def test_a_source_that_does_not_respond_to_the_client(stage: Stage, tmp_path: Pa
     code, out, err = stage.run("--describe --mirror away")
     assert (code, out) == (0, "No mirror partitions found\n")
     waits, absent = err.splitlines()
-    assert waits.startswith(f"away waits for its source: no answer from the source at 127.0.0.1:{port.endpoint.port}")
+    assert waits.startswith(f"away waits for its source: no response from the source at 127.0.0.1:{port.endpoint.port}")
     assert absent == f"away fresh: {NOT_THERE}"
     (line,) = stage.run("--describe --mirror away -o json")[1].splitlines()
     row = json.loads(line)
     assert (row["topic"], row["partition"], row["reason"]) == ("fresh", None, NOT_THERE)
-    assert row["mirror_reason"].startswith("no answer from the source at ")
+    assert row["mirror_reason"].startswith("no response from the source at ")
     code, out, err = stage.run("--pause --topic fres. --mirror away")
     assert (code, out) == (0, "Paused mirroring for 0 topic(s) in mirror away: []\n")
     assert err == "1 topic of mirror away cannot be matched because it has no leader: give its full name\n"

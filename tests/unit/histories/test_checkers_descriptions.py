@@ -81,16 +81,16 @@ def test_a_leader_passes_several_states_in_one_instant(state: str, at: float, ex
 @pytest.mark.parametrize(
     ("change", "reason", "expected"),
     [
-        (lambda hand: None, "the source answers X", True),
+        (lambda hand: None, "the source returned X", True),
         (lambda hand: None, "throttled: 100 bytes a second", False),
         (lambda hand: None, "the source's topic has 3 partitions, here are 2 so far", False),
-        (lambda hand: hand.away("broker", "a-2", 41, 42), "the source answers X", False),
-        (lambda hand: hand.away("broker", "a-2", 30, 39), "the source answers X", True),
-        (lambda hand: hand.away("broker", "c-2", 41, 42), "the source answers X", True),  # It is not involved.
-        (lambda hand: hand.away("line", "b|a", 41, 42), "the source answers X", False),
-        (lambda hand: hand.elected(2, 3, at=45), "the source answers X", False),
-        (lambda hand: hand.elected(2, 3, at=45, cluster="b"), "the source answers X", False),
-        (lambda hand: hand.order("resume", "a", "b", at=45), "the source answers X", False),
+        (lambda hand: hand.away("broker", "a-2", 41, 42), "the source returned X", False),
+        (lambda hand: hand.away("broker", "a-2", 30, 39), "the source returned X", True),
+        (lambda hand: hand.away("broker", "c-2", 41, 42), "the source returned X", True),  # It is not involved.
+        (lambda hand: hand.away("line", "b|a", 41, 42), "the source returned X", False),
+        (lambda hand: hand.elected(2, 3, at=45), "the source returned X", False),
+        (lambda hand: hand.elected(2, 3, at=45, cluster="b"), "the source returned X", False),
+        (lambda hand: hand.order("resume", "a", "b", at=45), "the source returned X", False),
     ],
 )
 def test_a_reason_without_a_failure_is_reported(change: Callable[[Hand], object], reason: str, expected: bool) -> None:

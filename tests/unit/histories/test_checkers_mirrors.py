@@ -151,9 +151,12 @@ def test_a_log_that_grows_after_an_unclean_election_is_still_reported() -> None:
 
 def test_waiting_partitions_are_reported_with_their_reason() -> None:
     hand = Hand()
-    hand.account.unsettled.append(("b", TP, "PREPARING: the source did not answer"))
+    hand.account.unsettled.append(("b", TP, "PREPARING: the source did not respond to DescribeMirrors"))
     (anomaly,) = hand.judged()[0]
-    assert (anomaly.checker, anomaly.text) == ("stuck-state", "PREPARING: the source did not answer")
+    assert (anomaly.checker, anomaly.text) == (
+        "stuck-state",
+        "PREPARING: the source did not respond to DescribeMirrors",
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from kmirror.mirror.states import MirrorState
 pytestmark = pytest.mark.decision("D62")
 WAIT_MS = 500
 NOW = 60 * SECOND
-SILENT = "the source's broker 1 at a-1:9092 has not answered "
+SILENT = "the source's broker 1 at a-1:9092 has not responded "
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_source_that_does_not_respond_is_the_reason(
 @pytest.mark.parametrize(
     ("reason", "short", "expected"),
     [
-        ("", [], "the mirror's coordinator has to tell the state"),
+        ("", [], "waiting for the state from the mirror's coordinator"),
         ("it did not answer", [], "it did not answer"),
         ("", ["__mirror_state-3 has no leader"], "__mirror_state-3 has no leader"),
     ],

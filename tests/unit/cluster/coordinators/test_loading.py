@@ -84,7 +84,7 @@ def test_a_status_or_state_that_is_none_cannot_be_read() -> None:
     assert value is not None
     at = value.index(b"orders") + len(b"orders") + 4
     told = load_rows(MirrorShard(), [(key, value[:at] + b"\x63" + value[at + 1 :])])
-    assert told == "from offset 0 on: no partition has the mirror state 99 (at field state)"
+    assert told == "from offset 0 on: unknown mirror state 99 (at field state)"
 
 
 def test_transactions_are_those_that_were_read_until_then() -> None:

@@ -98,6 +98,6 @@ def test_everything_is_explained_in_order() -> None:
     assert "TOPIC_AUTHORIZATION_FAILED" in told.topics["hidden"].rule
     of_t = told.configs["t"]
     assert [name for name, verdict in of_t.items() if verdict.is_mirrored] == ["retention.ms"]
-    assert of_t["from.the.future"].rule == "this cluster refuses it: Unknown topic config name: from.the.future"
+    assert of_t["from.the.future"].rule == "this cluster rejects it: Unknown topic config name: from.the.future"
     assert "Tiered Storage" in of_t["remote.storage.enable"].rule
     assert [name for name, verdict in told.groups.items() if verdict.is_mirrored] == ["g"]
