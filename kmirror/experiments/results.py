@@ -85,7 +85,7 @@ def _reading(path: str) -> Iterator[None]:
 
 
 def _damaged_error(path: str, error: Exception) -> ProtocolError:
-    return ProtocolError(f"{path}: is damaged: {_reason(error)}; delete it, and its runs are run again")
+    return ProtocolError(f"{path}: is damaged: {_reason(error)}; delete it to repeat its runs")
 
 
 @contextmanager
@@ -261,7 +261,9 @@ def read_rows(location: str) -> list[Row]:
         raise UsageError(f"{location}: contains histories: use `kmirror sim --spark` to show them")
     table = results.read()
     if not len(table):
-        raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")
+        raise UsageError(
+            f"{location}: contains no results of a sweep; create them with `kmirror sweep FILE.toml -o {location}`"
+        )
     rows: list[Row] = table.sort_by("run_id").to_pylist()
     return rows
 

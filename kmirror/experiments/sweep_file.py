@@ -68,7 +68,7 @@ def read_sweep(path: Path) -> Sweep:
 def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
     """Return the runs of a sweep file's content; raises `UsageError` for invalid content."""
     if not isinstance(table, Mapping):
-        raise UsageError(f"a sweep is a table of keys, such as [grid], not {shown(table)}")
+        raise UsageError(f"a sweep must be a table of keys, such as [grid], not {shown(table)}")
     for key in table:
         if key not in KEYS:
             raise UsageError(f"unknown key {key!r}{_hint(key, KEYS)}")
@@ -85,7 +85,7 @@ def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
         raise UsageError(f"draws must be an integer, at least 1, not {random_points!r}")
     total = math.prod(len(values) for values in grid.values()) * (random_points if random_options else 1) * len(seeds)
     if total > RUNS_MAX:
-        raise UsageError(f"that is {total} runs, and {RUNS_MAX} are the most")
+        raise UsageError(f"the sweep has {total} runs, but at most {RUNS_MAX} are allowed")
     runs: dict[str, Run] = {}
     for point in _points(grid, random_options, random_points):
         for seed in seeds:
@@ -104,7 +104,7 @@ def run_id(options: ExperimentOptions) -> str:
 def _options(table: Mapping[str, Any], part: str) -> dict[str, Any]:
     found = table.get(part, {})
     if not isinstance(found, dict):
-        raise UsageError(f"[{part}] is a table")
+        raise UsageError(f"[{part}] must be a table")
     for name in found:
         if name not in OPTION_NAMES:
             raise UsageError(f"[{part}] has no option {name!r}{_hint(name, OPTION_NAMES)}")
@@ -118,12 +118,12 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
 
 def _seeds(given: Any, *tables: Mapping[str, Any]) -> list[int]:
     if any("seed" in table for table in tables):
-        raise UsageError("seeds stand on top: seeds = 5, or seeds = [1, 2, 3]")
+        raise UsageError("seeds must be at the top level: seeds = 5, or seeds = [1, 2, 3]")
     if type(given) is int and given > 0:
         return list(range(given))
     if isinstance(given, list) and given and all(type(seed) is int for seed in given):
         return given
-    raise UsageError(f"seeds is a number of seeds or a list of them, not {given!r}")
+    raise UsageError(f"seeds must be a number or a list of seeds, not {given!r}")
 
 
 def _points(grid: Mapping[str, Any], random_options: Mapping[str, Any], random_points: int) -> Iterator[dict[str, Any]]:

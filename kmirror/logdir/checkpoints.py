@@ -80,10 +80,10 @@ def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id in a `partition.metadata` file; raises `FileFault`."""
     found = _METADATA.fullmatch(data.decode("latin-1"))
     if found is None:
-        raise FileFault("it is not two lines, 'version: 0' and 'topic_id: ID': a broker does not start", path=path)
+        raise FileFault("not the two lines 'version: 0' and 'topic_id: ID': a broker does not start", path=path)
     version, text = found.groups()
     if int(version) != _METADATA_VERSION:
-        raise FileFault(f"version {version} where {_METADATA_VERSION} is expected", path=path)
+        raise FileFault(f"version {version}, expected {_METADATA_VERSION}", path=path)
     try:
         topic_id = Uuid.from_str(text)
     except UsageError:

@@ -57,7 +57,7 @@ def compile_format(text: str, tp: TopicPartition) -> Part:
         if sign == "%":
             letter = text[at + 1 : at + 2]
             if letter not in letters:
-                raise UsageError(f"--format: %{letter} does not exist; there are %{' %'.join(letters)}")
+                raise UsageError(f"--format: unknown %{letter}; available: %{' %'.join(letters)}")
             parts.append(letters[letter])
             at += 2
         elif sign == "\\":
@@ -83,5 +83,5 @@ def _escape(text: str, at: int) -> tuple[bytes, int]:
         return bytes.fromhex(digits), at + 3
     if letter not in _ESCAPES:
         known = " ".join("\\" + name for name in _ESCAPES)
-        raise UsageError(f"--format: \\{letter} does not exist; there are {known} \\xNN")
+        raise UsageError(f"--format: unknown \\{letter}; available: {known} \\xNN")
     return _ESCAPES[letter], at + 1

@@ -46,4 +46,4 @@ def lock_folder(folder: Path) -> FolderLock:
 
 
 def _in_use(folder: Path) -> UsageError:
-    return UsageError(f"{folder}: a broker of Kafka or kmirror has it open: stop that one, or name another folder")
+    return UsageError(f"{folder}: in use by a Kafka or kmirror broker: stop the broker, or use another folder")

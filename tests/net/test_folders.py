@@ -170,7 +170,7 @@ def test_brokers_that_are_killed_in_turn_under_load_lose_nothing_acknowledged(tm
 
 def test_sigterm_closes_the_folder_cleanly_and_lets_others_open_it(tmp_path: Path) -> None:
     with served(tmp_path / "data", 1) as (process, _):
-        with pytest.raises(UsageError, match="a broker of Kafka or kmirror has it open"):
+        with pytest.raises(UsageError, match="in use by a Kafka or kmirror broker"):
             lock_folder(tmp_path / "data")
         process.terminate()
         assert process.wait() == 0
@@ -180,7 +180,7 @@ def test_sigterm_closes_the_folder_cleanly_and_lets_others_open_it(tmp_path: Pat
 
 
 def test_a_cluster_does_not_open_a_folder_twice(tmp_path: Path) -> None:
-    with opened(tmp_path, 1), pytest.raises(UsageError, match="has it open: stop that one"):
+    with opened(tmp_path, 1), pytest.raises(UsageError, match="in use by a Kafka or kmirror broker"):
         TcpCluster(brokers=1, data=tmp_path).start()
 
 

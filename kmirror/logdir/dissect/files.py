@@ -201,7 +201,7 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
             raise CorruptBatch("a wrapper contains no message", position=start, offset=batch.last_offset)
         for index, message in enumerate(iter_any_batches(payload)):
             if not isinstance(message, LegacyBatch) or message.compression is not Compression.NONE:
-                raise CorruptBatch("no plain message stands in the wrapper", position=start, offset=batch.last_offset)
+                raise CorruptBatch("the wrapper contains no plain message", position=start, offset=batch.last_offset)
             yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
 
 

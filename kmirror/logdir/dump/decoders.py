@@ -114,7 +114,7 @@ def plain_decoder(key_class: str, value_class: str) -> Decoder:
     try:
         value_of, key_of = PLAIN[value_class], PLAIN[key_class]
     except KeyError as error:
-        raise UsageError(f"no decoder class {error}; there are {', '.join(PLAIN)}") from None
+        raise UsageError(f"unknown decoder class {error}; available: {', '.join(PLAIN)}") from None
 
     def decode(record: AnyRecord) -> DecodedRecord:
         key, value = record.key, record.value

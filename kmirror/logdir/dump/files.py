@@ -140,7 +140,7 @@ class Dump:
     def _batches(self, file: MappedFile, decoder: Decoder, max_bytes: int, absolute: str) -> None:
         printer = self._printer
         if max_bytes < 0:
-            raise UsageError(f"{file.path}: {max_bytes} bytes are less than none")
+            raise UsageError(f"{file.path}: --max-bytes must not be negative, but is {max_bytes}")
         end = min(file.size, max_bytes)
         at, last_offset = 0, -1
         for head in iter_heads(file.view, 0, end):

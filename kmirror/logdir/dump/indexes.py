@@ -143,7 +143,7 @@ class BatchLookup:
             reason = f"an index row points to position {position} of {self.file.size}"
             raise FileFault(reason, path=self.file.path, position=position)
         if size < 0:
-            raise FileFault(f"a size of {size} is below zero", path=self.file.path)
+            raise FileFault(f"size {size} is negative", path=self.file.path)
 
     def _from(self, position: int) -> Iterator[Head]:
         if self._positions is None:

@@ -49,4 +49,4 @@ def test_values_that_the_files_need(words: str, tmp_path: Path, capfdbinary: pyt
     exit_code, out, err = run(given, capfdbinary)
     assert (exit_code, out.decode()) == (1, f"Dumping {given[-1]}\n")
     option = words.split()[0].partition("=")[0]
-    assert err.startswith(b"kmirror: ") and (option.encode() in err or b"no decoder class" in err)
+    assert err.startswith(b"kmirror: ") and (option.encode() in err or b"unknown decoder class" in err)

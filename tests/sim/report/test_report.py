@@ -112,7 +112,7 @@ def test_json_csv_and_jupyter(folder: Path) -> None:
 
 
 def test_no_results_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no results of a sweep"):
+    with pytest.raises(UsageError, match="contains no results of a sweep"):
         load(tmp_path)
 
 

@@ -201,7 +201,7 @@ def test_numbers_as_keys_and_values(segment: Path) -> None:
 def test_an_unknown_class_is_refused_by_name(segment: Path) -> None:
     segment.write_bytes(b"")
     result = dump("--key-decoder-class", "com.example.Mine", "--files", str(segment))
-    assert "no decoder class 'com.example.Mine'" in str(result.exception)
+    assert "unknown decoder class 'com.example.Mine'" in str(result.exception)
 
 
 def test_json_lines(segment: Path) -> None:

@@ -30,7 +30,7 @@ def test_a_damaged_file_is_named_with_its_remedy(tmp_path: Path, name: str, data
         read_rows(str(tmp_path))
     text = one_line(caught.value)
     assert text.startswith(f"{file}: is damaged: ")
-    assert text.endswith("; delete it, and its runs are run again")
+    assert text.endswith("; delete it to repeat its runs")
 
 
 def test_damage_is_found_before_any_run(tmp_path: Path) -> None:

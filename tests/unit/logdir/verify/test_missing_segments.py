@@ -430,7 +430,7 @@ def test_partition_metadata_that_is_written_twice_over_is_a_fault(joint: str, tm
     metadata = "version: 0\ntopic_id: rQx8Ll2tQ4u0mJmS9pX1AQ"
     place = partition(tmp_path, "t-0", PLAIN, {"partition.metadata": f"{metadata}{joint}{metadata}".encode()})
     (fault,) = faults(place)
-    assert fault.startswith(f"{place / 'partition.metadata'}: it is not two lines")
+    assert fault.startswith(f"{place / 'partition.metadata'}: not the two lines")
     assert faults(partition(tmp_path, "u-0", PLAIN, {"partition.metadata": f"{metadata}\r\n".encode()})) == []
-    with pytest.raises(CorruptBatch, match="it is not two lines"):
+    with pytest.raises(CorruptBatch, match="not the two lines"):
         read_log_dirs(tmp_path)
