@@ -10,10 +10,10 @@ from codegen.schema import FieldSpec, StructSpec, snake_case
 
 class WriterMaker(Maker):
     def put(self, *values: str) -> None:
-        """Queue values for the next `hand_over`, which writes all of them at once."""
+        """Queue values for the next `flush_queue`, which writes all of them at once."""
         self.queue += values
 
-    def hand_over(self) -> None:
+    def flush_queue(self) -> None:
         """Write code that hands over all queued values."""
         if len(self.queue) == 1:
             self.out.line(f"put({self.queue[0]})")
@@ -27,7 +27,7 @@ class WriterMaker(Maker):
         if shape_of(self.message, struct, self.version) == "shaped" and self.is_plain(struct) and var != "self":
             self.write_shaped(struct, var)
             return
-        with out.block(f"if {' or '.join(self.extraordinary(struct, var))}:"):
+        with out.block(f"if {' or '.join(self.unusual_tests(struct, var))}:"):
             out.line(f"{var}._write(put, version)")
             out.line("return" if var == "self" else "continue")
         pending: list[Piece] = []
@@ -53,7 +53,7 @@ class WriterMaker(Maker):
             end = []
         self.flush_write(pending)
         self.put(*end)
-        self.hand_over()
+        self.flush_queue()
 
     def write_usually_empty(self, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]) -> None:
         """Write one `struct` call for the numbers around an array that is null or empty."""
@@ -62,17 +62,17 @@ class WriterMaker(Maker):
         while fields and fields[0].type.base in LETTERS and not fields[0].type.is_array:
             following = fields.pop(0)
             after.append(Piece(LETTERS[following.type.base], f"{var}.{following.attribute}"))
-        self.hand_over()
+        self.flush_queue()
         with self.out.block(f"if not {source}:"):
             self.flush_write([*pending, Piece("B", f"{source} is not None"), *after])
-            self.hand_over()
+            self.flush_queue()
         with self.out.block("else:"):
             self.flush_write(pending)
             self.write_items(field, source, source)
             self.flush_write(after)
-            self.hand_over()
+            self.flush_queue()
 
-    def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
+    def unusual_tests(self, struct: StructSpec, var: str) -> list[str]:
         """Return the tests for tags, and for fields that are set but do not exist in the version."""
         context = self.context(struct)
         tests = [f"{var}._tagged"]
@@ -85,7 +85,7 @@ class WriterMaker(Maker):
 
     def is_plain(self, struct: StructSpec) -> bool:
         """Return whether tags are the only unusual data that the struct can have."""
-        return len(self.extraordinary(struct, "item")) == 1
+        return len(self.unusual_tests(struct, "item")) == 1
 
     def flush_write(self, pending: list[Piece]) -> None:
         """Write one `pack` for the pending fixed-width fields."""
@@ -102,7 +102,7 @@ class WriterMaker(Maker):
         if field.type.is_array:
             self.write_array(field, source, f"{compact}{nullable}count")
         elif field.type.is_struct:
-            self.hand_over()
+            self.flush_queue()
             self.write_nested(source, bool(nullable))
         elif base == "uuid":
             self.put(f"wire.uuid({source})")
@@ -129,11 +129,11 @@ class WriterMaker(Maker):
         before = self.queue
         with self.out.block(f"if {source} is not None:"):
             self.queue = [*before, length, source, *end]
-            self.hand_over()
+            self.flush_queue()
         with self.out.block("else:"):
             if self.version in field.nullable:
                 self.queue = [*before, null, *end]
-                self.hand_over()
+                self.flush_queue()
             else:
                 self.out.line("raise wire.Unwritable")
         self.queue = []
@@ -142,7 +142,7 @@ class WriterMaker(Maker):
         """Write code that writes an array, in the fastest way that its layout allows."""
         out = self.out
         if self.version in field.nullable and self.flexible:
-            self.hand_over()
+            self.flush_queue()
             with out.block(f"if {source} is None:"):
                 out.line('put(b"\\0")')
             with out.block("else:"):
@@ -161,9 +161,9 @@ class WriterMaker(Maker):
             self.put(f"uvarint(len({source}) + 1)" if self.flexible else f"wire.count({source})")
         if base in LETTERS:
             self.put(f'wire.numbers({items}, "{LETTERS[base]}")')
-            self.hand_over()
+            self.flush_queue()
             return
-        self.hand_over()
+        self.flush_queue()
         inner = self.message.struct(base) if field.type.is_struct else None
         if inner and shape_of(self.message, inner, self.version) == "flat" and self.is_plain(inner):
             self.write_flat(inner, items)

@@ -50,7 +50,7 @@ def blocks(text: str) -> Iterator[Block]:
 class Repair:
     pattern: re.Pattern[str]
     replacement: str
-    says: str
+    message: str
 
 
 REPAIRS = (
@@ -68,7 +68,7 @@ REPAIRS = (
 )
 
 
-def mend(block: Block, source: str) -> tuple[Any, list[Fault]]:
+def repair_block(block: Block, source: str) -> tuple[Any, list[Fault]]:
     """Return the value of a block, None if it cannot be repaired, and the faults that were repaired."""
     faults: list[Fault] = []
     text = strip_comments(block.text)
@@ -76,8 +76,8 @@ def mend(block: Block, source: str) -> tuple[Any, list[Fault]]:
 
         def fix(match: re.Match[str], repair: Repair = repair, text: str = text) -> str:
             line = block.line + text.count("\n", 0, match.start())
-            says = repair.says.format(word=match["word"])
-            faults.append(Fault(f"{source}:{line}", "", "", says))
+            message = repair.message.format(word=match["word"])
+            faults.append(Fault(f"{source}:{line}", "", "", message))
             return match.expand(repair.replacement)
 
         # Strings are skipped: text in a string is no fault.
@@ -112,14 +112,14 @@ def lint_text(text: str, source: str) -> list[Fault]:
     faults: list[Fault] = []
     messages: list[tuple[Mapping[str, Any], str]] = []
     for block in blocks(text):
-        raw, mended = mend(block, source)
-        faults += mended
+        raw, repaired = repair_block(block, source)
+        faults += repaired
         if not isinstance(raw, Mapping):
             continue
         where = f"{source}:{block.line}"
         if "validVersions" in raw and "extends" not in raw:
             # A repaired fault has been reported; it is not reported again as a value of the wrong type.
-            told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and mended else {}
+            told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and repaired else {}
             faults += check_message({**raw, **told}, where)
             faults += _null_in_words(raw, where)
             messages.append((raw, where))

@@ -46,13 +46,13 @@ from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
-ASKED_AGAIN_MAX, PAUSE_S = 5, 0.5
+RETRIES_MAX, PAUSE_S = 5, 0.5
 """How often, and after which pauses, a source that will soon report more is asked again."""
 POLICY, TOMBSTONES_STAY = "cleanup.policy", "delete.retention.ms"
 
 
 @dataclass(slots=True)
-class _Told:
+class _ClusterReport:
     """The reports of one cluster's brokers on a mirror and on some logs."""
 
     topics: dict[str, TopicInfo]
@@ -62,7 +62,7 @@ class _Told:
     """Where the logs are mirrored from."""
 
     @property
-    def tells_more_soon(self) -> bool:
+    def will_report_more(self) -> bool:
         """Whether a mirror is about to be STOPPED, or the cluster is asking its own source because of us (D58)."""
         is_passing = any(row.state in TRANSIENT_STATES for row in self.rows.values())
         return is_passing or not all(known.is_complete for known in self.upstream.values())
@@ -75,7 +75,7 @@ class FailbackPreview:
         self.mirror = mirror
         self.source = source
         self.destination = destination
-        self._told: dict[str, _Told] = {}
+        self._reports: dict[str, _ClusterReport] = {}
         self._is_of_us = False
         self._ids = ("", "")
         """Of the destination and of the source."""
@@ -92,12 +92,12 @@ class FailbackPreview:
         if self.mirror not in known:
             raise UsageError(no_mirror_message(self.mirror, known))
         for name, admin in (("source", self.source), ("destination", self.destination)):
-            self._told[name] = await self._ask(admin, partitions)
-        for _ in range(ASKED_AGAIN_MAX):
-            if not self._told["source"].tells_more_soon:
+            self._reports[name] = await self._ask(admin, partitions)
+        for _ in range(RETRIES_MAX):
+            if not self._reports["source"].will_report_more:
                 break
             await asyncio.sleep(PAUSE_S)
-            self._told["source"] = await self._ask(self.source, partitions)
+            self._reports["source"] = await self._ask(self.source, partitions)
         self._ids = await self.destination.cluster_id(), await self.source.cluster_id()
         self._configs = await self._compaction(dict.fromkeys(tp.topic for tp in partitions))
         # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
@@ -148,10 +148,10 @@ class FailbackPreview:
 
     def _reader(self, which: str, tp: TopicPartition) -> LeaderReader:
         admin = self.source if which == "source" else self.destination
-        return LeaderReader(admin, tp, self._told[which].topics.get(tp.topic))
+        return LeaderReader(admin, tp, self._reports[which].topics.get(tp.topic))
 
     async def _facts(self, tp: TopicPartition) -> FailbackFacts | FailbackWait:
-        theirs, ours = self._told["source"], self._told["destination"]
+        theirs, ours = self._reports["source"], self._reports["destination"]
         row = theirs.rows.get(tp) if self._is_of_us else None
         outline = await _outline(self._reader("destination", tp))
         waits = None if row is None else waits_for_source(row.state, row.last_mirrored_epoch, outline)
@@ -174,9 +174,9 @@ class FailbackPreview:
             own_epoch if len(ids) == 1 else -1,
             shared,
         )
-        return facts if waits is None or await self._takes_markers(tp, facts) else waits
+        return facts if waits is None or await self._removes_markers_only(tp, facts) else waits
 
-    async def _takes_markers(self, tp: TopicPartition, facts: FailbackFacts) -> bool:
+    async def _removes_markers_only(self, tp: TopicPartition, facts: FailbackFacts) -> bool:
         """Return whether only markers would be removed from our log, and the source has the rest (D25)."""
         expected, end = markers_from(facts), facts.own_log.log_end_offset
         if expected is None:
@@ -189,7 +189,7 @@ class FailbackPreview:
 
     def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> FailbackWait | None:
         """Return why PREPARING waits if the destination feeds the source, or may feed it; else None (D58)."""
-        upstream = self._told["source"].upstream.get(tp)
+        upstream = self._reports["source"].upstream.get(tp)
         clusters = ring(*self._ids, upstream)
         if clusters:
             return FailbackWait(ring_reason(clusters))
@@ -198,7 +198,7 @@ class FailbackPreview:
             None if is_known or upstream is None else FailbackWait(unknown_upstream_reason(upstream), is_transient=True)
         )
 
-    async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
+    async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _ClusterReport:
         topics: dict[str, list[int]] = {}
         for tp in sorted(partitions):
             topics.setdefault(tp.topic, []).append(tp.partition)
@@ -207,7 +207,7 @@ class FailbackPreview:
             lineages=[LineageTopic(topic_name=name, partitions=numbers) for name, numbers in topics.items()],
             named_only=True,
         )
-        told = _Told(await admin.topics(topics), {}, {})
+        told = _ClusterReport(await admin.topics(topics), {}, {})
         try:
             answers = await admin.ask_each(request)
         except KafkaError as error:

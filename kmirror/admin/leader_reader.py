@@ -36,7 +36,7 @@ EPOCH_UNKNOWN = -1
 FETCH_BYTES = 4 << 20
 ATTEMPTS_MAX = 20
 PAUSE_S = 0.25
-PASSING = (
+TRANSIENT_ERRORS = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.BROKER_NOT_AVAILABLE,
@@ -70,7 +70,7 @@ async def latest_offsets(
         try:
             reply = await admin.ask(list_offsets(asked, isolation=isolation), broker_id=leader)
         except KafkaError as error:
-            if error.code not in PASSING:
+            if error.code not in TRANSIENT_ERRORS:
                 raise
             continue
         assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
@@ -81,12 +81,12 @@ async def latest_offsets(
                     continue
                 if not code:
                     found[tp] = row.offset
-                elif code not in PASSING:
-                    raise _refused(admin, tp, code)
+                elif code not in TRANSIENT_ERRORS:
+                    raise _read_error(admin, tp, code)
     return found
 
 
-def _refused(admin: AsyncAdmin, tp: TopicPartition, code: ErrorCode) -> KafkaError:
+def _read_error(admin: AsyncAdmin, tp: TopicPartition, code: ErrorCode) -> KafkaError:
     return KafkaError(code, f"{tp} of {admin.servers} cannot be read: {code.name}: {code.text}")
 
 
@@ -112,9 +112,9 @@ class LeaderReader:
 
         def row(reply: Message) -> ListOffsetsPartitionResponse:
             assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
-            return self._own((row.partition_index, row) for topic in reply.topics for row in topic.partitions)
+            return self._own_row((row.partition_index, row) for topic in reply.topics for row in topic.partitions)
 
-        return (await self._of_leader(lambda _: request, row)).offset
+        return (await self._from_leader(lambda _: request, row)).offset
 
     async def epochs(self) -> tuple[list[EpochEntry], int]:
         """Return the start of each leader epoch of the log, ascending, and the log end offset.
@@ -188,10 +188,10 @@ class LeaderReader:
         def row(reply: Message) -> PartitionData:
             assert isinstance(reply, FetchResponse), "the answer to its request"
             if reply.error_code:
-                raise _refused(self._admin, tp, code_of(reply.error_code))
-            return self._own((row.partition_index, row) for topic in reply.responses for row in topic.partitions)
+                raise _read_error(self._admin, tp, code_of(reply.error_code))
+            return self._own_row((row.partition_index, row) for topic in reply.responses for row in topic.partitions)
 
-        return await self._of_leader(request, row)
+        return await self._from_leader(request, row)
 
     async def _last_epoch(self, most: int) -> EpochEndOffset | None:
         """Return the end of the last epoch that the log has, of those up to `most`; None if it has none.
@@ -223,14 +223,14 @@ class LeaderReader:
 
         def row(reply: Message) -> EpochEndOffset:
             assert isinstance(reply, OffsetForLeaderEpochResponse), "the answer to its request"
-            return self._own((row.partition, row) for topic in reply.topics for row in topic.partitions)
+            return self._own_row((row.partition, row) for topic in reply.topics for row in topic.partitions)
 
-        found = await self._of_leader(lambda _: request, row)
+        found = await self._from_leader(lambda _: request, row)
         if found.leader_epoch > epoch:
             raise self._unusable(f"has epoch {found.leader_epoch}, requested was the last one up to {epoch}")
         return found
 
-    def _own(self, rows: Iterable[tuple[int, Row]]) -> Row:
+    def _own_row(self, rows: Iterable[tuple[int, Row]]) -> Row:
         """Return the row of this partition; raises KafkaError if the response has none."""
         for index, row in rows:
             if index == self.tp.partition:
@@ -251,7 +251,7 @@ class LeaderReader:
             self._topic = topic
         return self._topic
 
-    async def _of_leader(self, request: Callable[[TopicInfo], Message], row: Callable[[Message], Row]) -> Row:
+    async def _from_leader(self, request: Callable[[TopicInfo], Message], row: Callable[[Message], Row]) -> Row:
         """Return the leader's response; transient errors are retried."""
         error = ErrorCode.LEADER_NOT_AVAILABLE
         for _ in range(ATTEMPTS_MAX):
@@ -261,15 +261,15 @@ class LeaderReader:
                 try:
                     found = row(await self._admin.ask(request(topic), broker_id=leader))
                 except KafkaError as refused:
-                    if refused.code not in PASSING:
+                    if refused.code not in TRANSIENT_ERRORS:
                         raise
                     error = refused.code
                 else:
                     if not found.error_code:
                         return found
                     error = code_of(found.error_code)
-                    if error not in PASSING:
+                    if error not in TRANSIENT_ERRORS:
                         break
             self._topic = None
             await asyncio.sleep(PAUSE_S)
-        raise _refused(self._admin, self.tp, error)
+        raise _read_error(self._admin, self.tp, error)

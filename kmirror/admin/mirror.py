@@ -50,17 +50,17 @@ class HasServers(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
-async def asked_of_mirrors(admin: AsyncAdmin, body: Message, *, changes: bool) -> Message:
+async def send_mirror_request(admin: AsyncAdmin, body: Message, *, changes: bool) -> Message:
     """Send one of KIP-1279's requests and return the response; the error of a cluster without KIP-1279 gets advice.
 
     Raises KafkaError like `AsyncAdmin.order`.
     """
-    with _telling_if_disabled():
+    with _with_advice():
         return await (admin.order(body) if changes else admin.ask(body))
 
 
 @contextmanager
-def _telling_if_disabled() -> Iterator[None]:
+def _with_advice() -> Iterator[None]:
     """Add advice to the KafkaError of a cluster that does not serve KIP-1279."""
     try:
         yield
@@ -72,7 +72,7 @@ def _telling_if_disabled() -> Iterator[None]:
 
 async def list_mirrors(admin: AsyncAdmin) -> list[MirrorListing]:
     """Return the mirrors whose destination is this cluster, by name; raises KafkaError if that is denied."""
-    reply = await asked_of_mirrors(admin, ListMirrorsRequest(), changes=False)
+    reply = await send_mirror_request(admin, ListMirrorsRequest(), changes=False)
     assert isinstance(reply, ListMirrorsResponse), "the answer to its request"
     return parse_listings(reply)
 
@@ -119,10 +119,10 @@ class AsyncMirror(MirrorScripts):
         return self.source
 
     async def _send_change(self, request: Message) -> Message:
-        return await asked_of_mirrors(self.destination, request, changes=True)
+        return await send_mirror_request(self.destination, request, changes=True)
 
     async def _send_to_each(self, request: Message) -> Mapping[int, Message]:
-        with _telling_if_disabled():
+        with _with_advice():
             answers = await self.destination.ask_each(request)
         if not answers:
             late, servers = ErrorCode.REQUEST_TIMED_OUT, self.destination.servers
@@ -237,7 +237,7 @@ class TcpMirror(BlockingMirror):
                 async with AsyncAdmin(self.source, self._configs, security=self._source_security) as source:
                     return await call(AsyncMirror(self.name, source=source, destination=destination))
 
-        return run_to_end(with_admins())
+        return run_blocking(with_admins())
 
     @staticmethod  # The last one: above it `list` is still the type.
     def list(
@@ -249,10 +249,10 @@ class TcpMirror(BlockingMirror):
             async with AsyncAdmin(_servers_of(cluster), configs, security=security) as admin:
                 return await list_mirrors(admin)
 
-        return run_to_end(listed())
+        return run_blocking(listed())
 
 
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on a loop of its own and return its result; UsageError if this thread's loop is running."""
     try:
         asyncio.get_running_loop()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmirror.admin.client import AsyncAdmin
-from kmirror.admin.mirror import asked_of_mirrors, list_mirrors
+from kmirror.admin.mirror import list_mirrors, send_mirror_request
 from kmirror.cli.cluster_client import open_admin, raise_for_code
 from kmirror.cli.config_quotas import alter_quotas, describe_quotas
 from kmirror.cli.config_task import (
@@ -280,7 +280,7 @@ async def _alter(admin: AsyncAdmin, task: ConfigTask) -> None:
     owner = await _owning_broker(admin, kind, name)
     if kind == MIRRORS:
         await list_mirrors(admin)  # A cluster without mirroring has another error for an unknown resource.
-        reply = await asked_of_mirrors(admin, request, changes=True)
+        reply = await send_mirror_request(admin, request, changes=True)
     elif owner is None:
         reply = await admin.order(request)
     else:

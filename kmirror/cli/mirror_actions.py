@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kmirror.admin.client import AsyncAdmin, TopicInfo
-from kmirror.admin.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
+from kmirror.admin.mirror import describe_mirrors, list_mirrors, send_mirror_request
 from kmirror.admin.mirror_filters import explain_filters
 from kmirror.assembly.mirrors import (
     Description,
@@ -193,7 +193,7 @@ async def _delete(admin: AsyncAdmin, task: Task) -> int:
 
 async def _send_order(admin: AsyncAdmin, task: Task, request: Message) -> int:
     if not task.is_dry:
-        _check(await asked_of_mirrors(admin, request, changes=True))
+        _check(await send_mirror_request(admin, request, changes=True))
     _print_result(task, None)
     return 0
 
@@ -275,7 +275,7 @@ def _matching_topics(task: Task, described: Description) -> list[str]:
 async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], request: Message) -> int:
     refused: dict[str, str] = {}
     if topics and not task.is_dry:
-        refused = _check(await asked_of_mirrors(admin, request, changes=True))
+        refused = _check(await send_mirror_request(admin, request, changes=True))
     _print_result(task, [topic for topic in topics if topic not in refused], refused)
     for topic, why in refused.items():
         write_stderr(f"Error while executing mirror command : topic {topic}: {why}\n")

@@ -19,7 +19,7 @@ from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.values import value
-from kmirror.protocol.headers import decode_answer, encode_request_chunks
+from kmirror.protocol.headers import decode_response_body, encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.repeated_fetch import RepeatedFetch
 
@@ -193,7 +193,7 @@ class Requester:
             except Exception as error:  # The response is parsed, as if there were no `on_frame`.
                 self._failures.caught(f"the frame of a response from {link.peer}", error)
         try:
-            body = decode_answer(frame, pending.api_key, pending.version)
+            body = decode_response_body(frame, pending.api_key, pending.version)
         except ProtocolError as error:
             self.outbox.note(f"invalid response from {link.peer}: {error}")
             self.outbox.add(CloseLink(link))

@@ -59,9 +59,9 @@ def run(
     Findings are shrunk as in any campaign. Raises `UsageError` without atheris, or with recorded requests.
     """
     if wanted.recorded:
-        raise UsageError("--coverage has inputs of its own: --recorded goes without it")
+        raise UsageError("--coverage cannot be combined with --recorded")
     if not is_installed():
-        raise UsageError("--coverage wants atheris: pip install 'kmirror[fuzz]'")
+        raise UsageError("--coverage needs atheris: pip install 'kmirror[fuzz]'")
     asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}
     asked["profile"] = wanted.profile
     bounds = [] if frames is None else [f"-runs={frames}"]
@@ -170,7 +170,7 @@ def inputs_of(target: Target, source: Source) -> Inputs:
         return Bodies(source)
     if isinstance(source, Stream) and isinstance(target, RequestTarget):
         return Requests(source)
-    raise UsageError("--coverage is for readers of messages: decoder, request, python:module:function")
+    raise UsageError("--coverage works only with readers of messages: decoder, request, python:module:function")
 
 
 def main() -> None:

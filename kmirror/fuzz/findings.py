@@ -121,7 +121,7 @@ def from_json(raw: Any) -> Finding:
     """Return the finding in a file; raises `UsageError` if it is none."""
     try:
         if raw["kmirror_fuzz"] != FORMAT:
-            raise UsageError(f"a finding of format {raw['kmirror_fuzz']}: only {FORMAT} is known here")
+            raise UsageError(f"unsupported finding format {raw['kmirror_fuzz']}, expected {FORMAT}")
         return Finding(
             str(raw["target"]), FaultKind(raw["kind"]), str(raw["cause"]), str(raw["told"]), str(raw["expected"]),
             str(raw["message"]), int(raw["version"]), int(raw["seed"]), int(raw["number"]),
@@ -129,7 +129,7 @@ def from_json(raw: Any) -> Finding:
             tuple(map(bytes.fromhex, raw["before"])),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"no finding of kmirror fuzz: {error!r}") from None
+        raise UsageError(f"not a finding of kmirror fuzz: {error!r}") from None
 
 
 def keep(finding: Finding, folder: Path) -> Path:
@@ -153,7 +153,7 @@ def load(path: Path) -> Finding:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise UsageError(f"{path}: no JSON: {error}") from None
+        raise UsageError(f"{path}: not JSON: {error}") from None
     try:
         return from_json(raw)
     except UsageError as error:

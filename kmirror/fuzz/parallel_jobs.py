@@ -29,7 +29,7 @@ class FuzzJob(NamedTuple):
 def split_jobs(target: str, wanted: TargetOptions, frames: int, *, shrinks: bool = True) -> list[FuzzJob]:
     """Return the pieces of a campaign of `frames` frames; raises `UsageError` for a target that cannot be shared."""
     if any(row.name == target and not row.is_shared for row in TARGETS):
-        raise UsageError(f"the target {target} is given one frame after the other: leave --jobs and --spark out")
+        raise UsageError(f"the target {target} cannot run in parallel: remove --jobs and --spark")
     starts = range(0, frames, JOB_FRAMES)
     return [
         FuzzJob(target, wanted, number, min(JOB_FRAMES, frames - start), shrinks) for number, start in enumerate(starts)

@@ -94,11 +94,11 @@ def with_profile(source: Source, name: str) -> Source:
     profile = rows.get(name)
     if profile is None:
         hint = did_you_mean(name, rows)
-        raise UsageError(f"no profile is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
+        raise UsageError(f"unknown profile {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     if name == DEFAULT:
         return source
     if not isinstance(source, Stream):
-        raise UsageError(f"the profile {name} is for targets that are given messages")
+        raise UsageError(f"the profile {name} needs a target that takes messages")
     vocabulary = source.vocabulary
     if profile.value_share is not None:
         vocabulary = replace(vocabulary, share=profile.value_share)
@@ -128,5 +128,5 @@ def _weighted(profile: Profile, messages: tuple[type[Message], ...]) -> tuple[ty
         elif profile.has_others:
             found.append(message)
     if not found:
-        raise UsageError(f"the profile {profile.name} has none of the messages that the target is given")
+        raise UsageError(f"the profile {profile.name} has none of the messages of this target")
     return tuple(found)

@@ -49,7 +49,7 @@ class RecordedStream:
                 alike = kinds.setdefault((found.head.api_key, found.head.api_version), {})
                 alike[frame[:4] + frame[8:]] = found  # Without the correlation id.
         if not kinds:
-            raise UsageError(f"none of the {len(frames)} recorded requests is one that this target is given")
+            raise UsageError(f"none of the {len(frames)} recorded requests is a request of this target")
         self._kinds = [list(kinds[name].values()) for name in sorted(kinds)]
         self._spots = lru_cache(maxsize=_READ_MAX)(_body_spots)
 

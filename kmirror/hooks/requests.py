@@ -14,7 +14,7 @@ from kmirror.hooks.received import Row
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import within
-from kmirror.protocol.headers import RequestHead, decode_body
+from kmirror.protocol.headers import RequestHead, decode_request_body
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
 from kmirror.protocol.structs import Field, Struct
@@ -28,7 +28,7 @@ class RequestRows:
 
     def __init__(self, head: RequestHead, frame: Chunk, node: NodeView) -> None:
         self.head = head
-        self.body = decode_body(frame, head)
+        self.body = decode_request_body(frame, head)
         self._frame = frame
         self._node = node
         self._expanded = node.with_session_partitions(self.body)
@@ -62,7 +62,7 @@ class RequestRows:
         return copy
 
     def _copy(self) -> Message:
-        return decode_body(self._frame, self.head)
+        return decode_request_body(self._frame, self.head)
 
 
 def is_for_clients(request: type[Message]) -> bool:

@@ -105,7 +105,7 @@ def is_request(frame: Buffer) -> bool:
     return find_key(key) is not None and 0 <= version < _VERSION_MAX
 
 
-def find_head(frame: Buffer) -> RequestHead | None:
+def try_peek_request(frame: Buffer) -> RequestHead | None:
     """Return the header of a request; None for a frame that is no request or has an invalid header."""
     try:
         return peek_request(frame) if is_request(frame) else None
@@ -142,13 +142,13 @@ def _careful_head(frame: Buffer) -> RequestHead:
 def decode_request(frame: Buffer) -> DecodedRequest:
     """Return header and body; raises `ProtocolError` if API or version is unknown, or the bytes are malformed."""
     head = peek_request(frame)
-    return DecodedRequest(head, decode_body(frame, head))
+    return DecodedRequest(head, decode_request_body(frame, head))
 
 
 def decode_served(frame: Buffer, served: Mapping[int, tuple[int, int]]) -> tuple[RequestHead, Message | None]:
     """Return header and body; the body is None, and not looked at, if `served` lacks the API or version."""
     head = peek_request(frame)
-    return head, decode_body(frame, head) if is_served(head, served) else None
+    return head, decode_request_body(frame, head) if is_served(head, served) else None
 
 
 def is_served(head: RequestHead, served: Mapping[int, tuple[int, int]]) -> bool:
@@ -157,7 +157,7 @@ def is_served(head: RequestHead, served: Mapping[int, tuple[int, int]]) -> bool:
     return found is not None and found[0] <= head.api_version <= found[1]
 
 
-def decode_body(frame: Buffer, head: RequestHead) -> Message:
+def decode_request_body(frame: Buffer, head: RequestHead) -> Message:
     """Return the body of a request with the header `head` from `peek_request`; raises like `decode_request`."""
     request = find_request(head.api_key)
     if request is None:
@@ -213,10 +213,10 @@ def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
 
 def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
     """Return the response to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
-    return DecodedResponse(int.from_bytes(frame[:4], "big", signed=True), decode_answer(frame, api_key, version))
+    return DecodedResponse(int.from_bytes(frame[:4], "big", signed=True), decode_response_body(frame, api_key, version))
 
 
-def decode_answer(frame: Buffer, api_key: int, version: int) -> Message:
+def decode_response_body(frame: Buffer, api_key: int, version: int) -> Message:
     """Return only the body of a response; raises like `decode_response`."""
     response = find_response(api_key)
     if response is None:

@@ -28,7 +28,7 @@ from kmirror.kernel.events import (
     Send,
 )
 from kmirror.kernel.wrapping import Wrapper
-from kmirror.protocol.headers import RequestHead, find_head
+from kmirror.protocol.headers import RequestHead, try_peek_request
 from kmirror.protocol.registry import find_key, find_request
 
 
@@ -70,7 +70,7 @@ class MutatingNode(Wrapper):
         """Return the effects of `event`, with some frames mutated."""
         match event:
             case RequestReceived(name, frame):
-                self._pending.add(name, find_head(frame))
+                self._pending.add(name, try_peek_request(frame))
             case LinkClosed(InboundLink() as name):
                 self._pending.forget(name)
         return [self._passed(effect) for effect in self.inner.handle(now, event)]
@@ -91,7 +91,7 @@ class MutatingNode(Wrapper):
             return chunks
         frame = b"".join(chunks)
         if to == "broker":
-            head = find_head(frame)
+            head = try_peek_request(frame)
             spots = [(SpotKind.BYTES, 0, len(frame), None)] if head is None else _request_spots(frame, head)
         else:
             spots = [

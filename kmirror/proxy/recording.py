@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from kmirror.errors import KmirrorError, UsageError
-from kmirror.protocol.headers import decode_body
+from kmirror.protocol.headers import decode_request_body
 from kmirror.protocol.json_form import Records, to_json
 from kmirror.proxy.traffic import TOKEN, Exchange
 
@@ -87,7 +87,9 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
         return said
     said["request_bytes"] = base64.b64encode(exchange.frame).decode("ascii")
     try:
-        said["request"] = to_json(decode_body(exchange.frame, head), head.api_version, Records.SIZE, check=False)
+        said["request"] = to_json(
+            decode_request_body(exchange.frame, head), head.api_version, Records.SIZE, check=False
+        )
     except KmirrorError:
         said["request"] = None  # It cannot be decoded; its bytes are in request_bytes.
     if exchange.body is not None:

@@ -47,7 +47,7 @@ from kmirror.protocol.gen.sasl_handshake_request import SaslHandshakeRequest
 from kmirror.protocol.gen.sasl_handshake_response import SaslHandshakeResponse
 from kmirror.protocol.headers import (
     RequestHead,
-    decode_body,
+    decode_request_body,
     decode_response,
     encode_response_chunks,
     is_request,
@@ -214,7 +214,7 @@ class Relay(NodeView):
         if head.api_version < _SESSIONS_FROM:
             return None
         try:
-            body = decode_body(frame, head)
+            body = decode_request_body(frame, head)
         except ProtocolError:
             return None
         assert isinstance(body, FetchRequest), body

@@ -25,7 +25,7 @@ from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.wrapping import Wrapper
 from kmirror.protocol.careful import within
 from kmirror.protocol.gen.produce_request import ProduceRequest
-from kmirror.protocol.headers import RequestHead, decode_response, find_head
+from kmirror.protocol.headers import RequestHead, decode_response, try_peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.produce_acks import produce_acks
 from kmirror.protocol.registry import find_key, key_of
@@ -110,7 +110,7 @@ class TrafficNode(Wrapper):
 
     def _begin(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         opened, number, waiting = self._links[name]
-        head = find_head(frame)
+        head = try_peek_request(frame)
         begun = Exchange(self._name, opened.address, number, now, head, frame)
         if head is not None and head.api_key == _PRODUCE and _acks(frame, head) == Acks.NONE:
             self._on_exchange(begun)

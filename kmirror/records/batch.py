@@ -209,7 +209,7 @@ class Batch:
         try:
             return decompress(self.compression, self.view[layout.RECORDS_AT :], limit=limit)
         except CorruptBatch as error:
-            raise self._placed(error) from None
+            raise self._with_position(error) from None
 
     def region(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
         """Return the same bytes as `payload`; without compression as a view into the buffer."""
@@ -230,7 +230,7 @@ class Batch:
         try:
             check_framing(data, self.record_count)
         except CorruptBatch as error:
-            raise self._placed(error) from None
+            raise self._with_position(error) from None
 
     def records(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
         """Yield the records; raises `CorruptBatch`, after the last record at the latest.
@@ -238,7 +238,7 @@ class Batch:
         `payload` is the uncompressed payload, if the caller already has it.
         """
         data = self.payload(limit=limit) if payload is None else payload
-        return decode_records(data, self.record_count, self.context(), self._placed)
+        return decode_records(data, self.record_count, self.context(), self._with_position)
 
     def context(self) -> RecordContext:
         """Return the values shared by all records of this batch."""
@@ -260,10 +260,10 @@ class Batch:
             try:
                 return parse_control(record.key, record.value)
             except CorruptBatch as error:
-                raise self._placed(error) from None
+                raise self._with_position(error) from None
         return None
 
-    def _placed(self, error: CorruptBatch) -> CorruptBatch:
+    def _with_position(self, error: CorruptBatch) -> CorruptBatch:
         """Return `error` with position and offset of the batch; a position inside the payload goes into the text."""
         if error.offset is not None:
             return error

@@ -100,7 +100,7 @@ def _first_timestamp(records: Sequence[RecordTuple], default: int) -> int:
     return default if first is None else first
 
 
-def _is_stamped(timestamp_type: int) -> bool:
+def _has_append_time(timestamp_type: int) -> bool:
     if timestamp_type not in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME):
         raise LocalProtocolError(f"a timestamp type is CREATE_TIME (0) or LOG_APPEND_TIME (1), not {timestamp_type!r}")
     return timestamp_type == TimestampType.LOG_APPEND_TIME
@@ -146,7 +146,7 @@ def build_batch(
     except _WRONG_TYPES as error:
         check_records(records)
         raise LocalProtocolError(f"an offset or a timestamp of the batch is not an integer: {error}") from None
-    is_stamped = _is_stamped(timestamp_type)
+    is_stamped = _has_append_time(timestamp_type)
     if max_timestamp is None:
         max_timestamp = timestamp_ms if is_stamped else greatest
     body = b"".join(chunks)

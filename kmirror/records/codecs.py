@@ -122,7 +122,7 @@ def _too_large(codec: Compression, limit: int) -> CorruptBatch:
     return CorruptBatch(f"{codec.name.lower()} data exceeds the limit of {limit} bytes after decompression")
 
 
-def _broken(codec: Compression, reason: object) -> CorruptBatch:
+def _invalid(codec: Compression, reason: object) -> CorruptBatch:
     return CorruptBatch(f"{codec.name.lower()} data cannot be decompressed: {reason}")
 
 
@@ -146,11 +146,11 @@ def _gunzip(data: memoryview, limit: int) -> bytes:
         while not inflate.eof:
             piece = data[at : at + step]
             if not piece:
-                raise _broken(Compression.GZIP, "it ends early")
+                raise _invalid(Compression.GZIP, "it ends early")
             try:
                 chunk = inflate.decompress(piece, limit - total + 1)
             except zlib.error as error:
-                raise _broken(Compression.GZIP, error) from None
+                raise _invalid(Compression.GZIP, error) from None
             total += len(chunk)
             if total > limit:
                 raise _too_large(Compression.GZIP, limit)
@@ -198,23 +198,23 @@ def _snappy(data: Buffer) -> bytes:
 
 def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
     if not block:  # cramjam accepts an empty block; the JVM's library rejects it.
-        raise _broken(Compression.SNAPPY, "a block is empty")
+        raise _invalid(Compression.SNAPPY, "a block is empty")
     library = _snappy_library()
     try:
         size = int(library.snappy.decompress_raw_len(block))
     except library.DecompressionError as error:
-        raise _broken(Compression.SNAPPY, error) from None
+        raise _invalid(Compression.SNAPPY, error) from None
     if size > limit - total:
         raise _too_large(Compression.SNAPPY, limit)
     if size > len(block) * _SNAPPY_RATIO_MAX:
-        raise _broken(Compression.SNAPPY, f"a block of {len(block)} bytes claims to contain {size}")
+        raise _invalid(Compression.SNAPPY, f"a block of {len(block)} bytes claims to contain {size}")
     out = bytearray(size)
     try:
         written = library.snappy.decompress_raw_into(block, out)
     except library.DecompressionError as error:
-        raise _broken(Compression.SNAPPY, error) from None
+        raise _invalid(Compression.SNAPPY, error) from None
     if written != size:
-        raise _broken(Compression.SNAPPY, f"the stated size is {size} bytes, but {written} were decompressed")
+        raise _invalid(Compression.SNAPPY, f"the stated size is {size} bytes, but {written} were decompressed")
     return out
 
 
@@ -223,7 +223,7 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
         # One raw block, as old clients in other languages write.
         return bytes(_unsnappy_block(data, limit, 0))
     if len(data) < len(_XERIAL_HEADER):
-        raise _broken(Compression.SNAPPY, "incomplete stream header")
+        raise _invalid(Compression.SNAPPY, "incomplete stream header")
     at = len(_XERIAL_HEADER)
     chunks: list[bytearray] = []
     total = 0
@@ -231,13 +231,13 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
         if data[at : at + 8] == _XERIAL_MAGIC:  # More streams may follow.
             at += len(_XERIAL_HEADER)
             if at > len(data):
-                raise _broken(Compression.SNAPPY, "incomplete stream header")
+                raise _invalid(Compression.SNAPPY, "incomplete stream header")
             continue
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4
         if size > len(data) - at:
             left = max(0, len(data) - at)
-            raise _broken(Compression.SNAPPY, f"a block of {size} bytes does not fit into {left} bytes")
+            raise _invalid(Compression.SNAPPY, f"a block of {size} bytes does not fit into {left} bytes")
         chunk = _unsnappy_block(data[at : at + size], limit, total)
         if chunk:
             chunks.append(chunk)
@@ -274,7 +274,7 @@ def _xxh32(data: bytes) -> int:
     return total ^ total >> 16
 
 
-def mend_lz4_header(data: Buffer) -> bytes:
+def fix_lz4_header_checksum(data: Buffer) -> bytes:
     """Return the frame with the header checksum that the lz4 format requires.
 
     Before message format 1, Kafka included the magic number in that checksum, so no lz4 library reads its frames. Like
@@ -287,7 +287,7 @@ def mend_lz4_header(data: Buffer) -> bytes:
     return bytes(frame)
 
 
-def break_lz4_header(frame: bytes) -> bytes:
+def to_format_0_header(frame: bytes) -> bytes:
     """Return a frame of ours with the header checksum of message format 0, which includes the magic number."""
     assert frame.startswith(_LZ4_HEADER)
     return b"".join((frame[:6], bytes([_xxh32(frame[:6]) >> 8 & 0xFF]), frame[7:]))
@@ -320,9 +320,9 @@ def _lz4_frame_library() -> Any:
 
 def _unlz4(data: memoryview, limit: int) -> bytes:
     if len(data) > 4 and not data[4] & 0x20:
-        raise _broken(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
+        raise _invalid(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
     if len(data) > 4 and data[4] & 0x01:
-        raise _broken(Compression.LZ4, "it needs a dictionary, which Kafka does not use")
+        raise _invalid(Compression.LZ4, "it needs a dictionary, which Kafka does not use")
     inflate = _lz4_frame_library().LZ4FrameDecompressor()
     chunks: list[bytes] = []
     total = 0
@@ -335,9 +335,9 @@ def _unlz4(data: memoryview, limit: int) -> bytes:
         try:
             chunk = inflate.decompress(rest, step)
         except (RuntimeError, EOFError, ValueError) as error:
-            raise _broken(Compression.LZ4, error) from None
+            raise _invalid(Compression.LZ4, error) from None
         if not chunk and not inflate.eof:
-            raise _broken(Compression.LZ4, "it ends early")
+            raise _invalid(Compression.LZ4, "it ends early")
         total += len(chunk)
         chunks.append(chunk)
         rest = b""
@@ -383,7 +383,7 @@ def _unzstd(data: memoryview, limit: int) -> bytes:
             try:
                 chunk = inflate.decompress(piece)
             except _zstd_library().ZstdError as error:
-                raise _broken(Compression.ZSTD, error) from None
+                raise _invalid(Compression.ZSTD, error) from None
             at += len(piece)
             total += len(chunk)
             if total > limit:
@@ -405,10 +405,10 @@ def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
     if magic & 0xFFFFFFF0 == _ZSTD_SKIPPABLE:
         at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         if at > len(data):
-            raise _broken(Compression.ZSTD, "it ends early")
+            raise _invalid(Compression.ZSTD, "it ends early")
         return [data[start:at]]
     if magic != _ZSTD_MAGIC or len(data) < at + 5:
-        raise _broken(Compression.ZSTD, "no frame starts here")
+        raise _invalid(Compression.ZSTD, "no frame starts here")
     descriptor = data[at + 4]
     single = descriptor >> 5 & 1
     dictionary = (0, 1, 2, 4)[descriptor & 3]
@@ -426,11 +426,11 @@ def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
         at += 3 + stored
         size += block >> 3 if kind < 2 else _ZSTD_BLOCK_MAX
         if at > len(data) or (block >> 3) > _ZSTD_BLOCK_MAX:
-            raise _broken(Compression.ZSTD, "it ends early" if at > len(data) else "a block is too large")
+            raise _invalid(Compression.ZSTD, "it ends early" if at > len(data) else "a block is too large")
         if last:
             at += 4 if descriptor & 4 else 0
             if at > len(data):
-                raise _broken(Compression.ZSTD, "it ends early")
+                raise _invalid(Compression.ZSTD, "it ends early")
         if last or size >= _CHUNK:
             pieces.append(data[start:at])
             start = at

@@ -40,7 +40,7 @@ _HEADERS_TOGETHER_MAX: Final = 16
 _VIEW_OFFSET_MAX: Final = 0x7FFFFFFF
 
 
-class _Misfit(Exception):
+class _Malformed(Exception):
     """A record is malformed; decoding it as an object gives the exact error."""
 
 
@@ -142,7 +142,7 @@ class _Reader:
                 return raw & _MASK_32 if shift > 21 and size_max == VARINT_SIZE_MAX else raw
             longer = longer[further]
             at = at[further]
-        raise _Misfit
+        raise _Malformed
 
     def varint(self) -> Ints:
         raw = self.raw(VARINT_SIZE_MAX)
@@ -177,7 +177,7 @@ class _Reader:
             some = _Reader(self.bytes, self.at[rows])
             _, name_size = some.sized()
             if (name_size < 0).any():
-                raise _Misfit
+                raise _Malformed
             some.sized()
             self.at[rows] = some.at
             done += 1
@@ -198,16 +198,16 @@ def read_columns(batches: Iterable[Batch], *, limit: int = DECOMPRESSED_BYTES_MA
         try:
             starts += record_starts(data, batch.record_count, at, at + len(piece))
         except CorruptBatch:
-            raise _explain([batch], limit) from None
+            raise _decoding_error([batch], limit) from None
         at += len(piece)
     counts = np.array([batch.record_count for batch in taken], dtype=np.int64)
     try:
         return _read(data, np.array(starts, dtype=np.int64), taken, counts)
-    except (_Misfit, IndexError, CorruptBatch):
-        raise _explain(taken, limit) from None
+    except (_Malformed, IndexError, CorruptBatch):
+        raise _decoding_error(taken, limit) from None
 
 
-def _explain(batches: list[Batch], limit: int) -> CorruptBatch:
+def _decoding_error(batches: list[Batch], limit: int) -> CorruptBatch:
     """Return the error that decoding these batches to objects raises."""
     for batch in batches:
         try:
@@ -231,11 +231,11 @@ def _read(data: bytes, starts: Ints, batches: list[Batch], counts: Ints) -> Colu
     count_at = reader.at
     header_count = reader.varint()
     if (length < 0).any() or (header_count < 0).any():
-        raise _Misfit
+        raise _Malformed
     header_start = reader.at.copy()
     reader.skip_headers(header_count, data, count_at, end)
     if (reader.at != end).any():
-        raise _Misfit
+        raise _Malformed
     appended = np.array([batch.timestamp_type == TimestampType.LOG_APPEND_TIME for batch in batches], dtype=bool)
     if appended.any():
         greatest = np.array([batch.max_timestamp for batch in batches], dtype=np.int64)

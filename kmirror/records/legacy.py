@@ -12,8 +12,8 @@ the last message inside. Inside, format 0 has absolute offsets; format 1 counts 
 can assign offsets without decompressing. With log append time, the wrapper's timestamp applies to all messages. An
 incomplete set inside a wrapper is rejected; the JVM reads the messages before that point.
 
-Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.mend_lz4_header`). Such sets are
-read, dumped and copied unchanged (D21). Only tests and old clients create new ones.
+Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.fix_lz4_header_checksum`). Such sets
+are read, dumped and copied unchanged (D21). Only tests and old clients create new ones.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.codecs import (
     DECOMPRESSED_BYTES_MAX,
     Compression,
-    break_lz4_header,
     compress,
     decompress,
-    mend_lz4_header,
+    fix_lz4_header_checksum,
+    to_format_0_header,
 )
 from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, RecordData
@@ -230,7 +230,7 @@ class LegacyBatch:
         if value is None:
             raise self._corrupt("a compressed message has no value")
         if codec is Compression.LZ4 and self.magic == 0:
-            value = mend_lz4_header(value)
+            value = fix_lz4_header_checksum(value)
         try:
             return decompress(codec, value, limit=limit)
         except CorruptBatch as error:
@@ -356,7 +356,7 @@ def build_message_set(
     stamps = [timestamp_ms if data.timestamp is None or appended else data.timestamp for data in records]
     packed = compress(compression, inside)
     if compression is Compression.LZ4 and magic == 0:
-        packed = break_lz4_header(packed)
+        packed = to_format_0_header(packed)
     return build_message(
         RecordData(None, packed, (), max(stamps)),
         magic=magic,

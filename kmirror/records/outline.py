@@ -17,8 +17,8 @@ from kmirror.records.varint import read_raw_varint, read_raw_varlong
 
 Octets: TypeAlias = bytes | bytearray
 
-_PATIENCE: Final = 8  # Records of equal size before the next ones are tried together; doubled if few were similar.
-_FEWEST: Final = 16  # Minimum number of remaining records for a try.
+_TRY_AFTER: Final = 8  # Records of equal size before the next ones are tried together; doubled if few were similar.
+_TRY_MIN: Final = 16  # Minimum number of remaining records for a try.
 _TOGETHER: Final = 64  # Number of records in the first step,
 _MORE: Final = 8  # and growth factor of the following steps.
 _ENDS: Final = bytes(range(128))  # Bytes that end a varint.
@@ -55,7 +55,7 @@ class _Shape(NamedTuple):
 
 def outline(data: Octets, at: int, count: int) -> Outline | None:
     """Return the summary of the `count` (at least one) records in `data[at:]`; None if they are not plain."""
-    number, size, in_a_row, patience = 0, 0, 0, _PATIENCE
+    number, size, in_a_row, patience = 0, 0, 0, _TRY_AFTER
     least, greatest, is_numbered, has_keys, raw_before = 1 << 63, -1 << 63, True, True, -1
     try:
         while number < count:
@@ -113,12 +113,12 @@ def outline(data: Octets, at: int, count: int) -> Outline | None:
             number += 1
             if at - start != size:
                 size, in_a_row = at - start, 0
-            elif (in_a_row := in_a_row + 1) >= patience and count - number >= _FEWEST:
-                like_it, low, high = _alike(data, at, size, number, count)
-                number += like_it
-                at += like_it * size
+            elif (in_a_row := in_a_row + 1) >= patience and count - number >= _TRY_MIN:
+                similar, low, high = _similar_records(data, at, size, number, count)
+                number += similar
+                at += similar * size
                 least, greatest = min(least, low), max(greatest, high)
-                in_a_row, patience = 0, _PATIENCE if like_it >= _FEWEST else 2 * patience
+                in_a_row, patience = 0, _TRY_AFTER if similar >= _TRY_MIN else 2 * patience
     except (IndexError, CorruptBatch):
         return None
     return Outline(least, greatest, is_numbered, has_keys) if at == len(data) else None
@@ -146,7 +146,7 @@ def _after_headers(data: Octets, at: int, end: int) -> int:
     return at
 
 
-def _alike(data: Octets, at: int, size: int, number: int, count: int) -> tuple[int, int, int]:
+def _similar_records(data: Octets, at: int, size: int, number: int, count: int) -> tuple[int, int, int]:
     """Return the number of records from `at` on that are similar to the previous one, and their timestamp delta range.
 
     The previous record is plain and has `size` bytes; `number` is the index in the batch of the record at `at`.
@@ -157,7 +157,7 @@ def _alike(data: Octets, at: int, size: int, number: int, count: int) -> tuple[i
     while shape is not None:
         here = at + found * size
         most = min(together, count - number - found, (len(data) - here) // size)
-        some = _how_many(data, here, size, number + found, most, shape)
+        some = _count_similar(data, here, size, number + found, most, shape)
         if some:
             times = _times(data, here, here + some * size, size, shape)
             least, greatest = min(least, times[0]), max(greatest, times[1])
@@ -194,7 +194,7 @@ def _shape(data: Octets, start: int, size: int) -> _Shape | None:
     )
 
 
-def _how_many(data: Octets, at: int, size: int, number: int, most: int, shape: _Shape) -> int:
+def _count_similar(data: Octets, at: int, size: int, number: int, most: int, shape: _Shape) -> int:
     """Return how many of the next `most` records have this shape and consecutive offset deltas."""
     most = min(most, (_ONE_BYTE if shape.offset_bytes == 1 else _TWO_BYTES) - number)
     if most <= 0 or (shape.offset_bytes == 2 and number < _ONE_BYTE):

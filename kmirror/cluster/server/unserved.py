@@ -16,7 +16,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
-from kmirror.protocol.headers import RequestHead, decode_body, is_served
+from kmirror.protocol.headers import RequestHead, decode_request_body, is_served
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
@@ -35,7 +35,7 @@ def read_unserved(
         return head._replace(api_version=0), ApiVersionsRequest(), partial(reply_range, served[API_VERSIONS])
     if not is_served(head, disabled):
         raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
-    return head, decode_body(frame, head), reject
+    return head, decode_request_body(frame, head), reject
 
 
 def reject(now: Instant, inbound: Inbound[Message]) -> None:

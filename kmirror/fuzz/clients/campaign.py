@@ -140,7 +140,7 @@ class ClientCampaign:
         if ended.code or ended.is_late or not session.answers:
             told = ended.outcome if ended.code or ended.is_late else "it has asked nothing"
             raise UsageError(
-                f"{self._client.words[0]} has to end with 0 while answers are whole: {told}\n{ended.stderr[-2000:]}"
+                f"{self._client.words[0]} must exit with 0 if all responses are valid: {told}\n{ended.stderr[-2000:]}"
             )
         self._seen, self._whole, self._whole_answers = session.seen, ended, session.answers
 
@@ -293,4 +293,4 @@ def _filled(word: str, told: dict[str, str]) -> str:
 
 def open_target(wanted: object) -> NoReturn:
     """Raise `UsageError`: a client sends its own requests, and takes no stream of frames."""
-    raise UsageError("the target client has no stream of frames: it is run by `kmirror fuzz client`")
+    raise UsageError("the target client does not take frames: run `kmirror fuzz client`")

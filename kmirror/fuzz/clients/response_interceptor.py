@@ -22,7 +22,7 @@ from kmirror.kernel.events import (
     TimerFired,
 )
 from kmirror.kernel.wrapping import Wrapper
-from kmirror.protocol.headers import find_head
+from kmirror.protocol.headers import try_peek_request
 
 
 class Door:
@@ -54,7 +54,7 @@ class Answering(Wrapper):
             case TimerFired(key) if self._sending.is_mine(key):
                 return self._closed(now, self._sending.fire(now, key))
             case RequestReceived(link, frame):
-                head = find_head(frame)
+                head = try_peek_request(frame)
                 self._pending.add(link, head)
                 if link not in self._sessions:
                     is_broker = head is not None and BROKER.fullmatch(head.client_id or "") is not None

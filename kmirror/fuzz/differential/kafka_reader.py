@@ -93,9 +93,9 @@ def open_kafka(jars: str | None) -> KafkaReader:
     """
     jars = jars or os.environ.get(JARS)
     if not jars or not Path(jars).is_dir():
-        raise UsageError(f"the reader kafka wants a folder with Kafka's jars: --kafka-jars DIR, or {JARS}")
+        raise UsageError(f"the reader kafka needs a folder with Kafka's jars: --kafka-jars DIR, or {JARS}")
     if shutil.which("java") is None:
-        raise UsageError("the reader kafka wants a Java, as a JDK has it: there is no program java")
+        raise UsageError("the reader kafka needs Java (a JDK): the program java was not found")
     return KafkaReader(f"{jars}/*")
 
 
@@ -116,7 +116,7 @@ class Oracle:
         except BrokenPipeError:
             line = b""
         if not line:
-            raise UsageError(f"the JVM of the reader kafka ended with {self._jvm.wait()}; what it said stands above")
+            raise UsageError(f"the JVM of the reader kafka ended with {self._jvm.wait()}; see its output above")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -63,14 +63,14 @@ def open_readers(names: Sequence[str] = (), jars: str | None = None) -> list[Rea
     for name in names:
         if name not in rows:
             hint = did_you_mean(name, rows)
-            raise UsageError(f"no reader is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
+            raise UsageError(f"unknown reader {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     found: list[Reader] = []
     for row in READERS:
         if names and row.name != OURS and row.name not in names:
             continue
         if row.package and find_spec(row.package) is None:
             if names:
-                raise UsageError(f"the reader {row.name} wants a package: pip install '.[peers]'")
+                raise UsageError(f"the reader {row.name} needs a package: pip install '.[peers]'")
             continue
         if row.name == KAFKA and not names and not (jars or os.environ.get(JARS)):
             continue
@@ -81,5 +81,5 @@ def open_readers(names: Sequence[str] = (), jars: str | None = None) -> list[Rea
             opens: Any = getattr(importlib.import_module(module), row.opens)
             found.append(opens(jars) if row.name == KAFKA else opens())
     if len(found) == 1:
-        raise UsageError("there is no reader to compare ours with: pip install '.[peers]', or --kafka-jars DIR")
+        raise UsageError("no reader to compare with is available: pip install '.[peers]', or --kafka-jars DIR")
     return found

@@ -183,11 +183,11 @@ def check_alone(side: Side, node_id: int) -> None:
     ids = [row.node_id for row in found.brokers]
     if ids != [node_id]:
         raise UsageError(
-            f"the cluster has the brokers {ids}: what is compared is one broker with the id {node_id}, as ours is; "
-            f"start a fresh one with node.id={node_id}"
+            f"the cluster has brokers {ids}, and the comparison needs a single one with id {node_id}: "
+            f"start a new broker with node.id={node_id}"
         )
     strange = [name for name in side.topics() if not name.startswith(TOPIC)]
     if strange:
         raise UsageError(
-            f"the broker has the topic {strange[0]}, and all topics and groups are deleted there: start a fresh one"
+            f"the broker has topic {strange[0]}, and the comparison deletes all topics and groups: start a new broker"
         )

@@ -44,5 +44,5 @@ def machine_row(name: str) -> MachineRow:
     rows = {row.name: row for row in MACHINES}
     if name not in rows:
         hint = did_you_mean(name, rows)
-        raise UsageError(f"no machine is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
+        raise UsageError(f"unknown machine {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     return rows[name]

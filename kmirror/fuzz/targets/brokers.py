@@ -287,7 +287,7 @@ def open_target(wanted: TargetOptions) -> tuple[BrokersTarget, Stream]:
     topics.
     """
     if wanted.bootstrap_server is None:
-        raise UsageError("the target brokers wants --bootstrap-server HOST:PORT: the broker to be compared with")
+        raise UsageError("the target brokers needs --bootstrap-server HOST:PORT, the broker to compare with")
     for name in wanted.messages:
         by_api_name(name.removesuffix("Request"))
     theirs = Side("theirs", *checked_address(wanted.bootstrap_server, owns_host=wanted.owns_host))

@@ -60,8 +60,8 @@ class CommandTarget(Stateless):
 def open_target(wanted: TargetOptions) -> tuple[CommandTarget, Stream]:
     """Return the program as a target; raises `UsageError` if it is not found."""
     if not wanted.command:
-        raise UsageError("the target command wants --command 'PROGRAM ARGUMENTS'")
+        raise UsageError("the target command needs --command 'PROGRAM ARGUMENTS'")
     if shutil.which(wanted.command[0]) is None:
-        raise UsageError(f"{wanted.command[0]}: there is no such program")
+        raise UsageError(f"{wanted.command[0]}: program not found")
     messages = tuple(by_name(name) for name in wanted.messages or names())
     return CommandTarget(wanted.command), Stream(wanted.seed, messages)

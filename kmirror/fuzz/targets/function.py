@@ -69,7 +69,7 @@ def found(place: str) -> Callable[..., Any]:
         for part in name.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{place!r} is no module:function: {error}") from None
+        raise UsageError(f"{place!r} is not module:function: {error}") from None
     if not callable(value):
         raise UsageError(f"{place!r} cannot be called")
     called: Callable[..., Any] = value

@@ -180,5 +180,5 @@ def open_target(wanted: TargetOptions) -> tuple[InternalTopicsTarget, InternalTo
     """Return the target, and logs of the topics in `wanted.messages`, or of all."""
     for name in wanted.messages:
         if name not in TOPICS:
-            raise UsageError(f"no internal topic that is loaded is named {name!r}: {', '.join(dict.fromkeys(TOPICS))}")
+            raise UsageError(f"unknown internal topic {name!r}: use one of {', '.join(dict.fromkeys(TOPICS))}")
     return InternalTopicsTarget(), InternalTopicStream(wanted.seed, wanted.messages or TOPICS)

@@ -94,7 +94,7 @@ def open_target(name: str, wanted: TargetOptions) -> tuple[Target, Source]:
     row = rows.get(name)
     if row is None:
         hint = did_you_mean(name, rows)
-        raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
+        raise UsageError(f"unknown target {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     opens: Callable[[TargetOptions], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
     try:

@@ -9,7 +9,7 @@ from typing import Any
 from kmirror.histories.coverage.codes import error_codes
 from kmirror.histories.coverage.messages import CLIENT, MIRROR, PEER, Answered, Asked
 from kmirror.histories.coverage.row import How, Row
-from kmirror.protocol.headers import decode_body, decode_response, peek_request, peek_response
+from kmirror.protocol.headers import decode_request_body, decode_response, peek_request, peek_response
 from kmirror.protocol.message import Message
 from kmirror.sim.network import Link, Passing
 from kmirror.sim.world import World
@@ -90,7 +90,7 @@ class Frames:
         role = self._role(link)
         body: Message | None = None
         if rows is not None and not (role == PEER and head.api_key == _FETCH):
-            body = decode_body(frame, head)
+            body = decode_request_body(frame, head)
             before = tuple(other.body for other in under_way.values() if other.key == head.api_key)
             server = self._world.processes[link.server].inside
             assert server is not None, "it is about to be given the frame"

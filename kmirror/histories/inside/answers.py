@@ -20,7 +20,7 @@ from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
-from kmirror.protocol.headers import decode_body, decode_response, find_head
+from kmirror.protocol.headers import decode_request_body, decode_response, try_peek_request
 from kmirror.protocol.message import Message
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
@@ -161,10 +161,10 @@ class AnswerLook(FrameLook):
         controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)
         if asked.key == ENVELOPE:
-            head = find_head(bytes(asked.body.request_data))
+            head = try_peek_request(bytes(asked.body.request_data))
             if head is None or head.api_key not in ROWS:
                 return asked
-            body = decode_body(bytes(asked.body.request_data), head)
+            body = decode_request_body(bytes(asked.body.request_data), head)
             return replace(asked, body=self._decided(cluster, Expected(head.api_key, head.api_version, body)))
         if not controller.is_open or asked.key not in ORDERS:
             return asked

@@ -13,7 +13,7 @@ from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.empty_table import EMPTY
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.headers import decode_body, decode_response, find_head
+from kmirror.protocol.headers import decode_request_body, decode_response, try_peek_request
 from kmirror.protocol.message import Message
 from kmirror.sim.network import Link, Passing
 from kmirror.spec.api_keys import API_KEYS
@@ -135,10 +135,10 @@ class Frames:
             pass
 
     def _on_request(self, link: Link, frame: bytes, looks: list[FrameLook]) -> None:
-        place, head = self._nodes.get(link.server), find_head(frame)
+        place, head = self._nodes.get(link.server), try_peek_request(frame)
         if place is None or head is None:
             return
-        body = decode_body(frame, head)
+        body = decode_request_body(frame, head)
         pending = PendingRequest(*place, link, head.api_key, head.api_version, body, self._world.now)
         for look in looks:
             look.on_request(pending)

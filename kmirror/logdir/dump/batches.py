@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
-from kmirror.records.codecs import Compression, decompress, mend_lz4_header
+from kmirror.records.codecs import Compression, decompress, fix_lz4_header_checksum
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, Record, RecordContext, decode_records
@@ -361,7 +361,7 @@ class FileMessage:
         if value is None:
             raise self.corrupt("a compressed message has no value")
         try:
-            packed = mend_lz4_header(value) if codec is Compression.LZ4 and self.head.magic == 0 else value
+            packed = fix_lz4_header_checksum(value) if codec is Compression.LZ4 and self.head.magic == 0 else value
             data = memoryview(decompress(codec, packed))
         except CorruptBatch as error:
             raise self.corrupt(error.reason) from None

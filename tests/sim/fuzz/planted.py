@@ -203,7 +203,7 @@ def version_without_a_field() -> Patch:
         assert request is not None
         return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
-    return patch.object(headers, "decode_body", bare)
+    return patch.object(headers, "decode_request_body", bare)
 
 
 # -- a broker -----------------------------------------------------------------------------------

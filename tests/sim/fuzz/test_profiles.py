@@ -96,8 +96,8 @@ def test_a_kind_without_weights_keeps_its_mutations() -> None:
 @pytest.mark.parametrize(
     ("target", "wanted", "told"),
     [
-        ("decoder", TargetOptions(profile="group"), "no profile is named 'group'; did you mean groups"),
-        ("batch", TargetOptions(profile="groups"), "for targets that are given messages"),
+        ("decoder", TargetOptions(profile="group"), "unknown profile 'group'; did you mean groups"),
+        ("batch", TargetOptions(profile="groups"), "needs a target that takes messages"),
         ("decoder", TargetOptions(profile="groups", messages=(RequestHeader.NAME,)), "none of the messages"),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.admin.client import AsyncAdmin
-from kmirror.admin.failback import FailbackPreview, _Told
+from kmirror.admin.failback import FailbackPreview, _ClusterReport
 from kmirror.admin.mirror import TcpMirror
 from kmirror.cli.failback_folders import batches_to_check
 from kmirror.cli.failback_preview import command, exit_code
@@ -397,7 +397,9 @@ def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, mo
     """While it takes long, the loss cannot be reported yet: no user has to act, and no script may continue."""
     ask, left = FailbackPreview._ask, [asked]
 
-    async def stopping(self: FailbackPreview, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
+    async def stopping(
+        self: FailbackPreview, admin: AsyncAdmin, partitions: Collection[TopicPartition]
+    ) -> _ClusterReport:
         told = await ask(self, admin, partitions)
         if admin is self.source and left[0]:
             left[0] -= 1

@@ -22,7 +22,7 @@ from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoor
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
-from kmirror.protocol.headers import decode_answer
+from kmirror.protocol.headers import decode_response_body
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata, versions
@@ -311,11 +311,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     found: list[Message] = []
 
     def reading(frame: Chunk, api_key: int, version: int) -> Message:
-        answer = decode_answer(frame, api_key, version)
+        answer = decode_response_body(frame, api_key, version)
         found.extend([answer] if isinstance(answer, MetadataResponse) else [])
         return answer
 
-    monkeypatch.setattr(requester, "decode_answer", reading)
+    monkeypatch.setattr(requester, "decode_response_body", reading)
     return found
 
 
