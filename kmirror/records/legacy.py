@@ -12,8 +12,8 @@ the last message inside. Inside, format 0 has absolute offsets; format 1 counts 
 can assign offsets without decompressing. With log append time, the wrapper's timestamp applies to all messages. An
 incomplete set inside a wrapper is rejected; the JVM reads the messages before that point.
 
-Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.fix_lz4_header_checksum`). Such sets
-are read, dumped and copied unchanged (D21). Only tests and old clients create new ones.
+Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.fix_lz4_header_checksum`). Such
+sets are read, dumped and copied unchanged (D21). Only tests and old clients create new ones.
 """
 
 from __future__ import annotations
