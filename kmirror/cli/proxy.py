@@ -47,7 +47,11 @@ PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 )
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write all traffic as JSON lines.")
 @click.option(
-    "--replay", "again", type=click.Path(path_type=Path), metavar="FILE", help="Send the requests of a recording again."
+    "--replay",
+    "recording",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Send the requests of a recording again.",
 )
 @click.option(
     "--mutate",
