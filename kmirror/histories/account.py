@@ -380,7 +380,7 @@ class Account:
     """
     described: list[Described] = field(default_factory=list)
     """Recorded whenever logs are looked at, for the same partitions."""
-    heirs: list[LogSeen] = field(default_factory=list)
+    unclean_leader_logs: list[LogSeen] = field(default_factory=list)
     """Whole log of each unclean leader when it began to lead, with all rows up to the log end. Records that it lacks
     were lost by its election.
     """
@@ -403,9 +403,9 @@ class Account:
     before_restart: Snapshot = field(default_factory=Snapshot)
     """This and `after_restart` are empty where a plan has no restart."""
     after_restart: Snapshot = field(default_factory=Snapshot)
-    heirs_again: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
-    """As `heirs`: the last one of each partition during the restart."""
-    unsettled_again: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
+    unclean_leader_logs_after_restart: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    """As `unclean_leader_logs`: the last one of each partition during the restart."""
+    unsettled_after_restart: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """As `unsettled`, after the restart."""
     refused_again: list[tuple[str, str]] = field(default_factory=list)
     """Errors of a new producer after the restart: cluster, error."""
@@ -429,7 +429,7 @@ class Account:
         lost = ((row.cluster, row.tp, row.at) for row in self.groups.logs_lost)
         return any(row[:2] == (cluster, tp) and row[2] >= since for row in (*elected, *lost))
 
-    def stopped_unknowing(self, place: tuple[str, TopicPartition]) -> bool:
+    def stopped_without_state(self, place: tuple[str, TopicPartition]) -> bool:
         """Return whether a leader elected after its cluster lost the mirror states stopped the partition.
 
         Such a leader does not know whether a mirror wrote to the log, so it writes no producer reset and leaves
@@ -474,7 +474,7 @@ class Account:
         others = (loss.heir for loss in losses if loss.heir is not None and loss.has_cut)
         return any(
             heir.tp == tp and (until is None or heir.at <= until) and is_open(heir.rows, offset, epoch, producer_id)
-            for heir in (*self.heirs, *others)
+            for heir in (*self.unclean_leader_logs, *others)
         )
 
     def _is_ended_elsewhere(self, value: str, until: Instant | None) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories import fault_actions
+from kmirror.histories.execution import Action, ActionExecutor, Args, StepSkipped
 from kmirror.histories.fault_actions import kill_role, lose_power, turn
-from kmirror.histories.hands import Action, Args, Hands, StepSkipped
 from kmirror.histories.orders import NOBODY, ORDERS
 from kmirror.histories.plan import ClusterPlan, Plan, Step
 from kmirror.histories.scene import Trap
@@ -28,36 +28,38 @@ def _for_ms(args: Args) -> int:
     return int(args.get("for_ms", 0))
 
 
-def _kill(hands: Hands, args: Args) -> None:
-    hands.kill(str(args["cluster"]), int(args["broker"]), _for_ms(args))
+def _kill(executor: ActionExecutor, args: Args) -> None:
+    executor.kill(str(args["cluster"]), int(args["broker"]), _for_ms(args))
 
 
-def _lose_power(hands: Hands, args: Args) -> None:
-    lose_power(hands, str(args["cluster"]), int(args["broker"]), _for_ms(args), short=bool(args.get("short", False)))
+def _lose_power(executor: ActionExecutor, args: Args) -> None:
+    lose_power(executor, str(args["cluster"]), int(args["broker"]), _for_ms(args), short=bool(args.get("short", False)))
 
 
-def _kill_controller(hands: Hands, args: Args) -> None:
-    hands.kill(str(args["cluster"]), CONTROLLER_ID, _for_ms(args))
+def _kill_controller(executor: ActionExecutor, args: Args) -> None:
+    executor.kill(str(args["cluster"]), CONTROLLER_ID, _for_ms(args))
 
 
-def _kill_cluster(hands: Hands, args: Args) -> None:
+def _kill_cluster(executor: ActionExecutor, args: Args) -> None:
     cluster = str(args["cluster"])
     nodes = [
-        n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids) if hands.scene.clusters[cluster].runs(n)
+        n
+        for n in (CONTROLLER_ID, *executor.scene.clusters[cluster].broker_ids)
+        if executor.scene.clusters[cluster].runs(n)
     ]
     if not nodes:
         raise StepSkipped(f"every node of {cluster} is down")
     for node_id in nodes:
-        hands.kill(cluster, node_id, _for_ms(args))
+        executor.kill(cluster, node_id, _for_ms(args))
 
 
-def _kill_replica(hands: Hands, args: Args) -> None:
+def _kill_replica(executor: ActionExecutor, args: Args) -> None:
     tp = TopicPartition(str(args["topic"]), int(args.get("partition", 0)))
-    kill_role(hands, str(args["cluster"]), tp, str(args["victim"]), _for_ms(args))
+    kill_role(executor, str(args["cluster"]), tp, str(args["victim"]), _for_ms(args))
 
 
-def _kill_when(hands: Hands, args: Args) -> None:
-    scene = hands.scene
+def _kill_when(executor: ActionExecutor, args: Args) -> None:
+    scene = executor.scene
     victim = str(args["victim"])
     cluster = str(args["source"] if victim.startswith("source") else args["cluster"])
     role = victim.removeprefix("source_")
@@ -66,29 +68,29 @@ def _kill_when(hands: Hands, args: Args) -> None:
     def spring(tp: TopicPartition) -> None:
         try:
             scene.note(f"{tp} reached {on}: kill the {role} in {cluster}")
-            kill_role(hands, cluster, tp, role, _for_ms(args))
+            kill_role(executor, cluster, tp, role, _for_ms(args))
         except StepSkipped as skipped:
             scene.note(f"no node is killed: {skipped}")
 
     scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
 
 
-def _line_down(hands: Hands, args: Args) -> None:
+def _line_down(executor: ActionExecutor, args: Args) -> None:
     way = ">" if args.get("one_way", False) else "|"
-    hands.take_down(f"{args['one']}{way}{args['other']}", _for_ms(args))
+    executor.take_down(f"{args['one']}{way}{args['other']}", _for_ms(args))
 
 
-def _line_slow(hands: Hands, args: Args) -> None:
-    hands.disturb("slow", f"{args['one']}|{args['other']}", int(args["ms"]), _for_ms(args))
+def _line_slow(executor: ActionExecutor, args: Args) -> None:
+    executor.disturb("slow", f"{args['one']}|{args['other']}", int(args["ms"]), _for_ms(args))
 
 
-def _line_lossy(hands: Hands, args: Args) -> None:
-    hands.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
+def _line_lossy(executor: ActionExecutor, args: Args) -> None:
+    executor.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
 
 
-def _rest(hands: Hands, args: Args) -> None:
+def _rest(executor: ActionExecutor, args: Args) -> None:
     """Pause all clients. Producers finish their batch; transactions stay open and time out."""
-    hands.scene.resting_until = hands.scene.now + _for_ms(args) * MILLISECOND
+    executor.scene.clients_paused_until = executor.scene.now + _for_ms(args) * MILLISECOND
 
 
 ROWS: tuple[Action, ...] = (

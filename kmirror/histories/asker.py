@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.images import MetadataImage
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Ask, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
@@ -27,22 +27,22 @@ TIMEOUT_MS = 5_000
 """Longer than a broker waits before it responds, so that the response is received."""
 
 
-class Asker:
+class RequestClient:
     """A client that sends requests to the cluster where its application is."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.rng: Rng = desk.rng.split("questions")
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.rng: Rng = application.rng.split("questions")
 
     # -- existing names -----------------------------------------------------------------------
 
     @property
     def cluster(self) -> str:
-        return self.desk.cluster
+        return self.application.cluster
 
     @property
     def image(self) -> MetadataImage:
-        return self.desk.scene.image(self.cluster)
+        return self.application.scene.image(self.cluster)
 
     def one_of(self, known: Sequence[str], unknown: str) -> str:
         """Return one of the known names; in one of four cases, or if there is none, return `unknown`."""
@@ -75,16 +75,16 @@ class Asker:
     # -- brokers ------------------------------------------------------------------------------
 
     def any_broker(self) -> Endpoint:
-        found = self.desk.scene.clusters[self.cluster]
+        found = self.application.scene.clusters[self.cluster]
         return found.endpoint(self.rng.choice(found.broker_ids))
 
     def controller(self) -> Endpoint:
-        return self.desk.scene.clusters[self.cluster].endpoint(CONTROLLER_ID)
+        return self.application.scene.clusters[self.cluster].endpoint(CONTROLLER_ID)
 
     def leader(self, tp: TopicPartition) -> Endpoint:
         """Return the leader's address according to the controller; in one of three cases that of any broker."""
         known = self.image.topics.partition(tp)
-        found = self.desk.scene.clusters[self.cluster]
+        found = self.application.scene.clusters[self.cluster]
         if known is None or known.leader not in found.broker_ids or self.rng.chance(1, 3):
             return self.any_broker()
         return found.endpoint(known.leader)
@@ -100,14 +100,14 @@ class Asker:
 
     def own(self, kind: str, count: int = 4) -> str:
         """Return a name of a group or a transactional id that only this client uses."""
-        return f"{self.desk.plan.name}-{kind}{self.rng.below(count)}"
+        return f"{self.application.plan.name}-{kind}{self.rng.below(count)}"
 
     def ask(self, body: Message, at: Endpoint | None = None, version_max: int | None = None) -> Script[Message | None]:
         """Send a request, by default to any broker, and return the response or None.
 
         Send nothing after the producers have stopped.
         """
-        if not self.desk.goes_on():
+        if not self.application.goes_on():
             return None
         endpoint = self.any_broker() if at is None else at
         reply: Message | None = yield Ask(self.cluster, endpoint, body, version_max, TIMEOUT_MS)
@@ -115,12 +115,12 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RequestKind:
     """A kind of request to send; it may take several requests."""
 
     name: str
     about: str
     """Category; a client's option `about` selects categories."""
-    ask: Callable[[Asker], Script[None]]
+    ask: Callable[[RequestClient], Script[None]]
     weight: int = 2
     """Relative frequency; higher for kinds that reach rarely tested code."""

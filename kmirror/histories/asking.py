@@ -6,25 +6,25 @@ The option `about` selects categories, of reads, groups, transactions, orders an
 from __future__ import annotations
 
 from kmirror.histories import asking_groups, asking_nodes, asking_orders, asking_reads, asking_transactions
-from kmirror.histories.asker import Asker, Question
-from kmirror.histories.producing import Desk
+from kmirror.histories.asker import RequestClient, RequestKind
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Script
 
-QUESTIONS: tuple[Question, ...] = (
-    *asking_reads.QUESTIONS,
-    *asking_groups.QUESTIONS,
-    *asking_transactions.QUESTIONS,
-    *asking_orders.QUESTIONS,
-    *asking_nodes.QUESTIONS,
+REQUEST_KINDS: tuple[RequestKind, ...] = (
+    *asking_reads.REQUEST_KINDS,
+    *asking_groups.REQUEST_KINDS,
+    *asking_transactions.REQUEST_KINDS,
+    *asking_orders.REQUEST_KINDS,
+    *asking_nodes.REQUEST_KINDS,
 )
-ABOUT: tuple[str, ...] = tuple(dict.fromkeys(row.about for row in QUESTIONS))
+ABOUT: tuple[str, ...] = tuple(dict.fromkeys(row.about for row in REQUEST_KINDS))
 
 
-def asking(desk: Desk) -> Script[None]:
+def asking(application: Application) -> Script[None]:
     """Send requests until producers stop."""
-    asker = Asker(desk)
-    about = str(desk.plan.options.get("about", ",".join(ABOUT))).split(",")
-    deck = [row for row in QUESTIONS if row.about in about for _ in range(row.weight)]
-    while desk.goes_on():
+    asker = RequestClient(application)
+    about = str(application.plan.options.get("about", ",".join(ABOUT))).split(",")
+    deck = [row for row in REQUEST_KINDS if row.about in about for _ in range(row.weight)]
+    while application.goes_on():
         yield from asker.rng.choice(deck).ask(asker)
-        yield desk.pause()
+        yield application.pause()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.histories.asker import NO_GROUP, Asker, Question
+from kmirror.histories.asker import NO_GROUP, RequestClient, RequestKind
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
@@ -43,59 +43,62 @@ REBALANCE_MS = 1_000
 STAY_MS = 3_000
 
 
-def _group(asker: Asker) -> str:
+def _group(asker: RequestClient) -> str:
     """Return a group of this client, or one that does not exist."""
     return NO_GROUP if asker.rng.chance(1, 4) else asker.own("group")
 
 
-def _at(asker: Asker, group: str) -> Endpoint:
+def _at(asker: RequestClient, group: str) -> Endpoint:
     return asker.coordinator(GROUP_TOPIC, group)
 
 
-def knows_static(asker: Asker) -> bool:
+def knows_static(asker: RequestClient) -> bool:
     """Return whether the cluster's brokers support static members in every request of MEMBERS_FROM."""
-    last = asker.desk.scene.last_version
+    last = asker.application.scene.last_version
     return all(last(asker.cluster, api) >= version for api, version in MEMBERS_FROM.items())
 
 
-def _describe(asker: Asker) -> Script[None]:
+def _describe(asker: RequestClient) -> Script[None]:
     group = _group(asker)
     yield from asker.ask(DescribeGroupsRequest([group]), _at(asker, group))
 
 
-def _list(asker: Asker) -> Script[None]:
+def _list(asker: RequestClient) -> Script[None]:
     yield from asker.ask(ListGroupsRequest())
 
 
-def _delete(asker: Asker) -> Script[None]:
+def _delete(asker: RequestClient) -> Script[None]:
     group = _group(asker)
     yield from asker.ask(DeleteGroupsRequest([group]), _at(asker, group))
 
 
-def _delete_offset(asker: Asker) -> Script[None]:
+def _delete_offset(asker: RequestClient) -> Script[None]:
     group, tp = _group(asker), asker.partition()
     row = OffsetDeleteRequestTopic(tp.topic, [OffsetDeleteRequestPartition(tp.partition)])
     yield from asker.ask(OffsetDeleteRequest(group, [row]), _at(asker, group))
 
 
-def _offsets(asker: Asker) -> Script[None]:
+def _offsets(asker: RequestClient) -> Script[None]:
     """Fetch a group's offsets of a topic identified by id."""
     group, topic = _group(asker), asker.topic()
-    if asker.desk.scene.last_version(asker.cluster, "OffsetFetch") < IDS_FROM["OffsetFetch"]:
+    if asker.application.scene.last_version(asker.cluster, "OffsetFetch") < IDS_FROM["OffsetFetch"]:
         return
     row = OffsetFetchRequestTopics(topic_id=asker.topic_id(topic), partition_indexes=[0])
     yield from asker.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=[row])]), _at(asker, group))
 
 
-def _commit(asker: Asker) -> Script[None]:
+def _commit(asker: RequestClient) -> Script[None]:
     """Commit without being a member; sometimes with an unknown generation, or for a topic identified by id."""
     group, tp, rng = asker.own("group"), asker.partition(), asker.rng
     row = OffsetCommitRequestPartition(
-        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
+        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.application.plan.name
     )
     request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1)
     version = NAMED_TOPICS_LAST[request.NAME]
-    if rng.chance(1, 3) and asker.desk.scene.last_version(asker.cluster, "OffsetCommit") >= IDS_FROM["OffsetCommit"]:
+    if (
+        rng.chance(1, 3)
+        and asker.application.scene.last_version(asker.cluster, "OffsetCommit") >= IDS_FROM["OffsetCommit"]
+    ):
         request.topics = [OffsetCommitRequestTopic(topic_id=asker.topic_id(tp.topic), partitions=[row])]
         version += 1
     else:
@@ -104,7 +107,7 @@ def _commit(asker: Asker) -> Script[None]:
     yield from asker.ask(request, _at(asker, group), version)
 
 
-def _stranger(asker: Asker) -> Script[None]:
+def _stranger(asker: RequestClient) -> Script[None]:
     """Send requests as a member that the group does not know, or no longer knows."""
     group = _group(asker)
     found: list[Message] = [
@@ -119,7 +122,7 @@ def _stranger(asker: Asker) -> Script[None]:
     yield from asker.ask(asker.rng.choice(found), _at(asker, group))
 
 
-def _member(asker: Asker) -> Script[None]:
+def _member(asker: RequestClient) -> Script[None]:
     """Act as a static member that starts twice, and send requests that are refused, as the first and as the second.
 
     It does not always send SyncGroup; it leaves, or its session ends.
@@ -148,12 +151,12 @@ def _member(asker: Asker) -> Script[None]:
 
 
 def joined_twice(
-    asker: Asker, group: str, at: Endpoint
+    asker: RequestClient, group: str, at: Endpoint
 ) -> Script[tuple[JoinGroupResponse, JoinGroupResponse, str] | None]:
     """Join twice as the same static member; return both responses and the instance id, or None if a join failed."""
     if not knows_static(asker):
         return None
-    instance = f"{asker.desk.plan.name}-instance"
+    instance = f"{asker.application.plan.name}-instance"
     first = yield from asker.ask(_joining(group, "", instance), at)
     if not isinstance(first, JoinGroupResponse) or first.error_code:
         return None
@@ -165,11 +168,13 @@ def joined_twice(
     return first, second, instance
 
 
-def _said(asker: Asker, group: str, member: str, instance: str, generation: int) -> list[tuple[Message, int | None]]:
+def _said(
+    asker: RequestClient, group: str, member: str, instance: str, generation: int
+) -> list[tuple[Message, int | None]]:
     """Return requests of a member: OffsetCommit, Heartbeat, JoinGroup and SyncGroup."""
     tp = asker.partition()
     row = OffsetCommitRequestPartition(
-        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
+        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.application.plan.name
     )
     commit = OffsetCommitRequest(
         group_id=group,
@@ -211,19 +216,19 @@ def _syncing(group: str, member: str, instance: str, generation: int) -> SyncGro
     )
 
 
-def _find(asker: Asker) -> Script[None]:
+def _find(asker: RequestClient) -> Script[None]:
     """Send FindCoordinator for a group; the first such request creates `__consumer_offsets`."""
-    yield from asker.desk.find_coordinator(asker.cluster, CoordinatorType.GROUP, asker.own("group"))
+    yield from asker.application.find_coordinator(asker.cluster, CoordinatorType.GROUP, asker.own("group"))
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("coordinator", "groups", _find, 1),
-    Question("describe groups", "groups", _describe, 3),
-    Question("list groups", "groups", _list, 1),
-    Question("delete a group", "groups", _delete, 4),
-    Question("delete an offset", "groups", _delete_offset, 4),
-    Question("offsets by topic id", "groups", _offsets, 2),
-    Question("commit", "groups", _commit, 4),
-    Question("stranger", "groups", _stranger, 10),
-    Question("member", "groups", _member, 4),
+REQUEST_KINDS: tuple[RequestKind, ...] = (
+    RequestKind("coordinator", "groups", _find, 1),
+    RequestKind("describe groups", "groups", _describe, 3),
+    RequestKind("list groups", "groups", _list, 1),
+    RequestKind("delete a group", "groups", _delete, 4),
+    RequestKind("delete an offset", "groups", _delete_offset, 4),
+    RequestKind("offsets by topic id", "groups", _offsets, 2),
+    RequestKind("commit", "groups", _commit, 4),
+    RequestKind("stranger", "groups", _stranger, 10),
+    RequestKind("member", "groups", _member, 4),
 )

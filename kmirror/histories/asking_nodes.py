@@ -5,7 +5,7 @@ None of them may be accepted: each has a broker epoch, member, topic or state th
 
 from __future__ import annotations
 
-from kmirror.histories.asker import NO_MIRROR, NO_PARTITION, NO_TOPIC, Asker, Question
+from kmirror.histories.asker import NO_MIRROR, NO_PARTITION, NO_TOPIC, RequestClient, RequestKind
 from kmirror.histories.scripts import Script
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -39,7 +39,7 @@ NO_EPOCH = 10**6
 """A broker epoch that no broker has."""
 
 
-def _broker(asker: Asker) -> tuple[int, int] | None:
+def _broker(asker: RequestClient) -> tuple[int, int] | None:
     """Return id and epoch of a registered broker; None if there is none."""
     brokers = asker.image.brokers
     if not brokers:
@@ -48,7 +48,7 @@ def _broker(asker: Asker) -> tuple[int, int] | None:
     return broker_id, brokers[broker_id].epoch
 
 
-def _former(asker: Asker) -> Script[None]:
+def _former(asker: RequestClient) -> Script[None]:
     """Send a request with a broker epoch that no broker has."""
     broker = _broker(asker)
     if broker is None:
@@ -67,7 +67,7 @@ def _former(asker: Asker) -> Script[None]:
     yield from asker.ask(asker.rng.choice(requests), asker.controller())
 
 
-def _proposal(asker: Asker) -> Script[None]:
+def _proposal(asker: RequestClient) -> Script[None]:
     """Propose an ISR whose members have restarted since, with the current partition epoch or a future one."""
     tp = asker.partition()
     known, topic_id = asker.image.topics.partition(tp), asker.topic_id(tp.topic)
@@ -84,7 +84,7 @@ def _proposal(asker: Asker) -> Script[None]:
     yield from asker.ask(request, asker.controller())
 
 
-def _directories(asker: Asker) -> Script[None]:
+def _directories(asker: RequestClient) -> Script[None]:
     """Report the directory of a replica that the broker does not have, or of a partition that does not exist."""
     broker = _broker(asker)
     tp = asker.partition()
@@ -97,14 +97,14 @@ def _directories(asker: Asker) -> Script[None]:
     yield from asker.ask(AssignReplicasToDirsRequest(*broker, [directory]), asker.controller())
 
 
-def _snapshot(asker: Asker) -> Script[None]:
+def _snapshot(asker: RequestClient) -> Script[None]:
     """Fetch a snapshot of the metadata log that does not exist."""
     row = PartitionSnapshot(partition=0, current_leader_epoch=0, snapshot_id=SnapshotId(1, 0), position=0)
     request = FetchSnapshotRequest(replica_id=-1, max_bytes=1_000, topics=[SnapshotOf(METADATA_TOPIC, [row])])
     yield from asker.ask(request, asker.controller())
 
 
-def _states(asker: Asker) -> Script[None]:
+def _states(asker: RequestClient) -> Script[None]:
     """Read the states of a topic, or write an invalid state, or a state of an unknown topic or mirror."""
     tp, rng = asker.partition(), asker.rng
     if rng.chance(1, 2):
@@ -124,7 +124,7 @@ def _states(asker: Asker) -> Script[None]:
     yield from asker.ask(request)
 
 
-def _bumps(asker: Asker) -> Script[None]:
+def _bumps(asker: RequestClient) -> Script[None]:
     """Ask for a leader epoch of a partition or topic that does not exist."""
     topic = asker.topic()
     rows = [LeaderEpochState(partition_index=NO_PARTITION, min_leader_epoch=0)]
@@ -132,7 +132,7 @@ def _bumps(asker: Asker) -> Script[None]:
     yield from asker.ask(request, asker.controller())
 
 
-def _markers(asker: Asker) -> Script[None]:
+def _markers(asker: RequestClient) -> Script[None]:
     """Write a transaction marker to a partition that does not exist."""
     marker = WritableTxnMarker(
         producer_id=0,
@@ -144,12 +144,12 @@ def _markers(asker: Asker) -> Script[None]:
     yield from asker.ask(WriteTxnMarkersRequest(markers=[marker]))
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("former broker", "nodes", _former, 4),
-    Question("proposal", "nodes", _proposal, 4),
-    Question("directories", "nodes", _directories),
-    Question("snapshot", "nodes", _snapshot, 1),
-    Question("mirror states", "nodes", _states, 6),
-    Question("leader epochs", "nodes", _bumps, 2),
-    Question("markers", "nodes", _markers, 2),
+REQUEST_KINDS: tuple[RequestKind, ...] = (
+    RequestKind("former broker", "nodes", _former, 4),
+    RequestKind("proposal", "nodes", _proposal, 4),
+    RequestKind("directories", "nodes", _directories),
+    RequestKind("snapshot", "nodes", _snapshot, 1),
+    RequestKind("mirror states", "nodes", _states, 6),
+    RequestKind("leader epochs", "nodes", _bumps, 2),
+    RequestKind("markers", "nodes", _markers, 2),
 )

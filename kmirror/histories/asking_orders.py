@@ -8,7 +8,7 @@ from kmirror.assembly.mirrors import (
     remove_topics_request,
     resume_topics_request,
 )
-from kmirror.histories.asker import NO_MIRROR, NO_TOPIC, Asker, Question
+from kmirror.histories.asker import NO_MIRROR, NO_TOPIC, RequestClient, RequestKind
 from kmirror.histories.scripts import Script
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
@@ -30,20 +30,20 @@ from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 NO_CONFIG = "no.such.config"
 
 
-def _configs(asker: Asker) -> Script[None]:
+def _configs(asker: RequestClient) -> Script[None]:
     """Set a config that does not exist."""
     topic = asker.topic()
     row = LegacyResource(
         resource_type=ResourceType.TOPIC, resource_name=topic, configs=[LegacyConfig(name=NO_CONFIG, value="1")]
     )
     yield from asker.ask(AlterConfigsRequest(resources=[row], validate_only=True))
-    if asker.desk.scene.last_version(asker.cluster, "IncrementalAlterConfigs") > NOT_SERVED:
+    if asker.application.scene.last_version(asker.cluster, "IncrementalAlterConfigs") > NOT_SERVED:
         config = AlterableConfig(name=NO_CONFIG, config_operation=ConfigOp.SET, value="1")
         changed = AlterConfigsResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=[config])
         yield from asker.ask(IncrementalAlterConfigsRequest(resources=[changed], validate_only=True))
 
 
-def _partitions(asker: Asker) -> Script[None]:
+def _partitions(asker: RequestClient) -> Script[None]:
     """Add a partition with an empty assignment."""
     topic = asker.topic()
     known = asker.image.topics.get(topic)
@@ -52,19 +52,19 @@ def _partitions(asker: Asker) -> Script[None]:
     yield from asker.ask(CreatePartitionsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
 
 
-def _topics(asker: Asker) -> Script[None]:
+def _topics(asker: RequestClient) -> Script[None]:
     """Create a topic with the default number of partitions, a valid number, or an invalid one."""
     count = asker.rng.choice((USE_DEFAULT, USE_DEFAULT, 3, 0, -2))
     row = CreatableTopic(name=NO_TOPIC, num_partitions=count, replication_factor=USE_DEFAULT)
     yield from asker.ask(CreateTopicsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
 
 
-def _features(asker: Asker) -> Script[None]:
+def _features(asker: RequestClient) -> Script[None]:
     row = FeatureUpdateKey(feature="no.such.feature", max_version_level=1)
     yield from asker.ask(UpdateFeaturesRequest(timeout_ms=1_000, feature_updates=[row], validate_only=True))
 
 
-def _mirror_topics(asker: Asker) -> Script[None]:
+def _mirror_topics(asker: RequestClient) -> Script[None]:
     """Change a topic that does not exist, or a mirror that does not exist."""
     mirror, topic = asker.mirror(), NO_TOPIC
     if mirror == NO_MIRROR:
@@ -79,7 +79,7 @@ def _mirror_topics(asker: Asker) -> Script[None]:
     yield from asker.ask(asker.rng.choice(orders))
 
 
-def _removed_topics(asker: Asker) -> Script[None]:
+def _removed_topics(asker: RequestClient) -> Script[None]:
     """Add topics that were removed from a mirror, and may not be STOPPED yet, to a mirror that does not exist."""
     image = asker.image
     wishes = {name: parse(image.configs.topic(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
@@ -89,11 +89,11 @@ def _removed_topics(asker: Asker) -> Script[None]:
         yield from asker.ask(add_topics_request(NO_MIRROR, topics))
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("wrong configs", "orders", _configs),
-    Question("partitions on no broker", "orders", _partitions),
-    Question("topics", "orders", _topics),
-    Question("unknown feature", "orders", _features, 1),
-    Question("removed topics", "orders", _removed_topics, 4),
-    Question("topics of a mirror", "orders", _mirror_topics, 4),
+REQUEST_KINDS: tuple[RequestKind, ...] = (
+    RequestKind("wrong configs", "orders", _configs),
+    RequestKind("partitions on no broker", "orders", _partitions),
+    RequestKind("topics", "orders", _topics),
+    RequestKind("unknown feature", "orders", _features, 1),
+    RequestKind("removed topics", "orders", _removed_topics, 4),
+    RequestKind("topics of a mirror", "orders", _mirror_topics, 4),
 )

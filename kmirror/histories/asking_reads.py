@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.histories.asker import Asker, Question
+from kmirror.histories.asker import RequestClient, RequestKind
 from kmirror.histories.scripts import Script
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
@@ -33,10 +33,10 @@ FETCH_IDS = 13
 BYTES_MAX = 1 << 16
 
 
-def _metadata(asker: Asker) -> Script[None]:
+def _metadata(asker: RequestClient) -> Script[None]:
     """Fetch metadata by id, by name, or for all topics in the oldest version."""
     topic, rng = asker.topic(), asker.rng
-    if asker.desk.scene.last_version(asker.cluster, "Metadata") >= METADATA_IDS_FROM and rng.chance(1, 2):
+    if asker.application.scene.last_version(asker.cluster, "Metadata") >= METADATA_IDS_FROM and rng.chance(1, 2):
         row = MetadataRequestTopic(topic_id=asker.topic_id(topic), name=None)
         yield from asker.ask(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
     elif rng.chance(1, 2):
@@ -46,20 +46,20 @@ def _metadata(asker: Asker) -> Script[None]:
         yield from asker.ask(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
 
 
-def _topic_partitions(asker: Asker) -> Script[None]:
+def _topic_partitions(asker: RequestClient) -> Script[None]:
     request = DescribeTopicPartitionsRequest(topics=[TopicRequest(asker.topic())], response_partition_limit=10)
     yield from asker.ask(request)
 
 
-def _cluster(asker: Asker) -> Script[None]:
+def _cluster(asker: RequestClient) -> Script[None]:
     yield from asker.ask(DescribeClusterRequest())
 
 
-def _log_dirs(asker: Asker) -> Script[None]:
+def _log_dirs(asker: RequestClient) -> Script[None]:
     yield from asker.ask(DescribeLogDirsRequest(topics=None))
 
 
-def _configs(asker: Asker) -> Script[None]:
+def _configs(asker: RequestClient) -> Script[None]:
     kind, name = asker.rng.choice(
         ((ResourceType.TOPIC, asker.topic()), (ResourceType.MIRROR, asker.mirror()))
     )  # fmt: skip
@@ -67,16 +67,16 @@ def _configs(asker: Asker) -> Script[None]:
     yield from asker.ask(DescribeConfigsRequest(resources=[row]))
 
 
-def _producers(asker: Asker) -> Script[None]:
+def _producers(asker: RequestClient) -> Script[None]:
     tp = asker.partition()
     request = DescribeProducersRequest([ProducersOf(tp.topic, [tp.partition])])
     yield from asker.ask(request, asker.leader(tp))
 
 
-def _list_offsets(asker: Asker) -> Script[None]:
+def _list_offsets(asker: RequestClient) -> Script[None]:
     """List the start, end or an offset by timestamp of a log; sometimes in an early version."""
     tp, rng = asker.partition(), asker.rng
-    is_early, some_time = rng.chance(1, 2), asker.desk.scene.simulation.now_ms - rng.between(0, 20_000)
+    is_early, some_time = rng.chance(1, 2), asker.application.scene.simulation.now_ms - rng.between(0, 20_000)
     row = ListOffsetsPartition(
         partition_index=tp.partition,
         current_leader_epoch=-1 if is_early else asker.epoch(tp),
@@ -86,7 +86,7 @@ def _list_offsets(asker: Asker) -> Script[None]:
     yield from asker.ask(request, asker.leader(tp), UNSETTLED_LAST if is_early else None)
 
 
-def _epoch_end(asker: Asker) -> Script[None]:
+def _epoch_end(asker: RequestClient) -> Script[None]:
     tp = asker.partition()
     row = OffsetForLeaderPartition(
         partition=tp.partition, current_leader_epoch=asker.epoch(tp), leader_epoch=asker.rng.below(5)
@@ -97,14 +97,14 @@ def _epoch_end(asker: Asker) -> Script[None]:
     yield from asker.ask(request, asker.leader(tp))
 
 
-def _fetch_session(asker: Asker) -> Script[None]:
+def _fetch_session(asker: RequestClient) -> Script[None]:
     """Open a fetch session, continue it with a right or wrong epoch or version, and close it."""
     tp = asker.partition()
     endpoint = asker.leader(tp)
     reply = yield from asker.ask(_fetch(tp, 0, 0), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
     if not isinstance(reply, FetchResponse) or not reply.session_id:
         return
-    last = asker.desk.scene.last_version(asker.cluster, "Fetch")
+    last = asker.application.scene.last_version(asker.cluster, "Fetch")
     match asker.rng.below(3):
         case 0:
             epoch, version = asker.rng.between(2, 9), NAMED_TOPICS_LAST["FetchRequest"]
@@ -127,14 +127,14 @@ def _fetch(tp: TopicPartition | None, session_id: int, epoch: int) -> FetchReque
     )  # fmt: skip
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("metadata", "reads", _metadata, 4),
-    Question("topic partitions", "reads", _topic_partitions, 1),
-    Question("cluster", "reads", _cluster, 1),
-    Question("log dirs", "reads", _log_dirs, 1),
-    Question("configs", "reads", _configs),
-    Question("producers", "reads", _producers, 1),
-    Question("offsets", "reads", _list_offsets, 8),
-    Question("end of an epoch", "reads", _epoch_end),
-    Question("fetch session", "reads", _fetch_session),
+REQUEST_KINDS: tuple[RequestKind, ...] = (
+    RequestKind("metadata", "reads", _metadata, 4),
+    RequestKind("topic partitions", "reads", _topic_partitions, 1),
+    RequestKind("cluster", "reads", _cluster, 1),
+    RequestKind("log dirs", "reads", _log_dirs, 1),
+    RequestKind("configs", "reads", _configs),
+    RequestKind("producers", "reads", _producers, 1),
+    RequestKind("offsets", "reads", _list_offsets, 8),
+    RequestKind("end of an epoch", "reads", _epoch_end),
+    RequestKind("fetch session", "reads", _fetch_session),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.histories.asker import NO_PARTITION, Asker, Question
+from kmirror.histories.asker import NO_PARTITION, RequestClient, RequestKind
 from kmirror.histories.asking_groups import joined_twice
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.kernel.ids import Endpoint
@@ -41,25 +41,25 @@ Producer = tuple[int, int]
 """Producer id and epoch."""
 
 
-def _at(asker: Asker, name: str) -> Endpoint:
+def _at(asker: RequestClient, name: str) -> Endpoint:
     return asker.coordinator(TRANSACTION_TOPIC, name)
 
 
-def _last(asker: Asker, api: str) -> int | None:
+def _last(asker: RequestClient, api: str) -> int | None:
     """Return a version of an API: sometimes one without PRODUCER_FENCED, else the last for clients."""
     return BEFORE_FENCED[api] if asker.rng.chance(1, 4) else TRANSACTIONS_V1_LAST.get(f"{api}Request")
 
 
-def _describe(asker: Asker) -> Script[None]:
+def _describe(asker: RequestClient) -> Script[None]:
     name = asker.own("id")
     yield from asker.ask(DescribeTransactionsRequest([name]), _at(asker, name))
 
 
-def _list(asker: Asker) -> Script[None]:
+def _list(asker: RequestClient) -> Script[None]:
     yield from asker.ask(ListTransactionsRequest())
 
 
-def _adding(asker: Asker, name: str, producer: Producer, *, exists: bool) -> AddPartitionsToTxnRequest:
+def _adding(asker: RequestClient, name: str, producer: Producer, *, exists: bool) -> AddPartitionsToTxnRequest:
     tp = asker.partition()
     topics = [AddPartitionsToTxnTopic(tp.topic, [tp.partition])]
     if not exists:
@@ -72,7 +72,7 @@ def _adding(asker: Asker, name: str, producer: Producer, *, exists: bool) -> Add
     )
 
 
-def _verifying(asker: Asker, name: str, producer: Producer) -> AddPartitionsToTxnRequest:
+def _verifying(asker: RequestClient, name: str, producer: Producer) -> AddPartitionsToTxnRequest:
     """Return the request by which a leader verifies a transaction before it appends a batch."""
     tp = asker.partition()
     row = AddPartitionsToTxnTransaction(
@@ -81,7 +81,7 @@ def _verifying(asker: Asker, name: str, producer: Producer) -> AddPartitionsToTx
     return AddPartitionsToTxnRequest(transactions=[row])
 
 
-def _stranger(asker: Asker) -> Script[None]:
+def _stranger(asker: RequestClient) -> Script[None]:
     """Send a producer id and an epoch that the transactional id does not have."""
     name, rng = asker.own("id"), asker.rng
     nobody = rng.below(3) - 1, rng.below(3)
@@ -95,12 +95,12 @@ def _stranger(asker: Asker) -> Script[None]:
         (init, _last(asker, "InitProducerId")),
     )
     request, version = rng.choice(asked)
-    if request is init and asker.desk.scene.last_version(asker.cluster, "InitProducerId") < WITH_PRODUCER_FROM:
+    if request is init and asker.application.scene.last_version(asker.cluster, "InitProducerId") < WITH_PRODUCER_FROM:
         return
     yield from asker.ask(request, _at(asker, name), version)
 
 
-def _producer(asker: Asker) -> Script[None]:
+def _producer(asker: RequestClient) -> Script[None]:
     """Act as a producer that starts twice, and send requests as the first and as the second.
 
     Its transactions have no records: they add a group's offsets, and nothing is committed.
@@ -117,7 +117,7 @@ def _producer(asker: Asker) -> Script[None]:
         yield from asker.ask(_adding(asker, name, producer, exists=True), at, _last(asker, "AddPartitionsToTxn"))
         yield from asker.ask(AddOffsetsToTxnRequest(name, *producer, group), at, _last(asker, "AddOffsetsToTxn"))
         yield from asker.ask(EndTxnRequest(name, *producer, committed=True), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
-    last = asker.desk.scene.last_version(asker.cluster, "InitProducerId")
+    last = asker.application.scene.last_version(asker.cluster, "InitProducerId")
     if last >= WITH_PRODUCER_FROM:
         for producer in ((first[0] + 1, first[1]), second):
             init = InitProducerIdRequest(name, TRANSACTION_MS, producer[0], producer[1])
@@ -127,7 +127,7 @@ def _producer(asker: Asker) -> Script[None]:
     yield from asker.ask(
         _adding(asker, name, second, exists=False), at, TRANSACTIONS_V1_LAST["AddPartitionsToTxnRequest"]
     )
-    if asker.desk.scene.last_version(asker.cluster, "AddPartitionsToTxn") >= BATCHED_FROM:
+    if asker.application.scene.last_version(asker.cluster, "AddPartitionsToTxn") >= BATCHED_FROM:
         yield from asker.ask(_verifying(asker, name, second), at)
     yield from _commit_offsets(asker, name, second)
     yield from asker.ask(EndTxnRequest(name, *second, committed=False), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
@@ -140,14 +140,14 @@ def _producer(asker: Asker) -> Script[None]:
     yield from asker.ask(EndTxnRequest(name, *second, committed=False), at, TRANSACTIONS_V1_LAST["EndTxnRequest"])
 
 
-def _begin(asker: Asker, name: str, at: Endpoint) -> Script[Producer | None]:
+def _begin(asker: RequestClient, name: str, at: Endpoint) -> Script[Producer | None]:
     reply = yield from asker.ask(InitProducerIdRequest(name, TRANSACTION_MS), at)
     if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
         return None
     return reply.producer_id, reply.producer_epoch
 
 
-def _commit_offsets(asker: Asker, name: str, producer: Producer) -> Script[None]:
+def _commit_offsets(asker: RequestClient, name: str, producer: Producer) -> Script[None]:
     """Commit offsets with wrong members of a group, before and after the group is added to the transaction."""
     group, rng = asker.own("group"), asker.rng
     at, known = asker.coordinator(GROUP_TOPIC, group), TRANSACTIONS_V1_LAST["TxnOffsetCommitRequest"]
@@ -166,10 +166,10 @@ def _commit_offsets(asker: Asker, name: str, producer: Producer) -> Script[None]
         yield from asker.ask(request, at, known)
 
 
-def _committing(asker: Asker, group: str, name: str, producer: Producer) -> TxnOffsetCommitRequest:
+def _committing(asker: RequestClient, group: str, name: str, producer: Producer) -> TxnOffsetCommitRequest:
     tp = asker.partition()
     row = TxnOffsetCommitRequestPartition(
-        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.desk.plan.name
+        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.application.plan.name
     )
     return TxnOffsetCommitRequest(
         transactional_id=name,
@@ -182,9 +182,9 @@ def _committing(asker: Asker, group: str, name: str, producer: Producer) -> TxnO
     )
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("describe transactions", "transactions", _describe, 1),
-    Question("list transactions", "transactions", _list, 1),
-    Question("stranger", "transactions", _stranger, 6),
-    Question("producer", "transactions", _producer, 4),
+REQUEST_KINDS: tuple[RequestKind, ...] = (
+    RequestKind("describe transactions", "transactions", _describe, 1),
+    RequestKind("list transactions", "transactions", _list, 1),
+    RequestKind("stranger", "transactions", _stranger, 6),
+    RequestKind("producer", "transactions", _producer, 4),
 )

@@ -5,7 +5,7 @@ The later of the two records counts, whenever the marker is written. No client r
 
 from __future__ import annotations
 
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Ask, Script, Sleep
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
@@ -33,21 +33,21 @@ PAUSE_MS = (500, 3_000)
 TRANSACTION_MS = 3_000
 
 
-def commit_both_ways(desk: Desk, group: str) -> Script[None]:
+def commit_both_ways(application: Application, group: str) -> Script[None]:
     """Commit repeatedly while applications write; a commit that has begun is completed."""
-    rng = desk.scene.rng(f"both ways {desk.plan.name}")
+    rng = application.scene.rng(f"both ways {application.plan.name}")
     yield Sleep(rng.between(*PAUSE_MS))
-    while desk.goes_on():
-        desk.scene.busy += 1
-        yield from _commit_to_one(desk, f"{group}-both", rng)
-        desk.scene.busy -= 1
+    while application.goes_on():
+        application.scene.busy += 1
+        yield from _commit_to_one(application, f"{group}-both", rng)
+        application.scene.busy -= 1
         yield Sleep(rng.between(*PAUSE_MS))
 
 
-def _commit_to_one(desk: Desk, name: str, rng: Rng) -> Script[None]:
-    cluster, partitions = desk.cluster, desk.partitions()
-    groups = yield from desk.find_coordinator(cluster, CoordinatorType.GROUP, name)
-    transactions = yield from desk.find_coordinator(cluster, CoordinatorType.TRANSACTION, name)
+def _commit_to_one(application: Application, name: str, rng: Rng) -> Script[None]:
+    cluster, partitions = application.cluster, application.partitions()
+    groups = yield from application.find_coordinator(cluster, CoordinatorType.GROUP, name)
+    transactions = yield from application.find_coordinator(cluster, CoordinatorType.TRANSACTION, name)
     if not partitions or groups is None or transactions is None:
         return
     tp = rng.choice(partitions)

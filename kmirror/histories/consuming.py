@@ -19,9 +19,9 @@ from dataclasses import replace
 
 from kmirror.histories.account import Marks, Read
 from kmirror.histories.directory import Leader
-from kmirror.histories.group_requests import GroupDesk
+from kmirror.histories.group_requests import GroupClient
 from kmirror.histories.positions import Position, Preferred
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Ask, Script
 from kmirror.histories.values import ValueReader, ValueRow
 from kmirror.kernel.clock import MILLISECOND
@@ -49,34 +49,34 @@ PREFERRED_MS = 8_000
 class Consumer:
     """Reads every partition of its topics at the cluster where its application is."""
 
-    def __init__(self, desk: Desk, *, committed_only: bool) -> None:
-        self.desk = desk
+    def __init__(self, application: Application, *, committed_only: bool) -> None:
+        self.application = application
         self.committed_only = committed_only
         self.positions: dict[TopicPartition, Position] = {}
         self._reader = ValueReader()
-        self._rack = str(desk.plan.options.get("rack", ""))
-        self._bytes_max = int(desk.plan.options.get("bytes_max", BYTES_MAX))
-        self._names_epochs = bool(desk.plan.options.get("names_epochs", True))
-        group = str(desk.plan.options.get("group", ""))
-        self._group = GroupDesk(desk, group, desk.plan.name) if group else None
+        self._rack = str(application.plan.options.get("rack", ""))
+        self._bytes_max = int(application.plan.options.get("bytes_max", BYTES_MAX))
+        self._names_epochs = bool(application.plan.options.get("names_epochs", True))
+        group = str(application.plan.options.get("group", ""))
+        self._group = GroupClient(application, group, application.plan.name) if group else None
         """Group for which it commits, or None."""
-        self._rests = bool(desk.plan.options.get("rests", False))
+        self._rests = bool(application.plan.options.get("rests", False))
         self._committed: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
         """Last committed offset and leader epoch by cluster and partition."""
 
     def run(self) -> Script[None]:
         """Read until the history ends, and move to other clusters as planned; yield each request and pause."""
-        scene = self.desk.scene
+        scene = self.application.scene
         while scene.reading:
-            cluster = self.desk.cluster
-            yield from self.read(cluster, self.desk.partitions())
+            cluster = self.application.cluster
+            yield from self.read(cluster, self.application.partitions())
             if self._group is not None:
                 yield from self._commit(self._group, cluster)
-            yield self.desk.pause()
+            yield self.application.pause()
 
     def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
         """Send one fetch to each broker that has some of the partitions, and process the records."""
-        directory = self.desk.scene.directories[cluster]
+        directory = self.application.scene.directories[cluster]
         by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
         for tp in partitions:
             leader = directory.leader(tp)
@@ -96,10 +96,10 @@ class Consumer:
         position = self.positions.setdefault(tp, Position())
         preferred = position.preferred
         if preferred is not None:
-            endpoint = self.desk.scene.directories[cluster].endpoint(preferred.broker_id)
+            endpoint = self.application.scene.directories[cluster].endpoint(preferred.broker_id)
             known = leader if self._names_epochs else replace(leader, epoch=preferred.leader.epoch)
             is_same = (preferred.cluster, preferred.leader) == (cluster, known)
-            if endpoint is not None and is_same and self.desk.scene.now <= preferred.until:
+            if endpoint is not None and is_same and self.application.scene.now <= preferred.until:
                 return endpoint
             position.preferred = None
         return leader.endpoint
@@ -107,14 +107,14 @@ class Consumer:
     def given(self, tp: TopicPartition, row: ValueRow) -> None:
         """Process a record that the application receives."""
 
-    def _commit(self, group: GroupDesk, cluster: str) -> Script[None]:
+    def _commit(self, group: GroupClient, cluster: str) -> Script[None]:
         """Commit the positions that changed since the last commit in this cluster, without a member id."""
         moved = {
             tp: replace(position)
             for tp, position in self.positions.items()
             if position.epoch >= 0 and self._committed.get((cluster, tp)) != (position.offset, position.epoch)
         }
-        if self._rests and cluster != self.desk.plan.cluster:
+        if self._rests and cluster != self.application.plan.cluster:
             moved = {tp: position for tp, position in moved.items() if (cluster, tp) not in self._committed}
         if moved:
             _, rows = yield from group.commit(cluster, moved)
@@ -141,7 +141,7 @@ class Consumer:
             if isinstance(reply, OffsetForLeaderEpochResponse):
                 row = reply.topics[0].partitions[0]
             if row is None or row.error_code:
-                self.desk.scene.directories[cluster].refresh()
+                self.application.scene.directories[cluster].refresh()
                 return False
             if row.end_offset < 0:
                 found = yield from self._reset(cluster, tp, leader)
@@ -165,7 +165,7 @@ class Consumer:
                 position.offset, position.epoch = row.offset, -1
                 position.checked = (cluster, leader.epoch)
                 return True
-        self.desk.scene.directories[cluster].refresh()
+        self.application.scene.directories[cluster].refresh()
         return False
 
     # -- records ------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Consumer:
 
     def _failed(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
         """Refresh the metadata, and fetch from the leaders again."""
-        self.desk.scene.directories[cluster].refresh()
+        self.application.scene.directories[cluster].refresh()
         for tp, _ in ready:
             self.positions[tp].preferred = None
 
@@ -189,7 +189,7 @@ class Consumer:
             partition=tp.partition,
             current_leader_epoch=leader.epoch if self._names_epochs else -1,
             fetch_offset=self.positions[tp].offset,
-            partition_max_bytes=self._bytes_max if self.desk.goes_on() else BYTES_MAX,
+            partition_max_bytes=self._bytes_max if self.application.goes_on() else BYTES_MAX,
         )
 
     def _request(self, rows: Mapping[TopicPartition, FetchPartition]) -> FetchRequest:
@@ -215,7 +215,7 @@ class Consumer:
                 yield from self._take(cluster, tp, leaders[tp], data)
 
     def _take(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> Script[None]:
-        scene = self.desk.scene
+        scene = self.application.scene
         position = self.positions[tp]
         preferred = position.preferred
         if data.error_code:
@@ -235,7 +235,7 @@ class Consumer:
         aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or ()]
         for row in self._reader.rows(batches, aborted):
             if row.offset >= position.offset and not row.is_control and not row.is_aborted:
-                name = self.desk.plan.name
+                name = self.application.plan.name
                 scene.account.reads.append(
                     Read(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
                 )
@@ -248,7 +248,7 @@ class Consumer:
         position = self.positions[tp]
         preferred = position.preferred
         said = Marks(
-            self.desk.plan.name,
+            self.application.plan.name,
             cluster,
             tp,
             leader.broker_id if preferred is None else preferred.broker_id,
@@ -262,4 +262,4 @@ class Consumer:
         if said == position.known:
             return
         position.known = said
-        self.desk.scene.account.marks.append(replace(said, at=self.desk.scene.now))
+        self.application.scene.account.marks.append(replace(said, at=self.application.scene.now))

@@ -6,7 +6,7 @@ The table of all moves is in moves.py.
 from __future__ import annotations
 
 from kmirror.histories.fault_moves import LONG_MS, SHORT_MS, WINDOW_MS, set_trap
-from kmirror.histories.hand import ADDED, REMOVED, Line, Move, Story, on_line
+from kmirror.histories.step_drawing import ADDED, REMOVED, Line, Move, PlanDraft, move_on_line
 from kmirror.histories.topic_moves import flag
 
 ALONE_MS = (500, 1_500)
@@ -17,12 +17,12 @@ AWAY_MS = (8_000, 13_000)
 """Time for which a replica is down: long enough for two cuts."""
 
 
-def _write_apart(story: Story, line: Line, *, elects: bool) -> bool:
+def _write_apart(story: PlanDraft, line: Line, *, elects: bool) -> bool:
     """Fail over while the source has more records, usually in an epoch whose number the destination has, too.
 
     Return False, without any order, if the topics could not be failed back.
     """
-    if story.rival(line) is not None or story.rival(line, line.source) is not None:
+    if story.conflicting_line(line) is not None or story.conflicting_line(line, line.source) is not None:
         return False
     if line.phase != ADDED:
         story.add(line)
@@ -39,8 +39,8 @@ def _write_apart(story: Story, line: Line, *, elects: bool) -> bool:
     return True
 
 
-@on_line(flips=True)
-def _missed_cuts(story: Story, line: Line) -> bool:
+@move_on_line(is_reversible=True)
+def _missed_cuts(story: PlanDraft, line: Line) -> bool:
     """Let a replica of the old source miss two cuts in a row, come back, and sometimes become leader (D30)."""
     rng, old = story.rng, line.source
     if story.clusters[old].brokers < 2 or not _write_apart(story, line, elects=True):
@@ -65,8 +65,8 @@ def _missed_cuts(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(flips=True)
-def _dies_listed(story: Story, line: Line) -> bool:
+@move_on_line(is_reversible=True)
+def _dies_listed(story: PlanDraft, line: Line) -> bool:
     """Kill the leader when the list of replicas that owe a cut is persisted; sometimes also the next leader (D30)."""
     rng, old = story.rng, line.source
     if story.clusters[old].brokers < 2 or not _write_apart(story, line, elects=True):
@@ -83,10 +83,10 @@ def _dies_listed(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _short_of_replicas(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _short_of_replicas(story: PlanDraft, line: Line) -> bool:
     """Bring a topic that supports unclean elections to PREPARING while one of its replicas is down."""
-    back = line.flips and story.rng.chance(2, 3) and story.rival(line, line.source) is None
+    back = line.is_reversible and story.rng.chance(2, 3) and story.conflicting_line(line, line.source) is None
     cluster = line.source if back else line.destination
     if story.clusters[cluster].brokers < 2:
         return False
@@ -104,8 +104,8 @@ def _short_of_replicas(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(flips=True)
-def _cut_transactions(story: Story, line: Line) -> bool:
+@move_on_line(is_reversible=True)
+def _cut_transactions(story: PlanDraft, line: Line) -> bool:
     """Cut through transactions by a failback, and stop it before the source has ended them (D29, D42)."""
     rng, old = story.rng, line.source
     if not _write_apart(story, line, elects=rng.chance(1, 2)):
@@ -124,14 +124,14 @@ def _cut_transactions(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _other_mirror(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _other_mirror(story: PlanDraft, line: Line) -> bool:
     """Move the topics to a mirror of another name, in either direction; usually they stay there (D45)."""
     if line.phase == ADDED:
         story.remove(line)
         story.wait(800, 3_000)
     before, line.mirror = line.mirror, f"{line.mirror}y"
-    if line.flips and story.rng.chance(1, 2) and story.rival(line, line.source) is None:
+    if line.is_reversible and story.rng.chance(1, 2) and story.conflicting_line(line, line.source) is None:
         story.turn(line, line.destination)
         story.wait(*ALONE_MS)
         story.fail_back(line)

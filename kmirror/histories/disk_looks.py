@@ -40,7 +40,7 @@ class _Since:
     """Log starts seen since then, each with the first time it was seen."""
 
 
-class DiskLooks:
+class DiskObserver:
     """Records the files and sizes of the replicas of a scene."""
 
     def __init__(self, scene: Scene, state_of: StateOf) -> None:
@@ -70,7 +70,7 @@ class DiskLooks:
         seen[1].update(dict.fromkeys(partition.log.segment_base_offsets))
         return seen[1]
 
-    def look_at_the_end(self) -> None:
+    def observe_end(self) -> None:
         """Record the files and sizes of each replica, and the leftovers in the log directories."""
         disks = self._scene.account.disks
         disks.replicas = [self._kept(*row) for row in self._replicas()]

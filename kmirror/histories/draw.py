@@ -16,14 +16,14 @@ from kmirror.histories.draw_racks import with_racks
 from kmirror.histories.draw_requests import with_requests
 from kmirror.histories.draw_starts import with_starts
 from kmirror.histories.fault_actions import FLUSH
-from kmirror.histories.hand import ADDED, NEW, Line, Story
 from kmirror.histories.moves import MOVES
 from kmirror.histories.outages import OPTION
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.histories.profiles import Profile, checked_profile
 from kmirror.histories.restarting import draw_restart
 from kmirror.histories.shapes import RINGS, SHAPES, Shape, lay
-from kmirror.histories.themes import themed
+from kmirror.histories.step_drawing import ADDED, NEW, Line, PlanDraft
+from kmirror.histories.themes import apply_theme
 from kmirror.histories.workloads import KINDS
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
@@ -53,7 +53,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
     """
     whole_number("seed", seed, 0, SEED_MAX)
     rng = Rng(seed).split(f"draw {profile}")
-    row = themed(checked_profile(profile), rng.split("theme"))
+    row = apply_theme(checked_profile(profile), rng.split("theme"))
     is_ring = rng.split("rings").chance(row.rings, 100)
     shape = _shape(rng.split("shape"), row, RINGS if is_ring else row.shapes)
     clusters = _clusters(rng.split("clusters"), row, shape)
@@ -286,25 +286,25 @@ def _story(
     lines: list[Line],
     clients: tuple[ClientPlan, ...],
     spare: list[str],
-) -> Story:
+) -> PlanDraft:
     writers: dict[str, list[str]] = {}
     for client in clients:
         if KINDS[client.kind].writes:
             for topic in client.topics:
                 writers.setdefault(topic, []).append(client.name)
     readers = [client.name for client in clients if not KINDS[client.kind].writes]
-    story = Story(
+    story = PlanDraft(
         rng, {cluster.name: cluster for cluster in clusters}, lines, writers, readers, spare_topics=list(spare)
     )
     story.wait(300, 2_500)
     wanted = rng.between(*row.steps)
     if rng.chance(9, 10):  # Otherwise nothing might ever be mirrored.
-        story.go_on(lines[0])
+        story.next_order(lines[0])
         story.wait(800, 3_500)
     begins = rng.split("shape")
     for line in lines[1:] if len(clusters) > 2 else ():
         if line.phase == NEW and begins.chance(2, 3):
-            story.go_on(line)
+            story.next_order(line)
             story.wait(*row.gap_ms)
     for _ in range(TRIES_MAX):
         if len(story.steps) >= wanted:
@@ -314,6 +314,6 @@ def _story(
     if row.ends_mirrored and rng.chance(row.ends_mirrored, 100):
         for line in story.lines:
             if line.phase != ADDED:
-                story.go_on(line)
+                story.next_order(line)
                 story.wait(*row.gap_ms)
     return story

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kmirror.histories.both_ways import OPTION
-from kmirror.histories.hand import Line
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Value
+from kmirror.histories.step_drawing import Line
 from kmirror.kernel.rng import Rng
 
 SHORT_REBALANCE_MS = 800

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
-from kmirror.histories.hands import Action, Args, Hands, StepSkipped
+from kmirror.histories.execution import Action, ActionExecutor, Args, StepSkipped
 from kmirror.histories.scene import Trap
 from kmirror.histories.sights import SIGHTS, Watch
 from kmirror.kernel.ids import TopicPartition
@@ -27,12 +27,12 @@ ROLES = ("leader", "follower", "controller", *COORDINATORS)
 """Nodes that can be struck, in the cluster of the trap or, with the prefix `source_`, at the mirror's source."""
 
 
-def kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
+def kill_role(executor: ActionExecutor, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
     """Kill the partition's leader, a follower of it, the cluster's controller, or a coordinator."""
-    hands.kill(cluster, who(hands, cluster, tp, role), for_ms)
+    executor.kill(cluster, who(executor, cluster, tp, role), for_ms)
 
 
-def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
+def who(executor: ActionExecutor, cluster: str, tp: TopicPartition, role: str) -> int:
     """Return the id of the node that has a role now.
 
     Raise StepSkipped if there is none.
@@ -40,29 +40,29 @@ def who(hands: Hands, cluster: str, tp: TopicPartition, role: str) -> int:
     if role == "controller":
         return CONTROLLER_ID
     wanted = TopicPartition(COORDINATORS[role], 0) if role in COORDINATORS else tp
-    leader = hands.scene.leader(cluster, wanted)
+    leader = executor.scene.leader(cluster, wanted)
     if leader is None:
         raise StepSkipped(f"{wanted} in {cluster} has no leader")
     if role != "follower":
         return leader.broker_id
-    found = hands.scene.clusters[cluster]
+    found = executor.scene.clusters[cluster]
     victims = [b for b in leader.image.replicas if b != leader.broker_id and found.runs(b)]
     if not victims:
         raise StepSkipped(f"{tp} in {cluster} has no running follower")
     return victims[0]
 
 
-def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int, *, short: bool = False) -> None:
+def lose_power(executor: ActionExecutor, cluster: str, broker_id: int, for_ms: int, *, short: bool = False) -> None:
     """Cut a broker's power if other replicas have all its data: acks=all promises no more than that.
 
     With `short`, for a cluster with too few brokers, one other running replica in the ISR is enough.
     """
-    found = hands.scene.clusters[cluster]
+    found = executor.scene.clusters[cluster]
     # A killed broker stays in the ISR until its old session ends, even if it lost data.
     away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
     if away and not short:
         raise StepSkipped(f"brokers {away} of {cluster} are down or fenced")
-    for topic in hands.scene.image(cluster).topics.values():
+    for topic in executor.scene.image(cluster).topics.values():
         for number, image in topic.partitions.items():
             is_alone = len(image.isr) < 2 or any(b in away for b in image.isr)
             is_short = len(image.replicas) < 2 or len(image.isr) < len(image.replicas)
@@ -70,17 +70,17 @@ def lose_power(hands: Hands, cluster: str, broker_id: int, for_ms: int, *, short
                 raise StepSkipped(
                     f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}"
                 )
-    hands.kill(cluster, broker_id, for_ms, power_cut=True)
+    executor.kill(cluster, broker_id, for_ms, power_cut=True)
 
 
-def turn(hands: Hands, args: Args) -> None:
+def turn(executor: ActionExecutor, args: Args) -> None:
     """Move clients to another cluster."""
     cluster = str(args["cluster"])
-    names = [name for name in str(args["clients"]).split(",") if name in hands.desks]
+    names = [name for name in str(args["clients"]).split(",") if name in executor.applications]
     if not names:
         raise StepSkipped("no such client")
     for name in names:
-        hands.desks[name].turn(cluster)
+        executor.applications[name].turn(cluster)
 
 
 # -- strikes ----------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class Strike:
     doc: str
     needs: str
     """Names of the arguments that the step must have."""
-    carry_out: Callable[[Hands, Args, TopicPartition], None]
+    carry_out: Callable[[ActionExecutor, Args, TopicPartition], None]
 
 
 def _for_ms(args: Args) -> int:
@@ -107,41 +107,41 @@ def _place(args: Args) -> tuple[str, str]:
     return str(args["source" if victim.startswith("source_") else "cluster"]), victim.removeprefix("source_")
 
 
-def _kill(hands: Hands, args: Args, tp: TopicPartition) -> None:
+def _kill(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
     cluster, role = _place(args)
-    kill_role(hands, cluster, tp, role, _for_ms(args))
+    kill_role(executor, cluster, tp, role, _for_ms(args))
 
 
-def _cut_power(hands: Hands, args: Args, tp: TopicPartition) -> None:
+def _cut_power(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
     cluster, role = _place(args)
-    node = who(hands, cluster, tp, role)
+    node = who(executor, cluster, tp, role)
     if node == CONTROLLER_ID:
-        hands.kill(cluster, node, _for_ms(args), power_cut=True)
+        executor.kill(cluster, node, _for_ms(args), power_cut=True)
     else:
-        lose_power(hands, cluster, node, _for_ms(args))
+        lose_power(executor, cluster, node, _for_ms(args))
 
 
-def _cut_line(hands: Hands, args: Args, tp: TopicPartition) -> None:
-    hands.take_down(f"{args['source']}|{args['cluster']}", _for_ms(args))
+def _cut_line(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
+    executor.take_down(f"{args['source']}|{args['cluster']}", _for_ms(args))
 
 
-def _isolate(hands: Hands, args: Args, tp: TopicPartition) -> None:
+def _isolate(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
     cluster, role = _place(args)
-    node = who(hands, cluster, tp, role)
+    node = who(executor, cluster, tp, role)
     if node == CONTROLLER_ID:
         raise StepSkipped("a controller has no line to itself")
-    hands.take_down(f"{cluster}-{node}|{cluster}-{CONTROLLER_ID}", _for_ms(args))
+    executor.take_down(f"{cluster}-{node}|{cluster}-{CONTROLLER_ID}", _for_ms(args))
 
 
-def _turn(hands: Hands, args: Args, tp: TopicPartition) -> None:
-    turn(hands, args)
+def _turn(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
+    turn(executor, args)
 
 
-def _order(hands: Hands, args: Args, tp: TopicPartition) -> None:
-    number = hands.next_order()
+def _order(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
+    number = executor.next_order()
     if number is None:
         raise StepSkipped("every order of the plan was given already")
-    hands.do(number)
+    executor.do(number)
 
 
 STRIKE_ROWS: tuple[Strike, ...] = (
@@ -176,28 +176,28 @@ def problem_with_trap(args: Args) -> str | None:
     return None
 
 
-def _when(hands: Hands, args: Args) -> None:
+def _when(executor: ActionExecutor, args: Args) -> None:
     parent = str(args.get("after", ""))
-    if parent and parent not in hands.struck:
-        hands.chained.setdefault(parent, []).append(lambda: _set_trap(hands, args))
+    if parent and parent not in executor.struck:
+        executor.chained.setdefault(parent, []).append(lambda: _set_trap(executor, args))
     else:
-        _set_trap(hands, args)
+        _set_trap(executor, args)
 
 
-def _set_trap(hands: Hands, args: Args) -> None:
-    scene = hands.scene
+def _set_trap(executor: ActionExecutor, args: Args) -> None:
+    scene = executor.scene
     cluster, topic, on, name = (str(args.get(key, "")) for key in ("cluster", "topic", "on", "name"))
 
     def strike(tp: TopicPartition) -> None:
-        if hands.over:
+        if executor.over:
             return
         if name:
-            hands.struck[name] = None
-            for follow in hands.chained.pop(name, []):
+            executor.struck[name] = None
+            for follow in executor.chained.pop(name, []):
                 follow()
         scene.note(f"{tp} in {cluster} reached {on}: now {args['do']} {args.get('victim', '')}".rstrip())
         try:
-            STRIKES[str(args["do"])].carry_out(hands, args, tp)
+            STRIKES[str(args["do"])].carry_out(executor, args, tp)
         except StepSkipped as skipped:
             scene.note(f"the trap does nothing: {skipped}")
 
@@ -208,49 +208,49 @@ def _set_trap(hands: Hands, args: Args) -> None:
     watch = Watch.begin(scene, on, cluster, topic) if on in SIGHTS else None
     trap = Trap(cluster, topic, on, spring, None if watch is None else lambda: watch.look(scene))
     scene.traps.append(trap)
-    scene.after_ms(int(args.get("within_ms", WITHIN_MS)), lambda: _give_up(hands, trap))
+    scene.after_ms(int(args.get("within_ms", WITHIN_MS)), lambda: _give_up(executor, trap))
 
 
-def _give_up(hands: Hands, trap: Trap) -> None:
+def _give_up(executor: ActionExecutor, trap: Trap) -> None:
     # By identity: two traps may be equal.
-    hands.scene.traps[:] = [other for other in hands.scene.traps if other is not trap]
+    executor.scene.traps[:] = [other for other in executor.scene.traps if other is not trap]
 
 
-def _fail_log_dir(hands: Hands, args: Args) -> None:
+def _fail_log_dir(executor: ActionExecutor, args: Args) -> None:
     cluster, broker_id, number = str(args["cluster"]), int(args["broker"]), int(args["number"])
-    if not 0 < number < len(hands.scene.clusters[cluster].log_dirs[broker_id]):
+    if not 0 < number < len(executor.scene.clusters[cluster].log_dirs[broker_id]):
         raise StepSkipped(f"{cluster}-{broker_id} has no log directory {number}, or it contains the metadata log")
-    hands.fail_log_dir(cluster, broker_id, number, _for_ms(args))
+    executor.fail_log_dir(cluster, broker_id, number, _for_ms(args))
 
 
-def _set_clock(hands: Hands, args: Args) -> None:
+def _set_clock(executor: ActionExecutor, args: Args) -> None:
     cluster, node_id = str(args["cluster"]), int(args["broker"])
-    hands.wrong_clocks[cluster, node_id] = None
-    hands.scene.clusters[cluster].set_clock(node_id, ahead_ms=int(args["ahead_ms"]), ppm=int(args.get("ppm", 0)))
+    executor.wrong_clocks[cluster, node_id] = None
+    executor.scene.clusters[cluster].set_clock(node_id, ahead_ms=int(args["ahead_ms"]), ppm=int(args.get("ppm", 0)))
 
 
-def _lose_site_power(hands: Hands, args: Args) -> None:
+def _lose_site_power(executor: ActionExecutor, args: Args) -> None:
     """Cut the power of all nodes of a cluster at once; topics with `flush.messages` above 1 may lose records."""
     cluster = str(args["cluster"])
-    found = hands.scene.clusters[cluster]
+    found = executor.scene.clusters[cluster]
     if found.configs.get(FLUSH) != "1":
         raise StepSkipped(f"{cluster} acknowledges unflushed records: {FLUSH} is not 1")
     nodes = [node_id for node_id in (CONTROLLER_ID, *found.broker_ids) if found.runs(node_id)]
     if not nodes:
         raise StepSkipped(f"every node of {cluster} is down")
-    hands.observer.power.before_loss(cluster)
+    executor.observer.power.before_loss(cluster)
     for node_id in nodes:
-        hands.kill(cluster, node_id, _for_ms(args), power_cut=True)
+        executor.kill(cluster, node_id, _for_ms(args), power_cut=True)
 
 
-def _stop_broker(hands: Hands, args: Args) -> None:
+def _stop_broker(executor: ActionExecutor, args: Args) -> None:
     """Stop a broker cleanly: it hands over its leaderships if its controller allows it."""
     cluster, broker_id = str(args["cluster"]), int(args["broker"])
-    hands.stop(cluster, broker_id, _for_ms(args))
+    executor.stop(cluster, broker_id, _for_ms(args))
 
 
-def _slow_disk(hands: Hands, args: Args) -> None:
-    hands.slow_disk(f"{args['cluster']}-{args['broker']}", int(args["ms"]), _for_ms(args))
+def _slow_disk(executor: ActionExecutor, args: Args) -> None:
+    executor.slow_disk(f"{args['cluster']}-{args['broker']}", int(args["ms"]), _for_ms(args))
 
 
 ROWS: tuple[Action, ...] = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
-from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.histories.plan import Value
+from kmirror.histories.step_drawing import ADDED, NEW, REMOVED, Line, Move, PlanDraft, move_on_line
 
 SHORT_MS = (150, 1_200)
 LONG_MS = (3_500, 8_000)
@@ -20,11 +20,11 @@ WINDOW_MS = (0, 300)
 # -- causes of sights -------------------------------------------------------------------------
 
 
-def _nothing(story: Story, line: Line, cluster: str) -> None:
+def _no_cause(story: PlanDraft, line: Line, cluster: str) -> None:
     """Do nothing: the event happens by itself."""
 
 
-def _lose_a_follower(story: Story, line: Line, cluster: str) -> None:
+def _stop_follower_fetches(story: PlanDraft, line: Line, cluster: str) -> None:
     """Stop a follower's fetches for longer than replica.lag.time.max.ms, so that it leaves the ISR and comes back."""
     if story.rng.chance(1, 2):
         story.kill_replica(line, cluster, "follower", for_ms=story.drawn(LONG_MS))
@@ -34,27 +34,27 @@ def _lose_a_follower(story: Story, line: Line, cluster: str) -> None:
     story.step("line_down", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
 
 
-def _lose_the_leader(story: Story, line: Line, cluster: str) -> None:
+def _lose_the_leader(story: PlanDraft, line: Line, cluster: str) -> None:
     story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS))
 
 
-def _lose_a_broker(story: Story, line: Line, cluster: str) -> None:
+def _lose_a_broker(story: PlanDraft, line: Line, cluster: str) -> None:
     story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(LONG_MS))
 
 
-def _go_on(story: Story, line: Line, cluster: str) -> None:
-    story.go_on(line)
+def _next_order(story: PlanDraft, line: Line, cluster: str) -> None:
+    story.next_order(line)
 
 
-ANYWHERE = {
-    "ISR_SHRINKS": _lose_a_follower, "ISR_GROWS": _lose_a_follower, "PROPOSED": _lose_a_follower,
+CAUSES = {
+    "ISR_SHRINKS": _stop_follower_fetches, "ISR_GROWS": _stop_follower_fetches, "PROPOSED": _stop_follower_fetches,
     "ELECTED": _lose_the_leader, "EPOCH_COMMITTED": _lose_the_leader, "FOLLOWER_CUT": _lose_the_leader,
     "COORDINATOR_LOADS": _lose_a_broker, "COORDINATOR_LOADED": _lose_a_broker,
-    "ROLLED": _nothing, "PREPARED": _nothing, "SNAPSHOT": _nothing,
+    "ROLLED": _no_cause, "PREPARED": _no_cause, "SNAPSHOT": _no_cause,
 }  # fmt: skip
 """Sights of any cluster, and the cause of each."""
-AT_THE_MIRROR = {
-    "BUMPING": _go_on, "LISTED": _go_on, "LINEAGE": _go_on, "CUT": _go_on,
+MIRROR_CAUSES = {
+    "BUMPING": _next_order, "LISTED": _next_order, "LINEAGE": _next_order, "CUT": _next_order,
     "LOAD_BEGINS": _lose_the_leader, "LOAD_ENDS": _lose_the_leader,
 }  # fmt: skip
 """Sights of the destination cluster, and the cause of each."""
@@ -66,7 +66,7 @@ VICTIMS = (
 )  # fmt: skip
 
 
-def _strike(story: Story, line: Line, *, may_order: bool) -> Mapping[str, Value]:
+def _strike(story: PlanDraft, line: Line, *, may_order: bool) -> Mapping[str, Value]:
     """Return the arguments for a trap's action."""
     rng = story.rng
     kind = rng.choice(("kill", "kill", "kill", "kill", "line", "isolate", "turn", "order"))
@@ -84,7 +84,7 @@ def _strike(story: Story, line: Line, *, may_order: bool) -> Mapping[str, Value]
     return {"do": "kill", "victim": rng.choice(VICTIMS), "for_ms": for_ms}
 
 
-def set_trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> str:
+def set_trap(story: PlanDraft, line: Line, cluster: str, on: str, **more: Value) -> str:
     """Set a trap in a cluster of the line, and return its name."""
     other = line.source if cluster == line.destination else line.destination
     name = f"trap {len(story.steps)}"
@@ -92,8 +92,8 @@ def set_trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> 
     return name
 
 
-def _set_off(
-    story: Story, line: Line, cluster: str, on: str, cause: Callable[[Story, Line, str], None], *, follows: bool
+def _trap_and_trigger(
+    story: PlanDraft, line: Line, cluster: str, on: str, cause: Callable[[PlanDraft, Line, str], None], *, follows: bool
 ) -> bool:
     """Set a trap, and a second one after it if `follows`; then cause the event that the first one waits for."""
     name = set_trap(story, line, cluster, on, **_strike(story, line, may_order=True))
@@ -106,22 +106,22 @@ def _set_off(
     return True
 
 
-@on_line()
-def _strike_at(story: Story, line: Line) -> bool:
+@move_on_line()
+def _strike_at(story: PlanDraft, line: Line) -> bool:
     """Fail something at an event of replication, and sometimes something else at a later event."""
-    cluster, causes = line.destination, {**ANYWHERE, **AT_THE_MIRROR}
+    cluster, causes = line.destination, {**CAUSES, **MIRROR_CAUSES}
     if line.phase == NEW:  # The topic does not exist there yet, so it has no leader.
-        causes = {on: cause for on, cause in AT_THE_MIRROR.items() if cause is _go_on}
+        causes = {on: cause for on, cause in MIRROR_CAUSES.items() if cause is _next_order}
     elif story.rng.chance(1, 3):
-        cluster, causes = line.source, ANYWHERE
+        cluster, causes = line.source, CAUSES
     if story.clusters[cluster].brokers < 2:
         return False
     on = story.rng.choice(list(causes))
-    return _set_off(story, line, cluster, on, causes[on], follows=story.rng.chance(1, 2))
+    return _trap_and_trigger(story, line, cluster, on, causes[on], follows=story.rng.chance(1, 2))
 
 
-@on_line()
-def _second_failure(story: Story, line: Line) -> bool:
+@move_on_line()
+def _second_failure(story: PlanDraft, line: Line) -> bool:
     """Kill the leader when the ISR has shrunk or is about to grow, and then the next leader or the controller."""
     cluster = line.destination if line.phase != NEW and story.rng.chance(2, 3) else line.source
     if story.clusters[cluster].brokers < 3:
@@ -136,12 +136,12 @@ def _second_failure(story: Story, line: Line) -> bool:
     else:
         set_trap(story, line, cluster, "ELECTED", after=name, victim=victim, delay_ms=story.drawn(WINDOW_MS), **second)
     story.wait(0, 200)
-    _lose_a_follower(story, line, cluster)
+    _stop_follower_fetches(story, line, cluster)
     return True
 
 
-@on_line()
-def _isolated_leader(story: Story, line: Line) -> bool:
+@move_on_line()
+def _isolated_leader(story: PlanDraft, line: Line) -> bool:
     """Cut a leader off from its controller, so that another one is elected, which then fails as well."""
     cluster = line.source if line.phase == NEW else story.rng.choice([line.source, line.destination])
     if story.clusters[cluster].brokers < 2:
@@ -153,8 +153,8 @@ def _isolated_leader(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line()
-def _slow_controller(story: Story, line: Line) -> bool:
+@move_on_line()
+def _slow_controller(story: PlanDraft, line: Line) -> bool:
     """Delay messages between brokers and their controller while replicas come and go and the leader changes."""
     rng = story.rng
     cluster = line.source if line.phase == NEW else rng.choice([line.source, line.destination])
@@ -176,29 +176,29 @@ def _slow_controller(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line()
-def _power_at(story: Story, line: Line) -> bool:
+@move_on_line()
+def _power_at(story: PlanDraft, line: Line) -> bool:
     """Cut the power of a broker or the controller at an event of the next order; no other node fails."""
     on = story.rng.choice(("BUMPING", "LISTED", "LINEAGE", "CUT", "PREPARED", "STOPPED", "MIRRORING"))
     victim = story.rng.choice(("leader", "leader", "follower", "mirror_coordinator", "controller"))
     set_trap(story, line, line.destination, on, do="power", victim=victim, for_ms=story.drawn(SHORT_MS))
     story.wait(0, 200)
-    story.go_on(line)
+    story.next_order(line)
     return True
 
 
-@on_line()
-def _lose_site_power(story: Story, line: Line) -> bool:
+@move_on_line()
+def _lose_site_power(story: PlanDraft, line: Line) -> bool:
     """Cut the power of a whole site, sometimes during the next order."""
     cluster = story.rng.choice([line.source, line.destination])
     if story.rng.chance(1, 2):
-        story.go_on(line)
+        story.next_order(line)
         story.wait(0, 1_500)
     story.step("lose_site_power", cluster=cluster, for_ms=story.drawn(LONG_MS if story.rng.chance(1, 3) else SHORT_MS))
     return True
 
 
-def _fail_log_dir(story: Story) -> bool:
+def _fail_log_dir(story: PlanDraft) -> bool:
     """Fail a log directory of a broker; it comes back with a restart."""
     found = [name for name, cluster in story.clusters.items() if cluster.log_dirs > 1]
     if not found:
@@ -215,7 +215,7 @@ CLOCKS_MS = ((-20 * HOUR_MS, -HOUR_MS), (-10 * MINUTE_MS, -1_000), (1_000, 10 * 
 """Range of clock errors: less than the day after which a producer id expires."""
 
 
-def _wrong_clock(story: Story) -> bool:
+def _wrong_clock(story: PlanDraft) -> bool:
     """Make a node's clock leap or drift, or set it back before a restart; sometimes correct it later."""
     cluster = story.cluster()
     node = CONTROLLER_ID if story.rng.chance(1, 5) else story.broker(cluster)
@@ -237,8 +237,8 @@ def _wrong_clock(story: Story) -> bool:
 # -- requests that no mirror sends --------------------------------------------------------------
 
 
-@on_line(ADDED, REMOVED)
-def _delete_records(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _delete_records(story: PlanDraft, line: Line) -> bool:
     """Delete records at the source, or at the destination, which refuses that while it mirrors the topic."""
     cluster = line.source if story.rng.chance(2, 3) else line.destination
     offset = -1 if story.rng.chance(1, 3) else story.rng.between(1, 60)
@@ -246,8 +246,8 @@ def _delete_records(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _throttle(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _throttle(story: PlanDraft, line: Line) -> bool:
     """Throttle mirroring at the destination, change the rate later, and usually remove the throttle in the end."""
     where: dict[str, Value] = {"cluster": line.destination, "topic": line.topic}
     rate: dict[str, Value] = {"cluster": line.destination, "name": "mirror.replication.throttled.rate"}
@@ -266,8 +266,8 @@ def _throttle(story: Story, line: Line) -> bool:
 # -- sources with outdated metadata -----------------------------------------------------------
 
 
-@on_line(ADDED)
-def _stale_source(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _stale_source(story: PlanDraft, line: Line) -> bool:
     """Cut a source broker off from its controller while a topic changes; other brokers are current or unreachable."""
     brokers, rng = story.clusters[line.source].brokers, story.rng
     if brokers < 2:
@@ -282,7 +282,7 @@ def _stale_source(story: Story, line: Line) -> bool:
             topic = story.spare_topics.pop()
             story.step("create_topic", cluster=line.source, topic=topic, partitions=1)
             story.wait(100, 800)
-            new = Line(line.mirror, topic, line.source, line.destination, flips=line.flips)
+            new = Line(line.mirror, topic, line.source, line.destination, is_reversible=line.is_reversible)
             story.lines.append(new)
             story.add(new)
         case 1:

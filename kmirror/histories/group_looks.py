@@ -5,18 +5,18 @@ from __future__ import annotations
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
 from kmirror.histories.group_account import CoordinatorLogLost, OffsetsSeen
 from kmirror.histories.scene import Scene
-from kmirror.histories.transaction_looks import TransactionLooks
+from kmirror.histories.transaction_looks import TransactionObserver
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
 
-class CoordinatorLooks:
+class CoordinatorObserver:
     """Records elections of coordinators' partitions and committed offsets."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._transactions = TransactionLooks(scene)
+        self._transactions = TransactionObserver(scene)
         self.after_event = self._transactions.after_event
         self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
         self._ids: dict[tuple[str, str], Uuid] = {}

@@ -8,7 +8,7 @@ from itertools import count
 
 from kmirror.histories.group_account import OffsetsDeleted, OffsetSent, OffsetsSeen
 from kmirror.histories.positions import Position
-from kmirror.histories.producing import Desk, Producer
+from kmirror.histories.producing import Application, Producer
 from kmirror.histories.scripts import Ask, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
@@ -44,7 +44,7 @@ STATIC_FROM = {"OffsetCommit": 7, "TxnOffsetCommit": 3}
 """First versions with static members; earlier versions of TxnOffsetCommit have no generation either."""
 STABLE_FROM = 7
 """First version of OffsetFetch with `require_stable`."""
-ELSEWHERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Sender:
 NOBODY = Sender()
 
 
-class GroupDesk:
+class GroupClient:
     """A process that sends requests to the coordinator of a group, in the cluster given with each request."""
 
-    def __init__(self, desk: Desk, group: str, name: str) -> None:
-        self.desk = desk
+    def __init__(self, application: Application, group: str, name: str) -> None:
+        self.application = application
         self.group = group
         self.name = name
         """Name of the process; the prefix of its tokens."""
@@ -72,7 +72,7 @@ class GroupDesk:
 
     def offers(self, cluster: str, api: str, version: int) -> bool:
         """Return whether the cluster's brokers serve an API in this version."""
-        return self.desk.scene.last_version(cluster, api) >= version
+        return self.application.scene.last_version(cluster, api) >= version
 
     def ask(
         self, cluster: str, request: Message, version_max: int | None = None, timeout_ms: int = 2_500
@@ -81,24 +81,24 @@ class GroupDesk:
         endpoint = self._coordinators.get(cluster)
         if endpoint is None:
             kind = CoordinatorType.GROUP
-            endpoint = yield from self.desk.find_coordinator(cluster, kind, self.group)
+            endpoint = yield from self.application.find_coordinator(cluster, kind, self.group)
             self._coordinators[cluster] = endpoint
         if endpoint is None:
             return None
-        reply = yield from self.desk.ask(Ask(cluster, endpoint, request, version_max, timeout_ms))
+        reply = yield from self.application.ask(Ask(cluster, endpoint, request, version_max, timeout_ms))
         if reply is None:
-            self.look_elsewhere(cluster)
+            self.forget_coordinator(cluster)
         return reply
 
-    def look_elsewhere(self, cluster: str, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
+    def forget_coordinator(self, cluster: str, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """Look the coordinator up again before the next request, if the error says that it moved."""
-        if error in ELSEWHERE:
+        if error in COORDINATOR_MOVED:
             self._coordinators[cluster] = None
 
     def _leader(self, cluster: str) -> Endpoint | None:
         """Return the endpoint of the leader of the group's shard, according to the controller."""
-        found = self.desk.scene.clusters[cluster]
-        topic = self.desk.scene.image(cluster).topics.get(GROUP_TOPIC)
+        found = self.application.scene.clusters[cluster]
+        topic = self.application.scene.image(cluster).topics.get(GROUP_TOPIC)
         if topic is None:
             return None
         leader = topic.partitions[partition_for(self.group, len(topic.partitions))].leader
@@ -114,7 +114,7 @@ class GroupDesk:
         Return None if they are not known now, or required but not stable. The account separates responses of the
         shard's leader from those of other brokers, as a deposed leader may have outdated offsets.
         """
-        scene = self.desk.scene
+        scene = self.application.scene
         stable = stable and self.offers(cluster, "OffsetFetch", STABLE_FROM)
         sent_at, leader = scene.now, self._leader(cluster)
         names = None if partitions is None else list(dict.fromkeys(tp.topic for tp in partitions))
@@ -127,7 +127,7 @@ class GroupDesk:
         if not isinstance(reply, OffsetFetchResponse):
             return None
         if reply.error_code:
-            self.look_elsewhere(cluster, ErrorCode(reply.error_code))
+            self.forget_coordinator(cluster, ErrorCode(reply.error_code))
             return None
         found: dict[TopicPartition, Position] = {}
         seen: dict[TopicPartition, tuple[int, str]] = {}
@@ -216,7 +216,7 @@ class GroupDesk:
     def _note(
         self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender, transaction: str
     ) -> list[OffsetSent]:
-        scene = self.desk.scene
+        scene = self.application.scene
         rows = []
         for tp, position in positions.items():
             token = f"{self.name}#{next(self._tokens)}"
@@ -247,16 +247,16 @@ class GroupDesk:
             for row in topic.partitions
         }
         for row in rows:
-            row.answered_at, row.error = self.desk.scene.now, errors[row.tp].name
+            row.answered_at, row.error = self.application.scene.now, errors[row.tp].name
         worst = max(errors.values(), default=ErrorCode.NONE)
-        self.look_elsewhere(cluster, worst)
+        self.forget_coordinator(cluster, worst)
         return worst
 
     # -- deleting -----------------------------------------------------------------------------
 
     def delete(self, cluster: str, tp: TopicPartition | None) -> Script[None]:
         """Delete the group's offset of one partition, or the whole group; the broker refuses while it is in use."""
-        scene = self.desk.scene
+        scene = self.application.scene
         sent_at = scene.now
         request: Message = DeleteGroupsRequest(groups_names=[self.group])
         if tp is not None:
@@ -269,7 +269,7 @@ class GroupDesk:
         elif isinstance(reply, OffsetDeleteResponse):
             codes = [reply.error_code, *(row.error_code for topic in reply.topics for row in topic.partitions)]
         error = ErrorCode(max(codes))
-        self.look_elsewhere(cluster, error)
+        self.forget_coordinator(cluster, error)
         if not error or error.retriable:
             answered_at = scene.now if reply is not None and not error else -1
             scene.account.groups.deleted.append(OffsetsDeleted(self.group, cluster, tp, sent_at, answered_at))

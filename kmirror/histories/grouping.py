@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from kmirror.histories.both_ways import OPTION, commit_both_ways
 from kmirror.histories.consuming import Consumer
-from kmirror.histories.group_requests import GroupDesk
-from kmirror.histories.membership import REBALANCE_TIMEOUT_MS, Beat, Member
+from kmirror.histories.group_requests import GroupClient
+from kmirror.histories.membership import REBALANCE_TIMEOUT_MS, HeartbeatResult, Member
 from kmirror.histories.positions import Position
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -33,21 +33,23 @@ PROTOCOLS = ("range", "roundrobin")
 class App:
     """An application in a group; `is_closed` keeps its members away."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.group = str(desk.plan.options["group"])
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.group = str(application.plan.options["group"])
         self.is_closed = False
 
     def scripts(self) -> list[tuple[str, Script[None]]]:
         """Return the processes of the plan's client, by name."""
-        options = self.desk.plan.options
-        names = [f"{self.desk.plan.name}-{n}" for n in range(int(options.get("members", 2)))]
+        options = self.application.plan.options
+        names = [f"{self.application.plan.name}-{n}" for n in range(int(options.get("members", 2)))]
         # These three run until the history ends; no script waits for them.
-        self.desk.scene.scripts.start(f"{self.desk.plan.name}-looks", self._look())
+        self.application.scene.scripts.start(f"{self.application.plan.name}-looks", self._look())
         if options.get(OPTION, False):
-            self.desk.scene.scripts.start(f"{self.desk.plan.name}-both", commit_both_ways(self.desk, self.group))
+            self.application.scene.scripts.start(
+                f"{self.application.plan.name}-both", commit_both_ways(self.application, self.group)
+            )
         if options.get("deletes", False):
-            self.desk.scene.scripts.start(f"{self.desk.plan.name}-operator", self._delete())
+            self.application.scene.scripts.start(f"{self.application.plan.name}-operator", self._delete())
         return [(name, self.process(name)) for name in names]
 
     def process(self, name: str) -> Script[None]:
@@ -56,25 +58,25 @@ class App:
 
     def _look(self) -> Script[None]:
         """Fetch the group's offsets from every cluster, one after the other."""
-        desk = self.desk
-        requests = GroupDesk(desk, self.group, f"{desk.plan.name}-looks")
-        while desk.scene.reading:
-            for cluster in desk.scene.clusters:
-                yield from requests.offsets(cluster, stable=desk.rng.chance(1, 2))
+        application = self.application
+        requests = GroupClient(application, self.group, f"{application.plan.name}-looks")
+        while application.scene.reading:
+            for cluster in application.scene.clusters:
+                yield from requests.offsets(cluster, stable=application.rng.chance(1, 2))
             yield Sleep(LOOK_MS)
 
     def _delete(self) -> Script[None]:
         """Let all members leave from time to time, and delete the group or one of its offsets."""
-        desk = self.desk
-        requests = GroupDesk(desk, self.group, f"{desk.plan.name}-operator")
-        while desk.goes_on():
-            yield Sleep(desk.rng.between(8_000, 16_000))
+        application = self.application
+        requests = GroupClient(application, self.group, f"{application.plan.name}-operator")
+        while application.goes_on():
+            yield Sleep(application.rng.between(8_000, 16_000))
             self.is_closed = True
             yield Sleep(3_000)
-            partitions = desk.partitions()
-            if desk.goes_on() and partitions:
-                tp = desk.rng.choice(partitions) if desk.rng.chance(1, 2) else None
-                yield from requests.delete(desk.cluster, tp)
+            partitions = application.partitions()
+            if application.goes_on() and partitions:
+                tp = application.rng.choice(partitions) if application.rng.chance(1, 2) else None
+                yield from requests.delete(application.cluster, tp)
             self.is_closed = False
 
 
@@ -82,12 +84,12 @@ class Process(Consumer):
     """A member that reads, and commits its positions."""
 
     def __init__(self, app: App, name: str, *, committed_only: bool = False) -> None:
-        super().__init__(app.desk, committed_only=committed_only)
+        super().__init__(app.application, committed_only=committed_only)
         self.app = app
         self.name = name
-        self.rng = app.desk.scene.rng(f"member {name}")
-        self.requests = GroupDesk(app.desk, app.group, name)
-        options = app.desk.plan.options
+        self.rng = app.application.scene.rng(f"member {name}")
+        self.requests = GroupClient(app.application, app.group, name)
+        options = app.application.plan.options
         protocols = list(PROTOCOLS)
         self.rng.shuffle(protocols)
         instance = name if options.get("static", False) else ""
@@ -100,27 +102,27 @@ class Process(Consumer):
     def run(self) -> Script[None]:
         """Join again and again until the history ends."""
         while self.goes_on():
-            cluster = self.desk.cluster
+            cluster = self.application.cluster
             joined = not self.app.is_closed and (yield from self.member.join(cluster))
             if joined:
                 yield from self._stay(cluster)
-            yield Sleep(self.rng.between(*AWAY_MS) if self.desk.goes_on() else RETRY_MS)
+            yield Sleep(self.rng.between(*AWAY_MS) if self.application.goes_on() else RETRY_MS)
 
     def goes_on(self) -> bool:
         """Return whether the process continues: a reader does until the end."""
-        return self.desk.scene.reading
+        return self.application.scene.reading
 
     def _is_here(self, cluster: str) -> bool:
-        return self.goes_on() and self.desk.cluster == cluster and not self.app.is_closed
+        return self.goes_on() and self.application.cluster == cluster and not self.app.is_closed
 
     def _stay(self, cluster: str) -> Script[None]:
         """Stay a member for any number of generations; then leave, stop without LeaveGroup, or restart."""
-        scene = self.desk.scene
+        scene = self.application.scene
         until: Instant = scene.now + self.rng.between(*STAY_MS) * MILLISECOND
         self.positions.clear()
         while self._is_here(cluster) and (scene.now < until or not scene.writing):
             beat = yield from self.member.beat(cluster)
-            if beat is Beat.REJOIN or self._has_grown():
+            if beat is HeartbeatResult.REJOIN or self._has_grown():
                 joined = yield from self.member.join(cluster)
                 if not joined:
                     return
@@ -129,7 +131,7 @@ class Process(Consumer):
             known = yield from self._begin(cluster)
             if known:
                 yield from self.work(cluster)
-            yield self.desk.pause()
+            yield self.application.pause()
         yield from self._go(cluster)
 
     def _go(self, cluster: str) -> Script[None]:
@@ -147,7 +149,7 @@ class Process(Consumer):
 
     def _has_grown(self) -> bool:
         """Return whether the topics have partitions that were not assigned."""
-        return bool(self.member.known) and self.desk.partitions() != self.member.known
+        return bool(self.member.known) and self.application.partitions() != self.member.known
 
     def _begin(self, cluster: str) -> Script[bool]:
         """Set the positions of newly assigned partitions to the committed offsets; return False if they are unknown."""
@@ -165,7 +167,7 @@ class Process(Consumer):
         yield from self.read(cluster, self.member.partitions)
         if not self.rng.chance(1, 3):
             return
-        if self.desk.goes_on() and self.rng.chance(1, 12):
+        if self.application.goes_on() and self.rng.chance(1, 12):
             for tp in self.member.partitions:
                 position = self.positions[tp]
                 self.positions[tp] = Position(max(0, position.offset - self.rng.between(1, BACK_MAX)))
@@ -174,7 +176,7 @@ class Process(Consumer):
 
     def stall(self) -> Script[None]:
         """Sometimes pause for longer than the session timeout, and continue as if nothing had happened."""
-        if self.desk.goes_on() and self.rng.chance(1, 25):
+        if self.application.goes_on() and self.rng.chance(1, 25):
             yield Sleep(self.session_ms + self.rng.between(500, 3_000))
 
     def _commit_read(self, cluster: str, partitions: Sequence[TopicPartition]) -> Script[None]:

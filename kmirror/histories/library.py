@@ -17,7 +17,7 @@ from kmirror.client.transactions import State
 from kmirror.histories.account import Ack, Read, Refusal, Transaction, Write
 from kmirror.histories.consuming import PREFERRED_MS
 from kmirror.histories.inside.applications import DeliveryLook, ReadingLook
-from kmirror.histories.producing import DELIVERY_TIMEOUT_MS, Desk
+from kmirror.histories.producing import DELIVERY_TIMEOUT_MS, Application
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.histories.values import name_of
 from kmirror.kernel.clock import Instant
@@ -46,7 +46,7 @@ class Sent:
     broker: int
 
 
-class ListenedProducer(producer.Producer):
+class ReportingProducer(producer.Producer):
     """A producer that reports each batch it sends."""
 
     on_sent: Callable[[TopicPartition, Sequence[RecordData], int, int, int], None]
@@ -60,38 +60,38 @@ class ListenedProducer(producer.Producer):
 class LibraryProducer:
     """A producer of `kmirror.client`, bound to a cluster, whose batches are recorded."""
 
-    def __init__(self, desk: Desk, name: str, *, transactional_id: str | None) -> None:
-        self.desk = desk
-        self.cluster = desk.cluster
+    def __init__(self, application: Application, name: str, *, transactional_id: str | None) -> None:
+        self.application = application
+        self.cluster = application.cluster
         self.under_way = 0
         """Number of batches that are not delivered yet."""
         self.failed = False
         """A batch was not written, or its result is unknown."""
         self.transaction: Transaction | None = None
-        self._turns = desk.turns
+        self._turns = application.turns
         self._sent: dict[str, Sent] = {}
         self._next: dict[tuple[TopicPartition, int, int], int] = {}
         """Next sequence number by partition, producer id and epoch."""
         # A batch in flight at the delivery timeout still waits for its response.
         self._deliveries = DeliveryLook(
-            desk.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
+            application.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
         )
-        self._client = desk.scene.scripts.client(name, self.cluster)
+        self._client = application.scene.scripts.client(name, self.cluster)
         configs = ProducerConfigs(
             transactional_id=transactional_id,
-            transaction_timeout_ms=int(desk.plan.options.get("timeout_ms", 4_000)),
+            transaction_timeout_ms=int(application.plan.options.get("timeout_ms", 4_000)),
             delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
             request_timeout_ms=REQUEST_TIMEOUT_MS,
             max_block_ms=DELIVERY_TIMEOUT_MS,
         )
         timer = self._client.new_name("producer")
-        self._machine = ListenedProducer(timer, self._client.requester, servers(desk, self.cluster), configs)
+        self._machine = ReportingProducer(timer, self._client.requester, servers(application, self.cluster), configs)
         self._machine.on_sent = self._on_sent
         self._client.on_timer(timer, self._machine.on_timer)
 
     @property
     def has_turned(self) -> bool:
-        return self.desk.turns != self._turns
+        return self.application.turns != self._turns
 
     @property
     def state(self) -> State:
@@ -105,18 +105,18 @@ class LibraryProducer:
     def begin(self, key: str) -> None:
         self._machine.begin()
         self.failed = False
-        self.transaction = self.desk.scene.account.transactions[key] = Transaction(key, self.cluster)
+        self.transaction = self.application.scene.account.transactions[key] = Transaction(key, self.cluster)
 
     def send(self, tp: TopicPartition, values: Sequence[str]) -> None:
         """Send a batch; its result is recorded when it is known."""
-        scene, transactions = self.desk.scene, self._machine.transactions
+        scene, transactions = self.application.scene, self._machine.transactions
         key = "" if self.transaction is None else self.transaction.key
         ids = transactions.producer_id, transactions.epoch
-        records = [self.desk.record(value) for value in values]
+        records = [self.application.record(value) for value in values]
         for value, row in zip(values, records, strict=True):
             scene.account.writes[value] = Write(
                 value,
-                self.desk.plan.name,
+                self.application.plan.name,
                 self.cluster,
                 tp,
                 *ids,
@@ -160,7 +160,7 @@ class LibraryProducer:
 
     @property
     def _now(self) -> Instant:
-        return self.desk.scene.simulation.world.now
+        return self.application.scene.simulation.world.now
 
     def _doing(self, start: Callable[[Callable[[ErrorCode], None]], None]) -> Wait[ErrorCode]:
         def begin(done: Callable[[ErrorCode], None]) -> None:
@@ -172,8 +172,8 @@ class LibraryProducer:
     def _on_sent(
         self, tp: TopicPartition, records: Sequence[RecordData], producer_id: int, epoch: int, sequence: int
     ) -> None:
-        scene, leader = self.desk.scene, self._machine.cluster.leader(tp)
-        self._deliveries.went_out(tp, producer_id, epoch, sequence, len(records))
+        scene, leader = self.application.scene, self._machine.cluster.leader(tp)
+        self._deliveries.batch_sent(tp, producer_id, epoch, sequence, len(records))
         stream = tp, producer_id, epoch
         self._next[stream] = max(self._next.get(stream, 0), sequence + len(records))
         for n, record in enumerate(records):
@@ -186,7 +186,7 @@ class LibraryProducer:
 
     def _on_delivery(self, tp: TopicPartition, values: Sequence[str], delivery: Delivery) -> None:
         self.under_way -= 1
-        scene, error = self.desk.scene, delivery.error
+        scene, error = self.application.scene, delivery.error
         self.failed = self.failed or error is not ErrorCode.NONE
         for n, value in enumerate(values):
             sent = self._sent.pop(value, None)
@@ -199,62 +199,62 @@ class LibraryProducer:
                 alone = self._next[tp, write.producer_id, write.producer_epoch] == len(values)
                 first = sent.sequence == 0 and n == 0 and alone
                 scene.account.refusals.append(
-                    Refusal(value, self.desk.plan.name, self.cluster, tp, error.name, first, scene.now)
+                    Refusal(value, self.application.plan.name, self.cluster, tp, error.name, first, scene.now)
                 )
 
 
-def servers(desk: Desk, cluster: str) -> tuple[Endpoint, ...]:
+def servers(application: Application, cluster: str) -> tuple[Endpoint, ...]:
     """Return the bootstrap servers of a cluster."""
-    found = desk.scene.clusters[cluster]
+    found = application.scene.clusters[cluster]
     return tuple(found.endpoint(broker_id) for broker_id in found.broker_ids)
 
 
 # -- applications ----------------------------------------------------------------------------
 
 
-def library_stream(desk: Desk) -> Script[None]:
+def library_stream(application: Application) -> Script[None]:
     """Send idempotent batches, some at a time."""
     made: LibraryProducer | None = None
-    while desk.goes_on():
+    while application.goes_on():
         if made is None or made.has_turned or made.state is State.FATAL_ERROR:
             if made is not None:
                 yield from made.delivered()
-            made = LibraryProducer(desk, desk.plan.name, transactional_id=None)
+            made = LibraryProducer(application, application.plan.name, transactional_id=None)
             if not (yield from made.init()):
                 made = None
-        partitions = desk.partitions()
+        partitions = application.partitions()
         if made is None or not partitions:
             yield Sleep(REFUSED_PAUSE_MS)
             continue
-        for _ in range(desk.rng.between(1, 3)):
+        for _ in range(application.rng.between(1, 3)):
             if made.under_way < UNDER_WAY_MAX and made.state is not State.FATAL_ERROR:
-                made.send(desk.rng.choice(partitions), desk.values(desk.rng.between(1, 3)))
-        yield desk.pause()
+                made.send(application.rng.choice(partitions), application.values(application.rng.between(1, 3)))
+        yield application.pause()
     if made is not None:
         yield from made.delivered()
 
 
-def library_transactions(desk: Desk) -> Script[None]:
+def library_transactions(application: Application) -> Script[None]:
     """Write one transaction after the other, each with some batches to some partitions."""
     made: LibraryProducer | None = None
     number = 0
-    while desk.goes_on():
+    while application.goes_on():
         if made is None or made.has_turned or made.state is not State.READY:
-            made = LibraryProducer(desk, desk.plan.name, transactional_id=desk.plan.name)
+            made = LibraryProducer(application, application.plan.name, transactional_id=application.plan.name)
             if not (yield from made.init()):
                 made = None
-        partitions = desk.partitions()
+        partitions = application.partitions()
         if made is None or not partitions:
             yield Sleep(REFUSED_PAUSE_MS)
             continue
         number += 1
-        made.begin(f"{desk.plan.name}/{number}")
-        for _ in range(desk.rng.between(1, 4)):
+        made.begin(f"{application.plan.name}/{number}")
+        for _ in range(application.rng.between(1, 4)):
             if made.state is State.IN_TRANSACTION:
-                made.send(desk.rng.choice(partitions), desk.values(desk.rng.between(1, 2)))
-        yield desk.pause()
+                made.send(application.rng.choice(partitions), application.values(application.rng.between(1, 2)))
+        yield application.pause()
         yield from _close(made)
-        yield desk.pause()
+        yield application.pause()
 
 
 def _close(made: LibraryProducer) -> Script[None]:
@@ -262,7 +262,7 @@ def _close(made: LibraryProducer) -> Script[None]:
     if made.state not in OPEN:
         yield from made.delivered()
         return
-    commit = made.state is State.IN_TRANSACTION and not made.desk.rng.chance(1, 5)
+    commit = made.state is State.IN_TRANSACTION and not made.application.rng.chance(1, 5)
     if commit:
         yield from made.delivered()
     error = yield from made.end(commit=commit)
@@ -274,31 +274,31 @@ def _close(made: LibraryProducer) -> Script[None]:
 class LibraryReader:
     """Reads with a consumer of `kmirror.client`, which has a fetch session with each broker."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, application: Application) -> None:
+        self.application = application
         self._positions: dict[TopicPartition, Position] = {}
-        self._look = ReadingLook(desk.scene, desk.plan.name)
+        self._look = ReadingLook(application.scene, application.plan.name)
 
     def run(self) -> Script[None]:
         """Read until the history ends, and move to other clusters as planned."""
-        scene = self.desk.scene
+        scene = self.application.scene
         while scene.reading:
-            yield from self._read_from(self.desk.cluster)
+            yield from self._read_from(self.application.cluster)
 
     def _read_from(self, cluster: str) -> Script[None]:
-        desk, scene = self.desk, self.desk.scene
-        client: Client = scene.scripts.client(desk.plan.name, cluster)
+        application, scene = self.application, self.application.scene
+        client: Client = scene.scripts.client(application.plan.name, cluster)
         configs = ConsumerConfigs(
             isolation_level=IsolationLevel.READ_COMMITTED,
             request_timeout_ms=REQUEST_TIMEOUT_MS,
-            client_rack=str(desk.plan.options.get("rack", "")),
+            client_rack=str(application.plan.options.get("rack", "")),
             metadata_max_age_ms=PREFERRED_MS,
         )
         name = client.new_name("consumer")
-        machine = consumer.Consumer(name, client.requester, servers(desk, cluster), configs)
+        machine = consumer.Consumer(name, client.requester, servers(application, cluster), configs)
         machine.positions.update(self._positions)
-        while scene.reading and desk.cluster == cluster:
-            partitions = desk.partitions()
+        while scene.reading and application.cluster == cluster:
+            partitions = application.partitions()
 
             def poll(done: Callable[[Round], None], partitions: list[TopicPartition] = partitions) -> None:
                 now = scene.simulation.world.now
@@ -309,16 +309,16 @@ class LibraryReader:
                 found: Round = yield Wait(poll)
                 self._take(cluster, machine, found)
                 self._look.round_ended(cluster, partitions, machine.positions, found.errors)
-            yield desk.pause()
+            yield application.pause()
         self._positions = dict(machine.positions)
 
     def _take(self, cluster: str, machine: consumer.Consumer, found: Round) -> None:
-        account, now = self.desk.scene.account, self.desk.scene.now
+        account, now = self.application.scene.account, self.application.scene.now
         for tp, part in found.fetched.items():
             self._look.fetched(cluster, tp, part)
             machine.positions[tp] = part.after
             for record in part.records:
                 value = name_of(record.value, record.headers)
                 account.reads.append(
-                    Read(self.desk.plan.name, cluster, tp, True, record.offset, value, record.leader_epoch, now)
+                    Read(self.application.plan.name, cluster, tp, True, record.offset, value, record.leader_epoch, now)
                 )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from kmirror.histories.group_account import Owned
-from kmirror.histories.group_requests import GroupDesk, Sender
+from kmirror.histories.group_requests import GroupClient, Sender
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol import wire
@@ -39,7 +39,7 @@ FORGET = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 """Errors after which the member joins again without an id."""
 
 
-class Beat(Enum):
+class HeartbeatResult(Enum):
     """Result of a heartbeat."""
 
     GOES_ON = "goes on"
@@ -51,7 +51,7 @@ class Member:
 
     def __init__(
         self,
-        requests: GroupDesk,
+        requests: GroupClient,
         instance: str,
         session_ms: int,
         protocols: Sequence[str],
@@ -96,7 +96,7 @@ class Member:
                     if error is ErrorCode.MEMBER_ID_REQUIRED:
                         self._member_id = reply.member_id
                         continue
-            if self.requests.desk.cluster != cluster:
+            if self.requests.application.cluster != cluster:
                 break
             yield Sleep(RETRY_MS)
         return False
@@ -104,7 +104,7 @@ class Member:
     def _joining(self, cluster: str) -> JoinGroupRequest:
         if self.instance and not self.requests.offers(cluster, "JoinGroup", STATIC_FROM):
             self.instance = ""
-        topics = list(self.requests.desk.plan.topics)
+        topics = list(self.requests.application.plan.topics)
         metadata = wire.pack_int16(0) + ConsumerProtocolSubscription(topics=topics).encode(0)
         request = JoinGroupRequest(
             group_id=self.requests.group,
@@ -119,12 +119,12 @@ class Member:
         return request
 
     def _refused(self, cluster: str, error: ErrorCode) -> None:
-        self.requests.look_elsewhere(cluster, error)
+        self.requests.forget_coordinator(cluster, error)
         if error in FORGET:
             self.forget()
 
     def _sync(self, cluster: str, joined: JoinGroupResponse) -> Script[bool]:
-        desk = self.requests.desk
+        application = self.requests.application
         request = SyncGroupRequest(
             group_id=self.requests.group,
             generation_id=self._generation,
@@ -134,7 +134,7 @@ class Member:
         )
         if self.instance:
             request.group_instance_id = self.instance
-        self.known = desk.partitions()
+        self.known = application.partitions()
         if joined.leader == self._member_id and not joined.skip_assignment:
             ids = [row.member_id for row in joined.members]
             shares = assign(joined.protocol_name or "", ids, self.known)
@@ -153,14 +153,14 @@ class Member:
             self._member_id,
             self.instance,
             self.partitions,
-            desk.scene.now,
+            application.scene.now,
         )
-        desk.scene.account.groups.owned.append(owned)
+        application.scene.account.groups.owned.append(owned)
         return True
 
     # -- being a member -----------------------------------------------------------------------
 
-    def beat(self, cluster: str) -> Script[Beat]:
+    def beat(self, cluster: str) -> Script[HeartbeatResult]:
         """Send a heartbeat; a missing response changes nothing."""
         request = HeartbeatRequest(
             group_id=self.requests.group, generation_id=self._generation, member_id=self._member_id
@@ -169,11 +169,11 @@ class Member:
             request.group_instance_id = self.instance
         reply = yield from self.requests.ask(cluster, request)
         if not isinstance(reply, HeartbeatResponse) or not reply.error_code:
-            return Beat.GOES_ON
+            return HeartbeatResult.GOES_ON
         error = ErrorCode(reply.error_code)
         self._refused(cluster, error)
         moved = error.retriable and error is not ErrorCode.REBALANCE_IN_PROGRESS
-        return Beat.GOES_ON if moved else Beat.REJOIN
+        return HeartbeatResult.GOES_ON if moved else HeartbeatResult.REJOIN
 
     def leave(self, cluster: str) -> Script[None]:
         """Send LeaveGroup once."""

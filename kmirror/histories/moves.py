@@ -8,11 +8,11 @@ from __future__ import annotations
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.cut_moves import CUT_MOVES
 from kmirror.histories.fault_moves import FAULT_MOVES
-from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.histories.node_moves import NODE_MOVES
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import Step, Value
 from kmirror.histories.stale_moves import STALE_MOVES
+from kmirror.histories.step_drawing import ADDED, NEW, REMOVED, Line, Move, PlanDraft, move_on_line
 from kmirror.histories.topic_moves import TOPIC_MOVES, flag
 from kmirror.histories.topology_moves import TOPOLOGY_MOVES
 
@@ -24,38 +24,38 @@ LONG_MS = (3_500, 8_000)
 # -- orders ---------------------------------------------------------------------------------
 
 
-@on_line()
-def _go_on(story: Story, line: Line) -> bool:
-    story.go_on(line)
+@move_on_line()
+def _next_order(story: PlanDraft, line: Line) -> bool:
+    story.next_order(line)
     return True
 
 
-@on_line(ADDED)
-def _failover_unreachable(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _failover_unreachable(story: PlanDraft, line: Line) -> bool:
     story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
     story.wait(300, 1_500)
     story.fail_over(line)
     return True
 
 
-@on_line(ADDED)
-def _failover_dead(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _failover_dead(story: PlanDraft, line: Line) -> bool:
     story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(2_500, 7_000))
     story.wait(200, 1_500)
     story.fail_over(line)
     return True
 
 
-@on_line(ADDED, flips=True)
-def _back_at_once(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, is_reversible=True)
+def _back_at_once(story: PlanDraft, line: Line) -> bool:
     story.fail_over(line)
     story.wait(20, 600)
     story.fail_back(line)
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _again(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _again(story: PlanDraft, line: Line) -> bool:
     """Remove and add again in the same direction, sometimes while the source is unreachable."""
     if line.phase == ADDED:
         story.remove(line)
@@ -66,8 +66,8 @@ def _again(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(NEW, REMOVED)
-def _hasty(story: Story, line: Line) -> bool:
+@move_on_line(NEW, REMOVED)
+def _hasty(story: PlanDraft, line: Line) -> bool:
     """Add, and remove soon afterwards; sometimes the source is unreachable all the time."""
     if story.rng.chance(1, 2):
         story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
@@ -81,8 +81,8 @@ def _hasty(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, flips=True)
-def _both_ways(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, is_reversible=True)
+def _both_ways(story: PlanDraft, line: Line) -> bool:
     """Mirror the topics back to the source by mistake, and usually correct that."""
     wrong = Line(line.mirror, line.topics, line.destination, line.source)
     story.add(wrong)
@@ -96,8 +96,8 @@ def _both_ways(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(NEW, flips=True)
-def _back_to_nothing(story: Story, line: Line) -> bool:
+@move_on_line(NEW, is_reversible=True)
+def _back_to_nothing(story: PlanDraft, line: Line) -> bool:
     """Remove the topics before the mirror has copied anything, then fail them back."""
     story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
     story.wait(0, 200)
@@ -109,8 +109,8 @@ def _back_to_nothing(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED)
-def _pause(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _pause(story: PlanDraft, line: Line) -> bool:
     """Pause the topics; sometimes a leader dies meanwhile, or they are removed, or they stay paused."""
     story.pause(line)
     story.wait(20, 3_000)
@@ -125,8 +125,8 @@ def _pause(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(NEW, REMOVED)
-def _pause_early(story: Story, line: Line) -> bool:
+@move_on_line(NEW, REMOVED)
+def _pause_early(story: PlanDraft, line: Line) -> bool:
     """Pause the topics while they prepare, and resume them before they are PAUSED."""
     story.add(line)
     story.wait(10, 800)
@@ -136,8 +136,8 @@ def _pause_early(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _delete_mirror(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _delete_mirror(story: PlanDraft, line: Line) -> bool:
     """Delete the mirror, sometimes before its topics are STOPPED; sometimes create a mirror again later."""
     if line.phase == ADDED:
         story.remove(line)
@@ -146,13 +146,13 @@ def _delete_mirror(story: Story, line: Line) -> bool:
     story.wait(20, 1_500)
     if story.rng.chance(1, 4):
         story.add(line)
-    elif line.flips and story.rng.chance(1, 3):
+    elif line.is_reversible and story.rng.chance(1, 3):
         story.fail_back(line)
     return True
 
 
-@on_line(NEW, ADDED)
-def _wrong_servers(story: Story, line: Line) -> bool:
+@move_on_line(NEW, ADDED)
+def _wrong_servers(story: PlanDraft, line: Line) -> bool:
     """Point the mirror to servers that do not exist or to the wrong cluster; then correct it."""
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
     wrong = story.rng.choice(others) if others and story.rng.chance(1, 4) else NOBODY
@@ -166,7 +166,7 @@ def _wrong_servers(story: Story, line: Line) -> bool:
     return True
 
 
-def _local_topic(story: Story) -> bool:
+def _local_topic(story: PlanDraft) -> bool:
     """Create a topic at the destination of a mirror that will be added later."""
     found = [line for line in story.lines[1:] if line.phase == NEW]
     if not found:
@@ -182,8 +182,8 @@ def _local_topic(story: Story) -> bool:
     return True
 
 
-@on_line()
-def _no_such_thing(story: Story, line: Line) -> bool:
+@move_on_line()
+def _no_such_thing(story: PlanDraft, line: Line) -> bool:
     """Send an order about a mirror or topic that does not exist, or exists already."""
     where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
     other: dict[str, Value] = {**where, "destination": line.source, "source": line.destination}
@@ -202,7 +202,7 @@ def _no_such_thing(story: Story, line: Line) -> bool:
     return True
 
 
-def _more_topics(story: Story) -> bool:
+def _more_topics(story: PlanDraft) -> bool:
     """Create a topic at the source, and add it to the mirror just before or after."""
     if not story.spare_topics or story.lines[0].phase != ADDED:
         return False
@@ -221,8 +221,8 @@ def _more_topics(story: Story) -> bool:
     return True
 
 
-@on_line()
-def _turn_some(story: Story, line: Line) -> bool:
+@move_on_line()
+def _turn_some(story: PlanDraft, line: Line) -> bool:
     story.turn(line, story.rng.choice([line.source, line.destination]))
     return True
 
@@ -230,19 +230,19 @@ def _turn_some(story: Story, line: Line) -> bool:
 # -- nodes ------------------------------------------------------------------------------------
 
 
-def _bounce_broker(story: Story) -> bool:
+def _bounce_broker(story: PlanDraft) -> bool:
     cluster = story.cluster()
     story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(SHORT_MS))
     return True
 
 
-def _broker_away(story: Story) -> bool:
+def _broker_away(story: PlanDraft) -> bool:
     cluster = story.cluster()
     story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(LONG_MS))
     return True
 
 
-def _lose_power(story: Story) -> bool:
+def _lose_power(story: PlanDraft) -> bool:
     cluster = story.cluster()
     story.step(
         "lose_power",
@@ -253,25 +253,25 @@ def _lose_power(story: Story) -> bool:
     return True
 
 
-def _bounce_controller(story: Story) -> bool:
+def _bounce_controller(story: PlanDraft) -> bool:
     story.step("kill_controller", cluster=story.cluster(), for_ms=story.drawn(SHORT_MS))
     return True
 
 
-def _controller_away(story: Story) -> bool:
+def _controller_away(story: PlanDraft) -> bool:
     story.step("kill_controller", cluster=story.cluster(), for_ms=story.drawn(LONG_MS))
     return True
 
 
-@on_line()
-def _kill_some_leader(story: Story, line: Line) -> bool:
+@move_on_line()
+def _kill_some_leader(story: PlanDraft, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
     story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS if story.rng.chance(1, 2) else SHORT_MS))
     return True
 
 
-@on_line()
-def _source_away(story: Story, line: Line) -> bool:
+@move_on_line()
+def _source_away(story: PlanDraft, line: Line) -> bool:
     story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(800, 4_000))
     return True
 
@@ -280,13 +280,13 @@ ON = {NEW: ("PREPARING", "CUT", "MIRRORING"), ADDED: ("STOPPING", "CUT", "STOPPE
 VICTIMS = ("leader", "leader", "follower", "controller", "source_leader", "source_controller")
 
 
-@on_line()
-def _kill_at(story: Story, line: Line) -> bool:
+@move_on_line()
+def _kill_at(story: PlanDraft, line: Line) -> bool:
     """Kill a node when a partition enters a state, while the next order is carried out."""
     before = story.at_ms
     on = ON.get(line.phase, ON[NEW])
     first = len(story.steps)
-    story.go_on(line)
+    story.next_order(line)
     trap = Step(
         before,
         "kill_when",
@@ -306,15 +306,15 @@ def _kill_at(story: Story, line: Line) -> bool:
 # -- lines between nodes and sites ------------------------------------------------------------
 
 
-@on_line()
-def _line_down(story: Story, line: Line) -> bool:
+@move_on_line()
+def _line_down(story: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step("line_down", one=one, other=other, for_ms=story.rng.between(400, 6_000))
     return True
 
 
-@on_line()
-def _one_way_down(story: Story, line: Line) -> bool:
+@move_on_line()
+def _one_way_down(story: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
     if story.rng.chance(1, 2):
         one, other = other, one
@@ -322,15 +322,15 @@ def _one_way_down(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line()
-def _slow(story: Story, line: Line) -> bool:
+@move_on_line()
+def _slow(story: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step("line_slow", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
     return True
 
 
-@on_line()
-def _lossy(story: Story, line: Line) -> bool:
+@move_on_line()
+def _lossy(story: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step(
         "line_lossy",
@@ -342,7 +342,7 @@ def _lossy(story: Story, line: Line) -> bool:
     return True
 
 
-def _controller_unreachable(story: Story) -> bool:
+def _controller_unreachable(story: PlanDraft) -> bool:
     """Cut a broker off from its controller; it serves its last known metadata."""
     cluster = story.cluster()
     story.step(
@@ -355,7 +355,7 @@ def _controller_unreachable(story: Story) -> bool:
     return True
 
 
-def _replica_unreachable(story: Story) -> bool:
+def _replica_unreachable(story: PlanDraft) -> bool:
     """Cut two brokers of a cluster off from each other: a follower leaves the ISR while both run."""
     found = [name for name, cluster in story.clusters.items() if cluster.brokers > 1]
     if not found:
@@ -370,21 +370,21 @@ def _replica_unreachable(story: Story) -> bool:
 # -- replicas and controllers -----------------------------------------------------------------
 
 
-@on_line()
-def _away_during(story: Story, line: Line) -> bool:
+@move_on_line()
+def _away_during(story: PlanDraft, line: Line) -> bool:
     """Kill a replica while the topics enter their next state, so that it misses the cut."""
-    flips = line.phase == REMOVED and line.flips
-    cluster = line.source if flips and story.rng.chance(3, 4) else line.destination
+    is_reversible = line.phase == REMOVED and line.is_reversible
+    cluster = line.source if is_reversible and story.rng.chance(3, 4) else line.destination
     if story.clusters[cluster].brokers < 2:
         return False
     story.kill_replica(line, cluster, "follower", for_ms=story.rng.between(5_000, 9_000))
     story.wait(2_000, 4_000)
-    story.go_on(line)
+    story.next_order(line)
     return True
 
 
-@on_line(ADDED, flips=True)
-def _two_histories(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, is_reversible=True)
+def _two_histories(story: PlanDraft, line: Line) -> bool:
     """Let both clusters write in leader epochs of equal numbers, then fail back while a replica of the old source is
     down.
 
@@ -414,8 +414,8 @@ def _two_histories(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _unclean_election(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _unclean_election(story: PlanDraft, line: Line) -> bool:
     """Kill all followers; they return when the leader is dead, and one of them leads with its shorter log."""
     cluster = story.rng.choice([line.source, line.destination])
     brokers = story.clusters[cluster].brokers
@@ -429,14 +429,14 @@ def _unclean_election(story: Story, line: Line) -> bool:
     began = story.at_ms
     if story.rng.chance(1, 2):
         story.wait(2_000, 3_000)
-        story.go_on(line)
+        story.next_order(line)
     story.at_ms = max(story.at_ms, began + away - story.rng.between(100, 700))
     story.kill_replica(line, cluster, "leader", for_ms=story.rng.between(3_500, 6_000))
     return True
 
 
-@on_line(REMOVED, ADDED)
-def _stale_leader(story: Story, line: Line) -> bool:
+@move_on_line(REMOVED, ADDED)
+def _stale_leader(story: PlanDraft, line: Line) -> bool:
     """Fail back while a broker without its controller still names the old leader."""
     if story.clusters[line.destination].brokers < 2:
         return False
@@ -453,7 +453,7 @@ def _stale_leader(story: Story, line: Line) -> bool:
     story.wait(50, 300)
     story.kill_replica(line, cluster, "leader", for_ms=story.rng.between(300, 3_000))
     story.wait(2_000, 4_000)
-    if line.flips:
+    if line.is_reversible:
         story.fail_back(line)
     else:
         story.add(line)
@@ -461,7 +461,7 @@ def _stale_leader(story: Story, line: Line) -> bool:
 
 
 MOVES: dict[str, Move] = {
-    "go_on": _go_on,
+    "go_on": _next_order,
     "failover_unreachable": _failover_unreachable,
     "failover_dead": _failover_dead,
     "back_at_once": _back_at_once,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
-from kmirror.histories.hand import Move, Story
+from kmirror.histories.step_drawing import Move, PlanDraft
 
 SLOW_MS = (3_000, 7_000)
 AWAY_MS = (3_000, 6_000)
 
 
-def _stop_broker(story: Story) -> bool:
+def _stop_broker(story: PlanDraft) -> bool:
     """Stop a broker cleanly and start it again, sometimes with a slow line to its controller."""
     cluster = story.cluster()
     broker, rng = story.broker(cluster), story.rng
@@ -23,7 +23,7 @@ def _stop_broker(story: Story) -> bool:
     return True
 
 
-def _slow_disk(story: Story) -> bool:
+def _slow_disk(story: PlanDraft) -> bool:
     """Make a broker's disks slow, sometimes with a loss of power meanwhile."""
     cluster, rng = story.cluster(), story.rng
     broker = story.broker(cluster)
@@ -34,7 +34,7 @@ def _slow_disk(story: Story) -> bool:
     return True
 
 
-def _slow_replica(story: Story) -> bool:
+def _slow_replica(story: PlanDraft) -> bool:
     """Make the lines between brokers slow, and kill one: the next leaders learn late how much is committed."""
     cluster, rng = story.cluster(), story.rng
     brokers = story.clusters[cluster].brokers
@@ -48,7 +48,7 @@ def _slow_replica(story: Story) -> bool:
     return True
 
 
-def _few_replicas(story: Story) -> bool:
+def _few_replicas(story: PlanDraft) -> bool:
     """Kill all brokers of a cluster except one, possibly leaving fewer than `min.insync.replicas`."""
     cluster = story.cluster()
     brokers = story.clusters[cluster].brokers
@@ -61,7 +61,7 @@ def _few_replicas(story: Story) -> bool:
     return True
 
 
-def _broker_config(story: Story) -> bool:
+def _broker_config(story: PlanDraft) -> bool:
     """Set a config of all brokers, and reset it."""
     where = {"cluster": story.cluster(), "name": "follower.replication.throttled.rate"}
     story.step("alter_cluster", **where, value="1000000")

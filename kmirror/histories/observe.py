@@ -23,17 +23,17 @@ from kmirror.histories.account import (
     TopicSeen,
 )
 from kmirror.histories.describing import described
-from kmirror.histories.disk_looks import DiskLooks
-from kmirror.histories.group_looks import CoordinatorLooks, is_unclean
+from kmirror.histories.disk_looks import DiskObserver
+from kmirror.histories.group_looks import CoordinatorObserver, is_unclean
 from kmirror.histories.inside.difference import difference
 from kmirror.histories.inside.looks import InsideLooks
-from kmirror.histories.power_looks import PowerLooks
+from kmirror.histories.power_looks import PowerObserver
 from kmirror.histories.scene import Scene, Trap
 from kmirror.histories.survivors import (
     keys_missed_by_replica,
     may_be_compacted,
+    may_lack_superseding_records,
     parted,
-    superseders_lost,
     was_away,
     with_open_hidden,
 )
@@ -76,10 +76,12 @@ class Observer:
         """Leader epochs of unclean elections whose leaders have not begun yet."""
         self._absent: dict[tuple[str, TopicPartition, int], Instant] = {}
         """Time since which a replica is outside the ISR, by cluster, partition and replica."""
-        self._coordinators = CoordinatorLooks(scene)
-        self.disks = DiskLooks(scene, self._mirror_state)
+        self._coordinators = CoordinatorObserver(scene)
+        self.disks = DiskObserver(scene, self._mirror_state)
         self._insides = InsideLooks(scene)
-        self.power = PowerLooks(scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset))
+        self.power = PowerObserver(
+            scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset)
+        )
 
     def attach(self) -> None:
         """Begin to observe; earlier elections are not recorded."""
@@ -136,7 +138,7 @@ class Observer:
         if leader is None or leader.broker_id != cut.broker:
             return
         reign = cut.cluster, cut.tp, cut.broker, leader.leader_epoch
-        for looks in (account.heirs, account.logs):
+        for looks in (account.unclean_leader_logs, account.logs):
             for number, seen in enumerate(looks):
                 if (seen.cluster, seen.tp, seen.broker, seen.leader_epoch) == reign:
                     end = seen.log_end_offset if looks is account.logs else min(seen.log_end_offset, cut.offset)
@@ -195,7 +197,7 @@ class Observer:
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
                 del self._awaited[name, awaited]
-                self._scene.account.heirs.append(self._seen(name, leader, leader.log.log_end_offset))
+                self._scene.account.unclean_leader_logs.append(self._seen(name, leader, leader.log.log_end_offset))
         for trap in list(self._scene.traps):
             if trap.look is not None and (tp := trap.look()) is not None:
                 self._has_sprung(trap, tp)
@@ -371,7 +373,7 @@ class Observer:
             account.described.extend(described(self._scene, name, self._scene.partitions(name)))
         self.look_at_ids()
         self._coordinators.look_at_offsets()
-        self.disks.look_at_the_end()
+        self.disks.observe_end()
         if not account.unsettled:
             self._insides.look_at_rest()
 
@@ -381,7 +383,7 @@ class Observer:
             return
         account = self._scene.account
         compacted = may_be_compacted(self._scene.plan, account, name, tp.topic, self._scene.now)
-        if compacted and superseders_lost(account, (name, tp)):
+        if compacted and may_lack_superseding_records(account, (name, tp)):
             return
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if broker_id != leader.broker_id and broker_id in leader.isr:

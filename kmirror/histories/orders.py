@@ -51,7 +51,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.releases import NOT_SERVED
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
-PATIENCE_MS = 8_000
+ORDER_TIMEOUT_MS = 8_000
 RETRY_MS = 250
 TRY_MS = 3_000
 NOBODY = "nobody"
@@ -90,7 +90,7 @@ class Operator:
     scene: Scene
     observer: Observer
     cluster: str
-    why_not: WhyNot = lambda cluster, number, step: ""
+    refusal_reason: WhyNot = lambda cluster, number, step: ""
     _waiting: list[tuple[int, Step]] = field(default_factory=list)
     _works: bool = False
 
@@ -99,7 +99,7 @@ class Operator:
         self._waiting.append((number, step))
         if not self._works:
             self._works = True
-            self.scene.scripts.start("operator", self._work())
+            self.scene.scripts.start("operator", self._run_orders())
 
     def leaves(self) -> bool:
         """Drop all waiting orders; return whether an order is still in progress."""
@@ -112,7 +112,7 @@ class Operator:
     def idle(self) -> bool:
         return not self._works
 
-    def _work(self) -> Script[None]:
+    def _run_orders(self) -> Script[None]:
         while self._waiting:
             number, step = self._waiting.pop(0)
             yield from self._carry_out(number, step)
@@ -137,7 +137,7 @@ class Operator:
     def _carry_out(self, number: int, step: Step) -> Script[None]:
         scene, args = self.scene, step.args
         topics = topics_of(args)
-        reason = self.why_not(self.cluster, number, step) or self._ends_eligibility(step)
+        reason = self.refusal_reason(self.cluster, number, step) or self._ends_eligibility(step)
         if reason:
             scene.note(f"order {number} is not given: {reason}")
             return
@@ -169,7 +169,7 @@ class Operator:
         """Return the error name by topic, with one empty topic for an order about none; empty if no response came."""
         scene, request = self.scene, ORDERS[action]
         subjects = topics_of(args) or ("",)
-        until = scene.now + PATIENCE_MS * MILLISECOND
+        until = scene.now + ORDER_TIMEOUT_MS * MILLISECOND
         tried = False
         while scene.now < until:
             endpoint = scene.directories[self.cluster].any_broker()
@@ -179,7 +179,7 @@ class Operator:
                 errors = {subject: _error_of(reply, subject) for subject in subjects}
                 if tried:
                     errors = {
-                        name: ErrorCode.NONE if self._is_done(action, args, name, error) else error
+                        name: ErrorCode.NONE if self._was_executed(action, args, name, error) else error
                         for name, error in errors.items()
                     }
                 if all(not error.retriable or error in FINAL for error in errors.values()):
@@ -190,7 +190,7 @@ class Operator:
             yield Sleep(RETRY_MS)
         return dict.fromkeys(subjects, "")
 
-    def _is_done(self, action: str, args: Mapping[str, Value], topic: str, error: ErrorCode) -> bool:
+    def _was_executed(self, action: str, args: Mapping[str, Value], topic: str, error: ErrorCode) -> bool:
         """Return whether the error of a repeated order shows that it was carried out; a topic in another mirror does
         not.
         """

@@ -6,7 +6,7 @@ carried out, and the response with the result of a batch, or of a fetch session,
 
 from __future__ import annotations
 
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Script, Sleep
 
 OPTION = "outages"
@@ -15,14 +15,14 @@ PAUSE_MS = (1_500, 6_000)
 LASTS_MS = (20, 1_200)
 
 
-def outages(desk: Desk) -> Script[None]:
+def outages(application: Application) -> Script[None]:
     """Repeatedly take down the line between a client and one broker of its cluster, both ways or one way."""
-    scene, world = desk.scene, desk.scene.simulation.world
-    rng = scene.rng(f"outages {desk.plan.name}")
-    while desk.goes_on():
+    scene, world = application.scene, application.scene.simulation.world
+    rng = scene.rng(f"outages {application.plan.name}")
+    while application.goes_on():
         yield Sleep(rng.between(*PAUSE_MS))
-        cluster = scene.clusters[desk.cluster]
-        client = f"{desk.plan.name}@{desk.cluster}"
+        cluster = scene.clusters[application.cluster]
+        client = f"{application.plan.name}@{application.cluster}"
         broker = cluster.process(rng.choice(cluster.broker_ids))
         there, back = (client, broker), (broker, client)
         ways = rng.choice(((there,), (back,), (there, back)))

@@ -13,7 +13,7 @@ See = Callable[[str, Partition], LogSeen]
 """Returns a leader's log in a cluster, with all rows up to its end."""
 
 
-class PowerLooks:
+class PowerObserver:
     """Records unflushed data before sites lose power, and the leaders afterwards."""
 
     def __init__(self, scene: Scene, see: See) -> None:

@@ -56,7 +56,7 @@ POLL_MS = 40
 """Interval of the checks whether batches in flight are done."""
 
 
-class Desk:
+class Application:
     """An application: its current cluster, and its unique values."""
 
     def __init__(self, scene: Scene, plan: ClientPlan) -> None:
@@ -138,7 +138,7 @@ class Desk:
 
     def pause(self) -> Sleep:
         """Return a pause of about `pause_ms`, at least until all clients stop resting."""
-        half, resting_ms = self.plan.pause_ms // 2, (self.scene.resting_until - self.scene.now) // MILLISECOND
+        half, resting_ms = self.plan.pause_ms // 2, (self.scene.clients_paused_until - self.scene.now) // MILLISECOND
         return Sleep(max(half + self.rng.between(0, 2 * half), resting_ms))
 
 
@@ -162,7 +162,7 @@ class Batch:
 class Producer:
     """A producer instance, bound to a cluster, with or without a producer id."""
 
-    desk: Desk
+    application: Application
     name: str
     """Name of the process; a pair of producers has two."""
     cluster: str
@@ -185,33 +185,33 @@ class Producer:
     _turns: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._turns = self.desk.turns
-        self._in_flight = int(self.desk.plan.options.get("in_flight", 1))
+        self._turns = self.application.turns
+        self._in_flight = int(self.application.plan.options.get("in_flight", 1))
 
     @property
     def has_turned(self) -> bool:
         """Return whether the application has moved to another cluster since this producer began."""
-        return self.desk.turns != self._turns
+        return self.application.turns != self._turns
 
     # -- batches ------------------------------------------------------------------------------
 
     def send(self, tp: TopicPartition, values: Sequence[str]) -> Script[ErrorCode | None]:
         """Write one batch; return NONE if it was acknowledged, None if it was given up, else the error."""
-        batch = self._enter(tp, values)
-        return (yield from self._carry(batch))
+        batch = self._register_batch(tp, values)
+        return (yield from self._deliver_and_record(batch))
 
     def write(self, tp: TopicPartition, make: Callable[[], Sequence[str]]) -> Script[None]:
         """Send up to as many batches as may be in flight, each with the result of `make`; wait only for room.
 
         `flush` returns the result.
         """
-        for _ in range(self.desk.rng.between(1, self._in_flight)):
+        for _ in range(self.application.rng.between(1, self._in_flight)):
             # The leader remembers the last five batches, so the window counts from the first one that is not done.
             while (lane := self.lanes.get(tp)) and self._numbers[tp] - lane[0].number >= self._in_flight:
                 yield Sleep(POLL_MS)
             if self.is_broken or self.has_turned:
                 return
-            self.desk.scene.scripts.start(self.name, self._carry(self._enter(tp, make())))
+            self.application.scene.scripts.start(self.name, self._deliver_and_record(self._register_batch(tp, make())))
 
     def flush(self) -> Script[bool]:
         """Wait until no batch is in flight; return False if one was not acknowledged."""
@@ -220,25 +220,25 @@ class Producer:
         good, self.is_broken = not self.is_broken, False
         return good
 
-    def _enter(self, tp: TopicPartition, values: Sequence[str]) -> Batch:
+    def _register_batch(self, tp: TopicPartition, values: Sequence[str]) -> Batch:
         """Assign a number to a batch, and record that it is sent."""
-        scene = self.desk.scene
+        scene = self.application.scene
         sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
-        rows = [self.desk.record(value) for value in values]
+        rows = [self.application.record(value) for value in values]
         records = build_batch(
             rows,
             producer_id=self.producer_id,
             producer_epoch=self.epoch,
             base_sequence=sequence,
             is_transactional=bool(self.transactional_id),
-            compression=Compression[str(self.desk.plan.options.get("compression", "none")).upper()],
+            compression=Compression[str(self.application.plan.options.get("compression", "none")).upper()],
             timestamp_ms=scene.simulation.now_ms,
         )
         key = "" if self.transaction is None else self.transaction.key
         for n, (value, row) in enumerate(zip(values, rows, strict=True)):
             scene.account.writes[value] = Write(
                 value,
-                self.desk.plan.name,
+                self.application.plan.name,
                 self.cluster,
                 tp,
                 self.producer_id,
@@ -257,7 +257,7 @@ class Producer:
         self.lanes.setdefault(tp, []).append(batch)
         return batch
 
-    def _carry(self, batch: Batch) -> Script[ErrorCode | None]:
+    def _deliver_and_record(self, batch: Batch) -> Script[ErrorCode | None]:
         error = yield from self._deliver(batch)
         self.lanes[batch.tp].remove(batch)
         self.is_broken |= error is not ErrorCode.NONE
@@ -267,16 +267,16 @@ class Producer:
             self._refused(batch.tp, batch.values, error, first=batch.sequence == 0 and alone)
         return error
 
-    def _may_go(self, batch: Batch, leader: Endpoint) -> bool:
+    def _is_first_in_order(self, batch: Batch, leader: Endpoint) -> bool:
         """Return whether no earlier batch must be sent first."""
         lane = self.lanes[batch.tp]
         return not any(batch.tried or other.at != leader for other in lane[: lane.index(batch)])
 
     def _deliver(self, batch: Batch) -> Script[ErrorCode | None]:
-        scene, tp = self.desk.scene, batch.tp
+        scene, tp = self.application.scene, batch.tp
         directory = scene.directories[self.cluster]
         row = PartitionProduceData(index=tp.partition, records=batch.records)
-        acks = int(self.desk.plan.options.get("acks", Acks.ALL))
+        acks = int(self.application.plan.options.get("acks", Acks.ALL))
         request = ProduceRequest(
             transactional_id=self.transactional_id or None,
             acks=acks,
@@ -284,17 +284,17 @@ class Producer:
             topic_data=[TopicProduceData(name=tp.topic, partition_data=[row])],
         )
         version_max = (NAMED_TOPICS_LAST if self.bumps_epoch else TRANSACTIONS_V1_LAST)[request.NAME]
-        version_max = min(version_max, int(self.desk.plan.options.get("produce_version", version_max)))
+        version_max = min(version_max, int(self.application.plan.options.get("produce_version", version_max)))
         while not self.has_turned and scene.now < batch.until:
             leader = directory.leader(tp)
-            if leader is None or not self._may_go(batch, leader.endpoint):
+            if leader is None or not self._is_first_in_order(batch, leader.endpoint):
                 yield Sleep(RETRY_MS)
                 continue
             sent_at, batch.tried, batch.at = scene.now, True, leader.endpoint
             if acks == Acks.NONE:
                 yield Tell(self.cluster, leader.endpoint, request, version_max)
                 return ErrorCode.NONE
-            reply = yield from self.desk.ask(Ask(self.cluster, leader.endpoint, request, version_max))
+            reply = yield from self.application.ask(Ask(self.cluster, leader.endpoint, request, version_max))
             batch.at = None
             if isinstance(reply, ProduceResponse):
                 answer = reply.responses[0].partition_responses[0]
@@ -314,9 +314,9 @@ class Producer:
         return None
 
     def _refused(self, tp: TopicPartition, values: Sequence[str], error: ErrorCode, *, first: bool) -> None:
-        scene = self.desk.scene
+        scene = self.application.scene
         scene.account.refusals.extend(
-            Refusal(value, self.desk.plan.name, self.cluster, tp, error.name, first and n == 0, scene.now)
+            Refusal(value, self.application.plan.name, self.cluster, tp, error.name, first and n == 0, scene.now)
             for n, value in enumerate(values)
         )
 
@@ -341,7 +341,7 @@ class Producer:
     def begin(self, key: str) -> Transaction:
         """Open a transaction; the coordinator learns of it with its first partition."""
         self.transaction = Transaction(key, self.cluster)
-        self.desk.scene.account.transactions[key] = self.transaction
+        self.application.scene.account.transactions[key] = self.transaction
         return self.transaction
 
     def add_partitions(self, partitions: Sequence[TopicPartition]) -> Script[bool]:
@@ -388,14 +388,14 @@ class Producer:
 
     def _ask_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
         """Send a request until a response comes that a retry would not change; return None if none came in time."""
-        scene = self.desk.scene
+        scene = self.application.scene
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
         version_max = None if self.bumps_epoch else TRANSACTIONS_V1_LAST.get(request.NAME)
         while not self.has_turned and scene.now < until:
             endpoint = yield from self._find_coordinator()
             reply = None
             if endpoint is not None:
-                reply = yield from self.desk.ask(Ask(self.cluster, endpoint, request, version_max))
+                reply = yield from self.application.ask(Ask(self.cluster, endpoint, request, version_max))
             code = -1 if reply is None else error_of(reply)
             error = ErrorCode(code) if code >= 0 else ErrorCode.NETWORK_EXCEPTION
             if reply is not None and not error.retriable and error not in WAITING:
@@ -407,10 +407,10 @@ class Producer:
 
     def _find_coordinator(self) -> Script[Endpoint | None]:
         if not self.transactional_id:
-            return self.desk.scene.directories[self.cluster].any_broker()
+            return self.application.scene.directories[self.cluster].any_broker()
         if self.coordinator is None:
             kind = CoordinatorType.TRANSACTION
-            self.coordinator = yield from self.desk.find_coordinator(self.cluster, kind, self.transactional_id)
+            self.coordinator = yield from self.application.find_coordinator(self.cluster, kind, self.transactional_id)
         return self.coordinator
 
 

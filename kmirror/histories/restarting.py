@@ -61,7 +61,7 @@ class Restart:
         parts = account, account.groups
         lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
         judged = [rows for rows in lists if rows is not account.refused_again]
-        lengths, heirs = [len(rows) for rows in judged], len(account.heirs)
+        lengths, unclean_leader_logs = [len(rows) for rows in judged], len(account.unclean_leader_logs)
         self.scene.note("every node is stopped or killed")
         self._end(lambda node_id: node_id != CONTROLLER_ID)
         self._end(lambda node_id: node_id == CONTROLLER_ID)
@@ -70,19 +70,21 @@ class Restart:
                 cluster.restart(node_id)
         self.scene.note("every node starts again")
         until = world.now + REST_MS * MILLISECOND
-        missing = self._still_missing()
+        missing = self._unsettled()
         while missing and world.now < until:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
-            missing = self._still_missing()
-        account.heirs_again = {(heir.cluster, heir.tp): heir for heir in account.heirs[heirs:]}
-        account.unsettled_again = missing
+            missing = self._unsettled()
+        account.unclean_leader_logs_after_restart = {
+            (heir.cluster, heir.tp): heir for heir in account.unclean_leader_logs[unclean_leader_logs:]
+        }
+        account.unsettled_after_restart = missing
         account.after_restart = self._snapshot()
         if not missing:
             self._write()
         for rows, length in zip(judged, lengths, strict=True):
             del rows[length:]
 
-    def _still_missing(self) -> list[tuple[str, TopicPartition, str]]:
+    def _unsettled(self) -> list[tuple[str, TopicPartition, str]]:
         """Return everything that has not settled; also partitions with an excuse must have read their states."""
         unread = []
         for cluster, tp in self.scene.account.before_restart.states:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kmirror.histories.convergence import pointed_to
 from kmirror.histories.observe import Observer
 from kmirror.histories.orders import NOBODY, topics_of
 from kmirror.histories.plan import Step
 from kmirror.histories.scene import Scene
-from kmirror.histories.settled import pointed_to
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import Wish
@@ -37,7 +37,7 @@ class RingWatch:
     _given: dict[int, Step] = field(default_factory=dict)
     """Unanswered orders to add topics, by number: they may be carried out at any time."""
 
-    def why_not(self, cluster: str, number: int, step: Step) -> str:
+    def refusal_reason(self, cluster: str, number: int, step: Step) -> str:
         """Return the ring that the order to `cluster` would close; empty if it closes none."""
         if step.action not in ("add", "point_mirror"):
             return ""

@@ -16,19 +16,19 @@ from functools import partial
 
 from kmirror.errors import UsageError
 from kmirror.histories.actions import ACTIONS
+from kmirror.histories.convergence import ConvergenceCheck, expected_states
 from kmirror.histories.coverage.watch import Watch
 from kmirror.histories.directory import Directory
 from kmirror.histories.draw import draw
-from kmirror.histories.hands import Hands
+from kmirror.histories.execution import ActionExecutor
 from kmirror.histories.observe import Observer
 from kmirror.histories.orders import Operator
 from kmirror.histories.plan import Plan
 from kmirror.histories.plan_check import problem
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.restarting import Restart
 from kmirror.histories.rings import RingWatch
 from kmirror.histories.scene import Scene
-from kmirror.histories.settled import Rest, owed
 from kmirror.histories.verdict import Outcome
 from kmirror.histories.workloads import start
 from kmirror.hooks.hooks import Hooks
@@ -91,8 +91,8 @@ class _History:
         self._scene = scene
         self._watch = watch
         self._observer = Observer(scene)
-        self._hands = Hands(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
-        self._rest = Rest(scene, self._observer)
+        self._hands = ActionExecutor(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
+        self._rest = ConvergenceCheck(scene, self._observer)
 
     def run(self) -> None:
         """Run the plan to its end, let everything settle, and look at all logs once more."""
@@ -108,9 +108,9 @@ class _History:
         self._observer.disks.look()
         world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)
         scene.writing = False
-        self._come_to_rest()
+        self._settle_or_record()
         world.run_for(span_us=READ_ON_MS * MILLISECOND)
-        self._look_on()
+        self._settle_again()
         scene.reading = False
         self._observer.look_at_everything()
         if scene.plan.restart:
@@ -144,7 +144,7 @@ class _History:
             scene.directories[row.name] = Directory(cluster)
             operator = self._hands.operators[row.name] = Operator(scene, self._observer, row.name)
             if rings is not None:
-                operator.why_not = rings.why_not
+                operator.refusal_reason = rings.refusal_reason
         for topic, text in plan.topics.items():
             count, _, name = text.partition("@")
             scene.clusters[name].create_topic(topic, int(count))
@@ -153,24 +153,24 @@ class _History:
         if self._watch is not None:
             self._watch.attach()
         for client in plan.clients:
-            desk = self._hands.desks[client.name] = Desk(scene, client)
-            start(desk)
+            application = self._hands.applications[client.name] = Application(scene, client)
+            start(application)
 
-    def _come_to_rest(self) -> None:
+    def _settle_or_record(self) -> None:
         """Run until everything has settled, for at most `converge_ms`; then record everything that has not.
 
         If orders still wait then, they are dropped, and the time is granted once more.
         """
         scene = self._scene
-        if self._comes_to_rest():
+        if self._settle():
             return
         late = [operator for operator in self._hands.operators.values() if operator.leaves()]
-        if late and self._comes_to_rest():
+        if late and self._settle():
             return
         scene.account.unsettled = self._missing(is_over=True)
         scene.note(f"time is up; not settled: {counted(len(scene.account.unsettled), 'partition')}")
 
-    def _comes_to_rest(self) -> bool:
+    def _settle(self) -> bool:
         """Run until everything has settled; return whether it did within `converge_ms`."""
         scene, world = self._scene, self._scene.simulation.world
         until = world.now + scene.plan.converge_ms * MILLISECOND
@@ -182,7 +182,7 @@ class _History:
                 return True
         return False
 
-    def _look_on(self) -> None:
+    def _settle_again(self) -> None:
         """Run until everything has settled again, at most for the time that consumers continue to read.
 
         A transaction left open by an unclean election does not prevent settling. When it times out later, its records
@@ -200,4 +200,4 @@ class _History:
     def _missing(self, *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
         """Return everything that has not settled."""
         self._observer.look_at_ids()
-        return self._rest.missing(owed(self._scene.plan, self._scene.account), is_over=is_over)
+        return self._rest.missing(expected_states(self._scene.plan, self._scene.account), is_over=is_over)

@@ -60,7 +60,7 @@ class Scene:
     writing: bool = True
     """Producers continue while true; then they finish their current work and stop."""
     reading: bool = True
-    resting_until: Instant = 0
+    clients_paused_until: Instant = 0
     """Clients do nothing before this time. A long pause costs few events."""
     busy: int = 0
     """Number of producers that have not finished yet."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kmirror.histories.consuming import Consumer
 from kmirror.histories.directory import Leader
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Ask, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ForgottenTopic
@@ -34,8 +34,8 @@ class Session:
 class SessionConsumer(Consumer):
     """Reads like Consumer, in a session with each broker."""
 
-    def __init__(self, desk: Desk, *, committed_only: bool) -> None:
-        super().__init__(desk, committed_only=committed_only)
+    def __init__(self, application: Application, *, committed_only: bool) -> None:
+        super().__init__(application, committed_only=committed_only)
         self._sessions: dict[tuple[str, Endpoint], Session] = {}
 
     def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:

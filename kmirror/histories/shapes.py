@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kmirror.histories.hand import Line
+from kmirror.histories.step_drawing import Line
 from kmirror.kernel.rng import Rng
 
 FIRST = "m"
@@ -69,5 +69,5 @@ def lay(shape: Shape, rng: Rng, first: Line, topics: dict[str, str]) -> list[Lin
             topic = first.topics
         else:
             topics[topic] = f"1@{source}"
-        found.append(Line(FIRST if is_same else mirror, topic, source, destination, flips=not is_same))
+        found.append(Line(FIRST if is_same else mirror, topic, source, destination, is_reversible=not is_same))
     return found

@@ -112,7 +112,7 @@ class Shrinker:
         self._tried = {outcome.plan.to_json()}
 
     @property
-    def is_spent(self) -> bool:
+    def limit_reached(self) -> bool:
         """Return whether the limit of runs was reached, so that a smaller plan might still fail."""
         return self.runs >= self._runs_max
 
@@ -124,15 +124,22 @@ class Shrinker:
             self._drop(lambda plan: plan.steps, lambda plan, steps: replace(plan, steps=steps))
             self._try_each(_without_pair)
             self._drop(lambda plan: plan.clients, lambda plan, clients: replace(plan, clients=clients))
-            for candidates in (_fewer_clusters, _fewer_topics, _fewer_partitions, _fewer_brokers, _simpler, _calmer):
+            for candidates in (
+                _fewer_clusters,
+                _fewer_topics,
+                _fewer_partitions,
+                _fewer_brokers,
+                _with_fewer_options,
+                _with_calmer_network,
+            ):
                 self._try_each(candidates)
             self._shorten()
-            if self.best.plan == before or self.is_spent:
+            if self.best.plan == before or self.limit_reached:
                 return self.best
 
     def _try(self, plan: Plan | None) -> bool:
         """Run a candidate; if it fails in the same way, keep it as the best."""
-        if plan is None or self.is_spent:
+        if plan is None or self.limit_reached:
             return False
         text = plan.to_json()
         if text in self._tried:
@@ -174,7 +181,7 @@ class Shrinker:
             pass
         while self._try(_halve_faults(self.best.plan)):
             pass
-        self._try_each(_briefer)
+        self._try_each(_with_shorter_fault)
 
 
 def shrink(outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, on_progress: OnProgress | None = None) -> Outcome:
@@ -262,22 +269,22 @@ def _fewer_brokers(plan: Plan) -> Iterator[Plan]:
             yield _with_cluster(plan, at, replace(cluster, replication_factor=factor))
 
 
-def _simpler(plan: Plan) -> Iterator[Plan]:
+def _with_fewer_options(plan: Plan) -> Iterator[Plan]:
     """Yield plans without configs, racks and eligible replicas of a cluster, and without options of a client."""
     for at, cluster in enumerate(plan.clusters):
         kept = {name: cluster.configs[name] for name in PACE if name in cluster.configs}
-        for configs in _less({name: value for name, value in cluster.configs.items() if name not in kept}):
+        for configs in _with_fewer({name: value for name, value in cluster.configs.items() if name not in kept}):
             yield _with_cluster(plan, at, replace(cluster, configs={**kept, **configs}))
         if cluster.racks:
             yield _with_cluster(plan, at, replace(cluster, racks=0))
         if cluster.eligible_version:
             yield _with_cluster(plan, at, replace(cluster, eligible_version=0))
     for at, client in enumerate(plan.clients):
-        for options in _less(client.options):
+        for options in _with_fewer(client.options):
             yield replace(plan, clients=_changed(plan.clients, at, replace(client, options=options)))
 
 
-def _calmer(plan: Plan) -> Iterator[Plan]:
+def _with_calmer_network(plan: Plan) -> Iterator[Plan]:
     unrest = {name: 0 for name in CALM if plan.network.get(name, 0)}
     if unrest:
         yield replace(plan, network={**plan.network, **unrest})
@@ -285,7 +292,7 @@ def _calmer(plan: Plan) -> Iterator[Plan]:
         yield replace(plan, network={**plan.network, name: 0})
 
 
-def _less(settings: Mapping[str, T]) -> Iterator[dict[str, T]]:
+def _with_fewer(settings: Mapping[str, T]) -> Iterator[dict[str, T]]:
     if settings:
         yield {}
     for name in settings if len(settings) > 1 else ():
@@ -315,7 +322,7 @@ def _halve_gaps(plan: Plan) -> Plan | None:
     return replace(plan, steps=tuple(steps), faults_end_ms=max(plan.faults_end_ms - earlier, last))
 
 
-def _briefer(plan: Plan) -> Iterator[Plan]:
+def _with_shorter_fault(plan: Plan) -> Iterator[Plan]:
     """Yield plans with half the duration of one fault."""
     for at, step in enumerate(plan.steps):
         lasts = step.args.get(LASTS, 0)

@@ -6,20 +6,20 @@ The table of all moves is in moves.py.
 from __future__ import annotations
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
-from kmirror.histories.hand import ADDED, Line, Move, Story, on_line
 from kmirror.histories.plan import Value
+from kmirror.histories.step_drawing import ADDED, Line, Move, PlanDraft, move_on_line
 
 HOUR_MS = 3_600_000
 
 
-@on_line(ADDED)
-def _stale_for_long(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _stale_for_long(story: PlanDraft, line: Line) -> bool:
     """Cut a broker off; alter a config, create or recreate a topic; then let the mirror reach only this broker."""
     brokers, rng, source = story.clusters[line.source].brokers, story.rng, line.source
     if brokers < 2:
         return False
     stale = story.broker(source)
-    new = Line(line.mirror, f"n{len(story.steps)}", source, line.destination, flips=line.flips)
+    new = Line(line.mirror, f"n{len(story.steps)}", source, line.destination, is_reversible=line.is_reversible)
     where: dict[str, Value] = {"cluster": source, "topic": new.topic}
     kind = rng.choice(("unknown", "known as another one", "none"))
     if kind == "known as another one":

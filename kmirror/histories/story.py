@@ -126,8 +126,8 @@ def story(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[Instant, str]
         return list(outcome.story)
     lines = list(outcome.story)
     if anomaly.tp is not None:
-        about = _About(outcome, anomaly.tp)
-        lines = [line for line in lines if about.is_told(line[1])]
+        about = _PartitionFilter(outcome, anomaly.tp)
+        lines = [line for line in lines if about.keeps(line[1])]
         lines = sorted([*lines, *_of_record(outcome.account, anomaly.tp, anomaly.offset)], key=lambda line: line[0])
     found = (anomaly.at, f"{FOUND} {where(anomaly)}")
     if anomaly.at < 0:
@@ -153,7 +153,7 @@ def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[
     return lines
 
 
-class _About:
+class _PartitionFilter:
     """Filter that keeps lines about one partition, or about no partition."""
 
     def __init__(self, outcome: Outcome, tp: TopicPartition) -> None:
@@ -177,7 +177,7 @@ class _About:
         )
         self._steps: dict[str, bool] = {}
 
-    def is_told(self, text: str) -> bool:
+    def keeps(self, text: str) -> bool:
         """Return whether a line is about the partition or about none; later lines of a step follow its first line."""
         step = STEP.match(text)
         if step is None:

@@ -78,7 +78,7 @@ def keys_missed_by_replica(plan: Plan, account: Account, place: Place, broker: i
     return [*deleted_keys(account, place[1].topic), *(write.key for write in undone(account, place[1].topic))]
 
 
-def superseders_lost(account: Account, place: Place) -> bool:
+def may_lack_superseding_records(account: Account, place: Place) -> bool:
     """Return whether an unclean election, or a loss of the site's power, removed records that superseded others.
 
     A replica whose cleaner had removed the superseded records then lacks both; another replica has the superseded ones.

@@ -56,7 +56,7 @@ THEMES: tuple[Theme, ...] = (
 # fmt: on
 
 
-def themed(row: Profile, rng: Rng) -> Profile:
+def apply_theme(row: Profile, rng: Rng) -> Profile:
     """Return the profile with the weights of a drawn theme, if any, and with stale sources if drawn."""
     if row.themes and rng.chance(row.themes, 100):
         theme = rng.choice(THEMES)

@@ -5,8 +5,8 @@ The table of all moves is in moves.py.
 
 from __future__ import annotations
 
-from kmirror.histories.hand import ADDED, REMOVED, Line, Move, Story, on_line
 from kmirror.histories.plan import Value
+from kmirror.histories.step_drawing import ADDED, REMOVED, Line, Move, PlanDraft, move_on_line
 from kmirror.spec.configs import Scope, default_of, known
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
@@ -29,15 +29,15 @@ COPIED: dict[str, tuple[str, ...]] = {
 # -- growth and configs -----------------------------------------------------------------------
 
 
-@on_line(ADDED, REMOVED)
-def _grow(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _grow(story: PlanDraft, line: Line) -> bool:
     """Add partitions to the source's topic; the source refuses if it mirrors the topic itself."""
     story.step("grow_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(2, 4))
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _live_config(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _live_config(story: PlanDraft, line: Line) -> bool:
     if story.rng.chance(1, 2):
         story.step(
             "alter_mirror",
@@ -59,8 +59,8 @@ def _live_config(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _topic_config(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _topic_config(story: PlanDraft, line: Line) -> bool:
     """Set configs and sometimes reset them, at the source or at the destination, where the sync reverts them."""
     names = [story.rng.choice(list(COPIED)) for _ in range(story.rng.between(1, 2))]
     for name in names:
@@ -73,8 +73,8 @@ def _topic_config(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _retention(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _retention(story: PlanDraft, line: Line) -> bool:
     """Let the source keep records for a few seconds only; usually reset that later."""
     where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
     story.step("alter_topic", **where, name="segment.ms", value=str(story.rng.between(800, 2_000)))
@@ -85,8 +85,8 @@ def _retention(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _filters(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _filters(story: PlanDraft, line: Line) -> bool:
     """Alter a filter of the mirror while it runs, or the interval of its syncs."""
     where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
     match story.rng.below(4):
@@ -106,13 +106,13 @@ def _filters(story: Story, line: Line) -> bool:
     return True
 
 
-def flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> None:
+def flag(story: PlanDraft, name: str, cluster: str, topic: str, *, on: bool) -> None:
     """Set a topic's config to true or false."""
     story.step("alter_topic", cluster=cluster, topic=topic, name=name, value=str(on).lower())
 
 
-@on_line(ADDED, REMOVED)
-def _support_unclean(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _support_unclean(story: PlanDraft, line: Line) -> bool:
     """Set or reset the option; as it acts only in PREPARING, often bring the topic there, with a broker down."""
     cluster = story.rng.choice([line.source, line.destination, line.destination])
     on = story.rng.chance(2, 3)
@@ -129,8 +129,8 @@ def _support_unclean(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _allow_unclean(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _allow_unclean(story: PlanDraft, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
     flag(story, "unclean.leader.election.enable", cluster, line.topic, on=story.rng.chance(2, 3))
     return True
@@ -139,8 +139,8 @@ def _allow_unclean(story: Story, line: Line) -> bool:
 # -- deletion ---------------------------------------------------------------------------------
 
 
-@on_line(ADDED)
-def _delete_at_source(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _delete_at_source(story: PlanDraft, line: Line) -> bool:
     """Delete the source's topic, and sometimes create it again, at once or after the mirror has noticed."""
     story.step("delete_topic", cluster=line.source, topic=line.topic)
     if story.rng.chance(1, 2):
@@ -151,8 +151,8 @@ def _delete_at_source(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED, REMOVED)
-def _delete_at_destination(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _delete_at_destination(story: PlanDraft, line: Line) -> bool:
     """Delete a topic that was mirrored, usually once it is STOPPED; usually mirror it again (D49)."""
     if line.phase == ADDED:
         story.remove(line)
@@ -165,8 +165,8 @@ def _delete_at_destination(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED)
-def _lose_states(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _lose_states(story: PlanDraft, line: Line) -> bool:
     """Delete the states of all mirrors of a cluster; then usually fail a topic over and write to it."""
     story.step("delete_topic", cluster=line.destination, topic=MIRROR_STATE_TOPIC)
     story.wait(0, 1_500)

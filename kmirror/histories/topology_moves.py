@@ -5,9 +5,9 @@ The table of all moves is in moves.py.
 
 from __future__ import annotations
 
-from kmirror.histories.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import Value
+from kmirror.histories.step_drawing import ADDED, NEW, REMOVED, Line, Move, PlanDraft, move_on_line
 
 IN_A_MOMENT_MS = (10, 600)
 """Shorter than most stops take."""
@@ -21,7 +21,7 @@ def _where(line: Line) -> dict[str, Value]:
     return {"mirror": line.mirror, "source": line.source, "destination": line.destination}
 
 
-def _either(story: Story) -> tuple[int, int]:
+def _either(story: PlanDraft) -> tuple[int, int]:
     return IN_A_MOMENT_MS if story.rng.chance(1, 3) else STOPPED_MS
 
 
@@ -32,19 +32,19 @@ def _shares_topics(one: Line, other: Line) -> bool:
 # -- several mirrors of one topic ---------------------------------------------------------------
 
 
-@on_line(ADDED)
-def _middle_fails_back(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _middle_fails_back(story: PlanDraft, line: Line) -> bool:
     """Promote the middle of a chain while its mirror continues, or fail it back; then give that mirror another source.
 
     For the topics of a>b and b>c: b stops, then usually mirrors a in reverse, and c may switch to a.
     """
     last = next((o for o in story.lines if o.source == line.destination and o.phase == ADDED), None)
-    if last is None or not line.flips or not _shares_topics(line, last):
+    if last is None or not line.is_reversible or not _shares_topics(line, last):
         return False
     first, middle = line.source, line.destination
     story.fail_over(line)
     story.wait(*_either(story))
-    if story.rng.chance(2, 3) and story.rival(line, first) is None:
+    if story.rng.chance(2, 3) and story.conflicting_line(line, first) is None:
         story.fail_back(line)
         story.wait(200, 3_000)
     if story.rng.chance(1, 2):
@@ -59,28 +59,28 @@ def _middle_fails_back(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(NEW, REMOVED)
-def _take_over(story: Story, line: Line) -> bool:
+@move_on_line(NEW, REMOVED)
+def _take_over(story: PlanDraft, line: Line) -> bool:
     """Move a topic to another mirror at its destination, sometimes with a first attempt that is refused."""
-    rival = story.rival(line)
-    if rival is None:
+    conflicting_line = story.conflicting_line(line)
+    if conflicting_line is None:
         return False
     if story.rng.chance(1, 2):
         story.add(line)
         story.wait(100, 1_500)
-    story.remove(rival)
+    story.remove(conflicting_line)
     story.wait(*_either(story))
     story.add(line)
     if story.rng.chance(1, 4):  # And back again, before or after anything was mirrored.
         story.wait(*_either(story))
         story.remove(line)
         story.wait(*_either(story))
-        story.add(rival)
+        story.add(conflicting_line)
     return True
 
 
-@on_line(ADDED)
-def _second_mirror(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _second_mirror(story: PlanDraft, line: Line) -> bool:
     """Create another mirror for topics that have one: adds and other orders for them are refused; then delete it."""
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
     source = story.rng.choice([line.source, *others])
@@ -95,12 +95,12 @@ def _second_mirror(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line(ADDED)
-def _move_on(story: Story, line: Line) -> bool:
+@move_on_line(ADDED)
+def _move_on(story: PlanDraft, line: Line) -> bool:
     """Fail the topics over and mirror them from their current cluster, as in a ring that is never closed."""
     here = line.destination
     onward = [o for o in story.lines if o is not line and o.phase != ADDED and _shares_topics(o, line)]
-    onward = [o for o in onward if o.source == here or (o.flips and o.destination == here)]
+    onward = [o for o in onward if o.source == here or (o.is_reversible and o.destination == here)]
     if not onward:
         return False
     story.remove(line)
@@ -117,8 +117,8 @@ def _move_on(story: Story, line: Line) -> bool:
 # -- topics that are deleted and created again on both sides -------------------------------------
 
 
-@on_line(ADDED, REMOVED)
-def _recreate_both(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _recreate_both(story: PlanDraft, line: Line) -> bool:
     """Delete a topic on both sides at nearly the same time, usually create it again, and mirror it again.
 
     The topic was removed from the mirror long before or just before, or is paused or still mirrored, so that its
@@ -133,7 +133,7 @@ def _recreate_both(story: Story, line: Line) -> bool:
             case _:
                 story.remove(line)
         story.wait(*_either(story))
-    elif line.flips and story.rng.chance(1, 3) and story.rival(line, line.source) is None:
+    elif line.is_reversible and story.rng.chance(1, 3) and story.conflicting_line(line, line.source) is None:
         story.fail_back(line)
         story.wait(*IN_A_MOMENT_MS)
     sides = [line.source, line.destination]
@@ -157,8 +157,8 @@ def _recreate_both(story: Story, line: Line) -> bool:
 # -- orders in the wrong order -------------------------------------------------------------------
 
 
-@on_line()
-def _wrong_order(story: Story, line: Line) -> bool:
+@move_on_line()
+def _wrong_order(story: PlanDraft, line: Line) -> bool:
     """Give orders twice, too early or too late; most are refused, and none may do any harm."""
     if line.phase != ADDED:
         if story.rng.chance(1, 2):  # Delete the mirror while it prepares.
@@ -191,12 +191,12 @@ def _wrong_order(story: Story, line: Line) -> bool:
     return True
 
 
-@on_line()
-def _look_at_mirror(story: Story, line: Line) -> bool:
+@move_on_line()
+def _look_at_mirror(story: PlanDraft, line: Line) -> bool:
     """Describe a mirror, possibly one that does not exist, during the next order."""
     looked: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
     story.step("describe_mirror", **looked)
-    story.go_on(line)
+    story.next_order(line)
     story.wait(*IN_A_MOMENT_MS)
     story.step("describe_mirror", **looked)
     return True
@@ -205,8 +205,8 @@ def _look_at_mirror(story: Story, line: Line) -> bool:
 # -- long pauses ---------------------------------------------------------------------------------
 
 
-@on_line(ADDED, REMOVED)
-def _long_pause(story: Story, line: Line) -> bool:
+@move_on_line(ADDED, REMOVED)
+def _long_pause(story: PlanDraft, line: Line) -> bool:
     """Give no orders for longer than producer ids are kept; all clients rest."""
     if line.phase == ADDED and story.rng.chance(2, 3):
         if story.rng.chance(1, 2):
@@ -214,10 +214,10 @@ def _long_pause(story: Story, line: Line) -> bool:
             after = story.resume
         else:
             story.remove(line)
-            after = story.add if story.rng.chance(1, 2) or not line.flips else story.fail_back
+            after = story.add if story.rng.chance(1, 2) or not line.is_reversible else story.fail_back
         story.wait(100, 3_000)
     else:
-        after = story.go_on
+        after = story.next_order
     for_ms = story.drawn(LONG_PAUSE_MS)
     story.step("rest", for_ms=for_ms)
     story.at_ms += for_ms

@@ -46,7 +46,7 @@ class _Deposed:
     """Records in the new leader's log when it began to lead."""
 
 
-class TransactionLooks:
+class TransactionObserver:
     """Records the losses of unclean elections of `__transaction_state`."""
 
     def __init__(self, scene: Scene) -> None:

@@ -56,10 +56,10 @@ class Transformer(Process):
         self._producer = self._make()
 
     def _make(self) -> OffsetProducer:
-        options, cluster = self.desk.plan.options, self.desk.cluster
-        levels = {row.name: row.transaction_version for row in self.desk.scene.plan.clusters}
+        options, cluster = self.application.plan.options, self.application.cluster
+        levels = {row.name: row.transaction_version for row in self.application.scene.plan.clusters}
         return OffsetProducer(
-            self.desk,
+            self.application,
             self.name,
             cluster,
             transactional_id=self.name,
@@ -67,7 +67,7 @@ class Transformer(Process):
         )
 
     def goes_on(self) -> bool:
-        return self.desk.goes_on()
+        return self.application.goes_on()
 
     def given(self, tp: TopicPartition, row: ValueRow) -> None:
         self._records.setdefault(tp, []).append(row)
@@ -115,20 +115,22 @@ class Transformer(Process):
         self._is_ready = ended and (good or producer.bumps_epoch)
         if ended and commit:
             for row in rows:
-                row.ended_at = self.desk.scene.now
+                row.ended_at = self.application.scene.now
         assert transaction.asked, "ended"
         return ended and commit
 
     def _write(self) -> Script[dict[TopicPartition, dict[int, str]] | None]:
         """Write an output for each record, and return them by input; None if a batch was not acknowledged."""
-        desk = self.desk
-        targets = desk.scene.directories[self._producer.cluster].partitions(str(desk.plan.options["output"]))
+        application = self.application
+        targets = application.scene.directories[self._producer.cluster].partitions(
+            str(application.plan.options["output"])
+        )
         if not targets:
             return None
         found: dict[TopicPartition, dict[int, str]] = {}
         values: dict[TopicPartition, list[str]] = {}
         for tp, records in self._records.items():
-            for row, value in zip(records, desk.values(len(records)), strict=True):
+            for row, value in zip(records, application.values(len(records)), strict=True):
                 found.setdefault(tp, {})[row.offset] = value
                 values.setdefault(self.rng.choice(targets), []).append(value)
         added = not values or (yield from self._producer.add_partitions(list(values)))
@@ -156,7 +158,7 @@ class Transformer(Process):
         rows: list[OffsetSent],
         outputs: dict[TopicPartition, dict[int, str]],
     ) -> None:
-        groups = self.desk.scene.account.groups
+        groups = self.application.scene.account.groups
         for row in rows:
             groups.transformed.append(
                 Transformed(
@@ -168,6 +170,6 @@ class Transformer(Process):
                     row.token,
                     row.transaction,
                     outputs.get(row.tp, {}),
-                    self.desk.scene.now,
+                    self.application.scene.now,
                 )
             )

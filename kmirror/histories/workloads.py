@@ -14,7 +14,7 @@ from kmirror.histories.consuming import Consumer
 from kmirror.histories.grouping import App
 from kmirror.histories.library import LibraryReader, library_stream, library_transactions
 from kmirror.histories.outages import OPTION, outages
-from kmirror.histories.producing import Desk, Producer
+from kmirror.histories.producing import Application, Producer
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.histories.session_consuming import SessionConsumer
 from kmirror.histories.transforming import TransformApp
@@ -24,7 +24,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import EPOCH_BUMPS_FROM
 
 REFUSED_PAUSE_MS = 600
-PATIENCE_MS = 2_000
+ORDER_TIMEOUT_MS = 2_000
 """Time that a producer of an overlapping pair waits for the other one."""
 
 
@@ -34,54 +34,54 @@ class WorkloadKind:
 
     name: str
     doc: str
-    scripts: Callable[[Desk], list[tuple[str, Script[None]]]]
+    scripts: Callable[[Application], list[tuple[str, Script[None]]]]
     """Returns names of processes and their scripts."""
     writes: bool = True
     transactional: bool = False
 
 
-def start(desk: Desk) -> None:
+def start(application: Application) -> None:
     """Start a client of the plan."""
-    kind = KINDS[desk.plan.kind]
-    for name, script in kind.scripts(desk):
-        desk.scene.busy += kind.writes
-        desk.scene.scripts.start(name, _until_done(desk, script, writes=kind.writes))
-    if desk.plan.options.get(OPTION):
-        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # Never awaited.
+    kind = KINDS[application.plan.kind]
+    for name, script in kind.scripts(application):
+        application.scene.busy += kind.writes
+        application.scene.scripts.start(name, _until_done(application, script, writes=kind.writes))
+    if application.plan.options.get(OPTION):
+        application.scene.scripts.start(f"{application.plan.name}-outages", outages(application))  # Never awaited.
 
 
-def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[None]:
-    yield Sleep(desk.rng.between(0, desk.plan.pause_ms))
+def _until_done(application: Application, script: Script[None], *, writes: bool) -> Script[None]:
+    yield Sleep(application.rng.between(0, application.plan.pause_ms))
     yield from script
-    desk.scene.busy -= writes
+    application.scene.busy -= writes
 
 
 # -- without transactions ---------------------------------------------------------------------
 
 
-def _stream(desk: Desk, *, idempotent: bool) -> Script[None]:
+def _stream(application: Application, *, idempotent: bool) -> Script[None]:
     """Write batches of one to three values, one after the other."""
-    producer = Producer(desk, desk.plan.name, desk.cluster)
-    ready, pipelined = not idempotent, "in_flight" in desk.plan.options
-    while desk.goes_on():
+    producer = Producer(application, application.plan.name, application.cluster)
+    ready, pipelined = not idempotent, "in_flight" in application.plan.options
+    while application.goes_on():
         if producer.has_turned:
-            producer, ready = Producer(desk, desk.plan.name, desk.cluster), not idempotent
-        partitions = desk.partitions()
+            producer, ready = Producer(application, application.plan.name, application.cluster), not idempotent
+        partitions = application.partitions()
         if not ready:
             ready = yield from producer.init()
         if not ready or not partitions:
             yield Sleep(REFUSED_PAUSE_MS)
             continue
-        tp = desk.rng.choice(partitions)
+        tp = application.rng.choice(partitions)
         if pipelined:
-            yield from producer.write(tp, lambda: desk.values(desk.rng.between(1, 3)))
+            yield from producer.write(tp, lambda: application.values(application.rng.between(1, 3)))
             good = not producer.is_broken or (yield from producer.flush())
         else:
-            good = (yield from producer.send(tp, desk.values(desk.rng.between(1, 3)))) is ErrorCode.NONE
+            good = (yield from producer.send(tp, application.values(application.rng.between(1, 3)))) is ErrorCode.NONE
         if not good:
             ready = not idempotent  # The sequence numbers have a gap, so an idempotent producer needs a new id.
             yield Sleep(REFUSED_PAUSE_MS)
-        yield desk.pause()
+        yield application.pause()
     yield from producer.flush()
 
 
@@ -103,8 +103,8 @@ class Turns:
 class Transactions:
     """An application that writes in transactions; kinds differ in the course of a transaction."""
 
-    def __init__(self, desk: Desk, name: str, *, only: bool = False) -> None:
-        self.desk = desk
+    def __init__(self, application: Application, name: str, *, only: bool = False) -> None:
+        self.application = application
         self.name = name
         self.number = 0
         self.generation = 0
@@ -115,10 +115,10 @@ class Transactions:
 
     def _make(self) -> Producer:
         suffix = f"-{self.generation}" if self.generation else ""
-        options, cluster = self.desk.plan.options, self.desk.cluster
-        levels = {row.name: row.transaction_version for row in self.desk.scene.plan.clusters}
+        options, cluster = self.application.plan.options, self.application.cluster
+        levels = {row.name: row.transaction_version for row in self.application.scene.plan.clusters}
         return Producer(
-            self.desk,
+            self.application,
             self.name,
             cluster,
             transactional_id=self.name + suffix,
@@ -130,15 +130,15 @@ class Transactions:
         """Get a producer id and partitions; return the partitions, empty if that failed."""
         if self.producer.has_turned:
             self.producer, self.ready = self._make(), False
-        partitions = self.desk.partitions()
+        partitions = self.application.partitions()
         if partitions and not self.ready:
             self.ready = yield from self.producer.init()
         if not partitions or not self.ready:
             yield Sleep(REFUSED_PAUSE_MS)
             return []
         if self._only:  # A pair overlaps in one partition.
-            return [partitions[int(self.desk.plan.options.get("partition", 0)) % len(partitions)]]
-        return [tp for tp in partitions if self.desk.rng.chance(2, 3)] or [partitions[0]]
+            return [partitions[int(self.application.plan.options.get("partition", 0)) % len(partitions)]]
+        return [tp for tp in partitions if self.application.rng.chance(2, 3)] or [partitions[0]]
 
     def open(self, partitions: list[TopicPartition]) -> Script[bool]:
         """Begin a transaction and write to every partition; return False if a batch was not acknowledged."""
@@ -154,18 +154,18 @@ class Transactions:
         return True
 
     def write(self, tp: TopicPartition) -> Script[bool]:
-        desk = self.desk
-        if "in_flight" in desk.plan.options:
-            yield from self.producer.write(tp, lambda: desk.values(desk.rng.between(1, 2)))
+        application = self.application
+        if "in_flight" in application.plan.options:
+            yield from self.producer.write(tp, lambda: application.values(application.rng.between(1, 2)))
             return (yield from self.producer.flush())
-        return (yield from self.producer.send(tp, desk.values(desk.rng.between(1, 2)))) is ErrorCode.NONE
+        return (yield from self.producer.send(tp, application.values(application.rng.between(1, 2)))) is ErrorCode.NONE
 
     def close(self, *, good: bool) -> Script[None]:
         """Commit, or sometimes abort; abort after an error, and get a new id or epoch if that fails, too."""
         if self.producer.has_turned:
             self.producer.transaction = None  # Given up: the coordinator will time it out.
             return
-        commit = good and not self.desk.rng.chance(1, 5)
+        commit = good and not self.application.rng.chance(1, 5)
         ended = yield from self.producer.end(commit=commit)
         # After an error the sequence numbers may have a gap; in a new epoch they begin at 0.
         self.ready = ended and (good or self.producer.bumps_epoch)
@@ -173,37 +173,37 @@ class Transactions:
             yield Sleep(REFUSED_PAUSE_MS)
 
 
-def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
+def _overlapping(application: Application, turns: Turns, which: int) -> Script[None]:
     """Act as half of a pair, in which one transaction is open at every moment."""
-    scene = desk.scene
-    app = Transactions(desk, f"{desk.plan.name}-{which}", only=True)
-    while desk.goes_on():
+    scene = application.scene
+    app = Transactions(application, f"{application.plan.name}-{which}", only=True)
+    while application.goes_on():
         partitions = yield from app.prepare()
         if not partitions:
             continue
         good = yield from app.open(partitions)
         turns.begin(which)
         mine = turns.count
-        until = scene.now + PATIENCE_MS * MILLISECOND
-        yield desk.pause()
-        while good and desk.goes_on() and turns.begun[1 - which] < mine and scene.now < until:
+        until = scene.now + ORDER_TIMEOUT_MS * MILLISECOND
+        yield application.pause()
+        while good and application.goes_on() and turns.begun[1 - which] < mine and scene.now < until:
             yield Sleep(60)
         yield from app.close(good=good)
 
 
-Rest = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
+ConvergenceCheck = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
 """Continuation of a transaction in these partitions after it was opened, successfully or not."""
 
 
-def _one_by_one(desk: Desk, rest: Rest) -> Script[None]:
+def _one_by_one(application: Application, rest: ConvergenceCheck) -> Script[None]:
     """Write one transaction after the other."""
-    app = Transactions(desk, desk.plan.name)
-    while desk.goes_on():
+    app = Transactions(application, application.plan.name)
+    while application.goes_on():
         partitions = yield from app.prepare()
         if partitions:
             good = yield from app.open(partitions)
             yield from rest(app, partitions, good)
-        yield desk.pause()
+        yield application.pause()
 
 
 def _short(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
@@ -213,18 +213,18 @@ def _short(app: Transactions, partitions: list[TopicPartition], good: bool) -> S
 
 def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
     """Write for some seconds."""
-    desk = app.desk
-    for _ in range(desk.rng.between(4, 12)):
+    application = app.application
+    for _ in range(application.rng.between(4, 12)):
         yield Sleep(500)
-        if not good or not desk.goes_on() or app.producer.has_turned:
+        if not good or not application.goes_on() or app.producer.has_turned:
             break
-        good = yield from app.write(desk.rng.choice(partitions))
+        good = yield from app.write(application.rng.choice(partitions))
     yield from app.close(good=good)
 
 
 def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
     """Vanish in one of three cases, and return with another id."""
-    if good and app.desk.rng.chance(1, 3):
+    if good and app.application.rng.chance(1, 3):
         app.generation += 1
         app.producer, app.ready = app._make(), False
     else:
@@ -233,50 +233,50 @@ def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) 
 
 def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
     """Sometimes start the application a second time, while the first instance continues to write."""
-    if good and app.desk.rng.chance(1, 3):
+    if good and app.application.rng.chance(1, 3):
         old = app.producer
         app.producer = app._make()
         app.ready = yield from app.producer.init()
-        yield from old.send(partitions[0], app.desk.values(1))
+        yield from old.send(partitions[0], app.application.values(1))
     else:
         yield from app.close(good=good)
 
 
-def _unadded(desk: Desk) -> Script[None]:
+def _unadded(application: Application) -> Script[None]:
     """Write without adding the partition to the transaction, as a client that implements the protocol itself may do."""
-    app = Transactions(desk, desk.plan.name)
-    while desk.goes_on():
+    app = Transactions(application, application.plan.name)
+    while application.goes_on():
         partitions = yield from app.prepare()
         if partitions:
             app.number += 1
             app.producer.begin(f"{app.name}/{app.number}")
             good = yield from app.write(partitions[0])
             yield from app.close(good=good)
-        yield desk.pause()
+        yield application.pause()
 
 
 # -- rows -------------------------------------------------------------------------------------
 
 
-def _writer(*, idempotent: bool) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
-    return lambda desk: [(desk.plan.name, _stream(desk, idempotent=idempotent))]
+def _writer(*, idempotent: bool) -> Callable[[Application], list[tuple[str, Script[None]]]]:
+    return lambda application: [(application.plan.name, _stream(application, idempotent=idempotent))]
 
 
-def _transactions(rest: Rest) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
-    return lambda desk: [(desk.plan.name, _one_by_one(desk, rest))]
+def _transactions(rest: ConvergenceCheck) -> Callable[[Application], list[tuple[str, Script[None]]]]:
+    return lambda application: [(application.plan.name, _one_by_one(application, rest))]
 
 
-def _pair(desk: Desk) -> list[tuple[str, Script[None]]]:
+def _pair(application: Application) -> list[tuple[str, Script[None]]]:
     turns = Turns()
-    return [(f"{desk.plan.name}-{which}", _overlapping(desk, turns, which)) for which in (0, 1)]
+    return [(f"{application.plan.name}-{which}", _overlapping(application, turns, which)) for which in (0, 1)]
 
 
-def _reader(*, committed: bool) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
-    return lambda desk: [(desk.plan.name, Consumer(desk, committed_only=committed).run())]
+def _reader(*, committed: bool) -> Callable[[Application], list[tuple[str, Script[None]]]]:
+    return lambda application: [(application.plan.name, Consumer(application, committed_only=committed).run())]
 
 
-def _one(script: Callable[[Desk], Script[None]]) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
-    return lambda desk: [(desk.plan.name, script(desk))]
+def _one(script: Callable[[Application], Script[None]]) -> Callable[[Application], list[tuple[str, Script[None]]]]:
+    return lambda application: [(application.plan.name, script(application))]
 
 
 ROWS: tuple[WorkloadKind, ...] = (
@@ -313,11 +313,13 @@ ROWS: tuple[WorkloadKind, ...] = (
     ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
-    WorkloadKind("members", "A group whose members join and leave.", lambda desk: App(desk).scripts(), writes=False),
+    WorkloadKind(
+        "members", "A group whose members join and leave.", lambda application: App(application).scripts(), writes=False
+    ),
     WorkloadKind(
         "transform",
         "A group that copies its input, with outputs and offsets in one transaction.",
-        lambda desk: TransformApp(desk).scripts(),
+        lambda application: TransformApp(application).scripts(),
         transactional=True,
     ),
     WorkloadKind("library", "`kmirror.client` writes idempotent batches.", _one(library_stream)),
@@ -330,13 +332,13 @@ ROWS: tuple[WorkloadKind, ...] = (
     WorkloadKind(
         "library_read",
         "`kmirror.client` reads up to the last stable offset.",
-        _one(lambda desk: LibraryReader(desk).run()),
+        _one(lambda application: LibraryReader(application).run()),
         writes=False,
     ),
     WorkloadKind(
         "session_read",
         "Reads up to the last stable offset in incremental fetch sessions.",
-        _one(lambda desk: SessionConsumer(desk, committed_only=True).run()),
+        _one(lambda application: SessionConsumer(application, committed_only=True).run()),
         writes=False,
     ),
 )

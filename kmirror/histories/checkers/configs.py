@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from kmirror.histories.account import ConfigsSeen
 from kmirror.histories.checkers.facts import Facts
-from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.sessions import NEVER, MirrorSession
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import Instant
@@ -30,18 +30,22 @@ def config_regression(facts: Facts) -> Iterator[Finding]:
     """A mirrored topic returns to a config value that its source had replaced before a newer value was mirrored."""
     for cluster, topic in dict.fromkeys((row.cluster, row.topic) for row in facts.account.topic_configs):
         for stay in facts.stays((cluster, TopicPartition(topic, 0))):
-            if stay.source and not _is_shared(facts, stay) and not facts.came_or_went(stay.source, topic, stay.began):
+            if (
+                stay.source
+                and not _is_shared(facts, stay)
+                and not facts.was_created_or_deleted(stay.source, topic, stay.began)
+            ):
                 yield from _moved_back(facts, stay)
 
 
-def _is_shared(facts: Facts, stay: Stay) -> bool:
+def _is_shared(facts: Facts, stay: MirrorSession) -> bool:
     """Return whether the mirror was pointed from one cluster to another, or the topic was deleted here."""
     place = (stay.destination, stay.tp)
     others = [other for other in facts.stays(place) if other.began == stay.began]
     return len(others) > 1 or facts.was_deleted(place, stay.began)
 
 
-def _moved_back(facts: Facts, stay: Stay) -> Iterator[Finding]:
+def _moved_back(facts: Facts, stay: MirrorSession) -> Iterator[Finding]:
     topic = stay.tp.topic
     here, there = _seen(facts, stay.destination, topic), _seen(facts, stay.source, topic)
     names = dict.fromkeys(name for row in here for name in row.configs if not name.startswith("mirror."))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kmirror.histories.account import MISSED, Described, Span
 from kmirror.histories.checkers.elections import may_be_shorter
 from kmirror.histories.checkers.facts import Facts, Look, Place
-from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.sessions import NEVER, MirrorSession
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import SECOND, Duration, Instant
@@ -110,7 +110,7 @@ def _unproved_lag(facts: Facts, place: Place, row: Described) -> str:
     return f"{known}, but {stay.source} had acknowledged up to {max(ends)} before {clock(until)}"
 
 
-def _stay(facts: Facts, place: Place, row: Described) -> Stay | None:
+def _stay(facts: Facts, place: Place, row: Described) -> MirrorSession | None:
     """Return the stay in the described mirror; None if it is uncertain which cluster the mirror has pointed to."""
     stays = [stay for stay in facts.stays(place) if stay.mirror == row.mirror and stay.began <= row.at <= stay.ended]
     return stays[0] if len(stays) == 1 else None
@@ -121,7 +121,7 @@ def _look_at(facts: Facts, place: Place, row: Described) -> Look | None:
     return None if look is None or look.at != row.at else look
 
 
-def _may_have_fallen(facts: Facts, stay: Stay, row: Described) -> bool:
+def _may_have_fallen(facts: Facts, stay: MirrorSession, row: Described) -> bool:
     """Return whether the source's log may have become shorter since its end was reported."""
     source = (stay.source, stay.tp)
     if facts.was_deleted(source, stay.began, row.at) or any(
@@ -174,7 +174,7 @@ def _has_moved(facts: Facts, place: Place, row: Described, begin: Instant) -> bo
     return not states or max((*states, *elected, *orders)) > begin
 
 
-def _is_calm(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
+def _is_calm(facts: Facts, stay: MirrorSession, begin: Instant, end: Instant) -> bool:
     """Return whether since `begin` no node or line at either end was disturbed, and the source did not change."""
     source = (stay.source, stay.tp)
     if any(begin <= election.at <= end for election in facts.elections.get(source, [])):
@@ -199,7 +199,7 @@ def _touches(span: Span, clusters: tuple[str, str]) -> bool:
     return any(one.partition("-")[0] in clusters for one in span.ends)
 
 
-def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> bool:
+def _is_out_of_reach(facts: Facts, stay: MirrorSession, begin: Instant, end: Instant) -> bool:
     """Return whether the line to the source, or all brokers of the source, were down from `begin` to `end`."""
 
     def lasts(span: Span) -> bool:
@@ -212,7 +212,7 @@ def _is_out_of_reach(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> 
     return all(f"{stay.source}-{number}" in down for number in range(1, facts.brokers.get(stay.source, 1) + 1))
 
 
-def _was_line_down(facts: Facts, stay: Stay, at: Instant) -> bool:
+def _was_line_down(facts: Facts, stay: MirrorSession, at: Instant) -> bool:
     """Return whether a line to the source came up shortly before, so that a fetch may still wait for its timeout.
 
     A new partition is added with the next fetch, after the current one has timed out.

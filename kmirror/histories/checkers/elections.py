@@ -12,7 +12,7 @@ UNCLEAN = "unclean election"
 POWER = "site power lost"
 
 
-def lost_by(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> str:
+def cause_of_loss(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> str:
     """Return the cause, UNCLEAN or POWER, of the loss of a record that had `offset` at `begin`; empty if not lost."""
     if lost_by_election(facts, place, value, offset, begin, end):
         return UNCLEAN
@@ -63,7 +63,7 @@ def lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: 
     )
 
 
-def brought_back(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
+def restored_by_unclean_leader(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
     """Return whether an unclean leader had missed the cut that removed the record from all others (D30)."""
     for heir in facts.unclean(place, 0, end):
         if heir is None or not _has(heir, value, offset):
@@ -96,7 +96,7 @@ def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, b
 
 def marker_lost(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> str:
     """Return the cause, UNCLEAN or POWER, if a leader began without a marker that existed at `begin`; else empty."""
-    return lost_by(facts, place, marker.value, marker.offset, begin, end)
+    return cause_of_loss(facts, place, marker.value, marker.offset, begin, end)
 
 
 def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) -> str:
@@ -105,13 +105,13 @@ def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) 
         if place[1] != tp:
             continue
         ack = facts.acked.get((place[0], value))
-        taken = "" if ack is None else lost_by(facts, place, value, ack.offset, ack.sent_at, until)
+        taken = "" if ack is None else cause_of_loss(facts, place, value, ack.offset, ack.sent_at, until)
         if taken:
             return taken
         seen = next((look for look in facts.looks[place] if look.holds(value)), None)
         if seen is not None:
             offset = seen.by_value[value].offset
-            taken = lost_by(facts, place, value, offset, seen.at, until)
+            taken = cause_of_loss(facts, place, value, offset, seen.at, until)
             if taken:
                 return taken
     return ""

@@ -28,7 +28,7 @@ from kmirror.histories.account import (
     TopicSeen,
     Transaction,
 )
-from kmirror.histories.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
+from kmirror.histories.checkers.sessions import NEVER, TAKEN, MirrorSession, Pointing, sessions_of
 from kmirror.histories.plan import Plan
 from kmirror.histories.survivors import clock_steps, clocks_differ_by, may_be_compacted
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
@@ -114,7 +114,7 @@ class Facts:
         self.brokers = {cluster.name: cluster.brokers for cluster in plan.clusters}
         self.versions = {cluster.name: cluster.mirror_version for cluster in plan.clusters}
         self.has_topic_ids_by_cluster = {cluster.name: has_topic_ids(cluster.release) for cluster in plan.clusters}
-        self._stays: dict[Place, list[Stay]] = {}
+        self._stays: dict[Place, list[MirrorSession]] = {}
         self._found: dict[str, object] = {}
 
     def once(self, name: str, make: Callable[[], T]) -> T:
@@ -211,10 +211,10 @@ class Facts:
         return [*dict.fromkeys((*named, *seen))]
 
     @cached_property
-    def heirs(self) -> dict[Place, list[Look]]:
+    def unclean_leader_logs(self) -> dict[Place, list[Look]]:
         """Return the first logs of unclean leaders, by place and in order of time."""
         found: dict[Place, list[Look]] = {}
-        for log in self.account.heirs:
+        for log in self.account.unclean_leader_logs:
             found.setdefault((log.cluster, log.tp), []).append(Look(log))
         return found
 
@@ -225,8 +225,10 @@ class Facts:
         """
         for election in self.elections.get(place, []):
             if election.unclean and begin - UNAWARE <= election.at <= end:
-                heirs = (heir for heir in self.heirs.get(place, []) if heir.at >= election.at)
-                yield next(heirs, None)
+                unclean_leader_logs = (
+                    heir for heir in self.unclean_leader_logs.get(place, []) if heir.at >= election.at
+                )
+                yield next(unclean_leader_logs, None)
 
     def power_losses(self, place: Place, begin: Instant, end: Instant) -> Iterator[tuple[Look, int]]:
         """Yield the first leader's log after each loss of the site's power in this time that shortened it.
@@ -263,7 +265,7 @@ class Facts:
         """Return whether the topic was deleted in this time."""
         return any(begin <= row.at <= end for row in self.deletions.get((place[0], place[1].topic), []))
 
-    def was_deleted_unheard(self, place: Place, begin: Instant, end: Instant) -> bool:
+    def deletion_may_be_unknown(self, place: Place, begin: Instant, end: Instant) -> bool:
         """Return whether the topic was deleted in this time, or earlier and a broker may not have learned of it."""
         is_behind = self.account.may_be_behind(place[0], begin - UNAWARE, begin)
         return self.was_deleted(place, begin - (UNAWARE if is_behind else LATE), end)
@@ -274,7 +276,7 @@ class Facts:
         before = [row for row in rows if row.at <= at]
         return bool(before) and not before[-1].exists
 
-    def came_or_went(self, cluster: str, topic: str, since: Instant) -> bool:
+    def was_created_or_deleted(self, cluster: str, topic: str, since: Instant) -> bool:
         """Return whether the topic was created or deleted in the cluster after this moment."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, topic)]
         return any(row.at > since for row in rows)
@@ -285,14 +287,14 @@ class Facts:
             begin <= row.at <= end for (_, name), rows in self.deletions.items() if name == topic for row in rows
         )
 
-    def may_be_another_topic(self, stay: Stay) -> bool:
+    def may_be_another_topic(self, stay: MirrorSession) -> bool:
         """Return whether the source's topic was deleted in a stay, and no topic id distinguishes the next one (D53)."""
         return self.source_until(stay) == NEVER and any(
             row.at >= stay.began and not self.has_topic_ids_by_cluster[stay.source]
             for row in self.deletions.get((stay.source, stay.tp.topic), [])
         )
 
-    def may_follow_another(self, stay: Stay) -> bool:
+    def may_follow_another(self, stay: MirrorSession) -> bool:
         """Return whether a mirror may follow another topic than that of its source.
 
         The topic may have been replaced, or the mirror was pointed from one cluster to another, and follows the first
@@ -301,7 +303,7 @@ class Facts:
         stays = self.stays((stay.destination, stay.tp))
         return len([other for other in stays if other.began == stay.began]) > 1 or self.may_be_another_topic(stay)
 
-    def source_until(self, stay: Stay) -> Instant:
+    def source_until(self, stay: MirrorSession) -> Instant:
         """Return when the source last had the topic that is mirrored in a stay; NEVER if it has it to the end.
 
         A later topic of the same name is another topic, and justifies no loss (D16), unless it has the same id: then it
@@ -386,14 +388,14 @@ class Facts:
         """Return the observed states by place, in order of time."""
         return _by_place(self.account.states)
 
-    def stays(self, place: Place) -> list[Stay]:
+    def stays(self, place: Place) -> list[MirrorSession]:
         """Return the partition's stays in mirrors, by the time they began."""
         if place not in self._stays:
             deleted = [row.at for row in self.deletions.get((place[0], place[1].topic), [])]
             states = self.states.get(place, [])
             # A cluster without mirrors does not respond to such orders, and carries none out.
             orders = self.account.orders if self.versions.get(place[0], 1) else []
-            self._stays[place] = stays_of(*place, orders, states, self.pointings, deleted)
+            self._stays[place] = sessions_of(*place, orders, states, self.pointings, deleted)
         return self._stays[place]
 
     @cached_property

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from kmirror.histories.account import CutSeen, LogRow
 from kmirror.histories.checkers.facts import Facts, Place
-from kmirror.histories.checkers.reasons import Record, cut_rows, may_lose_keys, shares, surely_has
-from kmirror.histories.checkers.sessions import Stay
+from kmirror.histories.checkers.reasons import Record, certainly_has, cut_rows, may_lose_keys, shares
+from kmirror.histories.checkers.sessions import MirrorSession
 from kmirror.histories.checkers.words import Finding, accepted, clock
 from kmirror.histories.verdict import Anomaly
 
@@ -40,18 +40,18 @@ def failback_copies_again(facts: Facts) -> Iterator[Finding]:
         yield from accepted((COPIED_AGAIN, *place) for _ in same)
 
 
-def _stay_of(facts: Facts, place: Place, cut: CutSeen) -> Stay | None:
+def _stay_of(facts: Facts, place: Place, cut: CutSeen) -> MirrorSession | None:
     """Return the stay whose cut before MIRRORING this is; None if there is none, or more than one."""
     found = [stay for stay in facts.stays(place) if stay.began <= cut.at <= stay.cutting_until]
     return found[0] if len(found) == 1 and found[0].source else None
 
 
-def _is_at_source(facts: Facts, stay: Stay, row: LogRow, cut: CutSeen) -> bool:
+def _is_at_source(facts: Facts, stay: MirrorSession, row: LogRow, cut: CutSeen) -> bool:
     """Return whether the source had the same record, before the stay and after the cut."""
     source = (stay.source, stay.tp)
     look = facts.look_before(source, cut.at - 1)
     return (
         look is not None
         and look.by_offset.get(row.offset) == row
-        and surely_has(facts, source, Record(row.value, row.offset, row.epoch), look.at, cut.at)
+        and certainly_has(facts, source, Record(row.value, row.offset, row.epoch), look.at, cut.at)
     )

@@ -127,7 +127,7 @@ def was_deleted(facts: Facts, key: Key, begin: Instant, end: Instant) -> bool:
     A coordinator or leader that did not know of a topic's deletion may have responded since `begin`.
     """
     group, cluster, tp = key
-    return facts.was_deleted_unheard((cluster, tp), begin, end) or any(
+    return facts.deletion_may_be_unknown((cluster, tp), begin, end) or any(
         (row.group, row.cluster) == (group, cluster)
         and row.tp in (None, tp)
         and row.sent_at <= end
@@ -261,7 +261,7 @@ def double_ownership(facts: Facts) -> Iterator[Finding]:
         for one, other in combinations(rows, 2):
             is_same = one.member_id == other.member_id or (one.instance and one.instance == other.instance)
             both = [tp for tp in one.partitions if tp in other.partitions]
-            if both and not is_same and not _began_anew(facts, group, cluster, one.at, other.at):
+            if both and not is_same and not _may_be_recreated(facts, group, cluster, one.at, other.at):
                 text = (
                     f"in generation {generation} of group {group} both {one.member_id} (at {clock(one.at)}) and "
                     f"{other.member_id} (at {clock(other.at)}) are assigned this partition"
@@ -270,7 +270,7 @@ def double_ownership(facts: Facts) -> Iterator[Finding]:
     yield from _commits_of_the_past(facts)
 
 
-def _began_anew(facts: Facts, group: str, cluster: str, begin: Instant, end: Instant) -> bool:
+def _may_be_recreated(facts: Facts, group: str, cluster: str, begin: Instant, end: Instant) -> bool:
     """Return whether the group may have been deleted or lost, so that its generations begin at 1 again."""
     return shard_lost(facts, cluster, group, begin, end) or any(
         (row.group, row.cluster, row.tp) == (group, cluster, None)
@@ -289,7 +289,7 @@ def _commits_of_the_past(facts: Facts) -> Iterator[Anomaly]:
             continue
         key = sent_row.group, sent_row.cluster
         later = [r for r in owned.get(key, ()) if r.at < sent_row.sent_at and r.generation > sent_row.generation]
-        if later and not _began_anew(facts, *key, 0, sent_row.answered_at):
+        if later and not _may_be_recreated(facts, *key, 0, sent_row.answered_at):
             text = (
                 f"{sent_row.member_id} of generation {sent_row.generation} committed offset {sent_row.offset} for "
                 f"group {sent_row.group} at {clock(sent_row.sent_at)}; generation {later[0].generation} had begun by "

@@ -15,11 +15,11 @@ from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
 from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, missed_keys, upstream
 from kmirror.histories.checkers.losses import losses
-from kmirror.histories.checkers.reasons import DELETED, SCRATCH, Reason, Record, missed_by_clocks, why_gone
-from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.reasons import DELETED, SCRATCH, Reason, Record, loss_reason, missed_by_clocks
+from kmirror.histories.checkers.sessions import NEVER, MirrorSession
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
-from kmirror.histories.survivors import latest, superseders_lost
+from kmirror.histories.survivors import latest, may_lack_superseding_records
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -143,13 +143,13 @@ def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reas
     was deleted, or the mirror is paused.
     """
     record = Record(row.value, row.offset, row.epoch)
-    reason = why_gone(facts, place, record, row.last_seen, end)
+    reason = loss_reason(facts, place, record, row.last_seen, end)
     stays = [stay for stay in facts.stays(place) if stay.ended == NEVER and stay.mirroring <= end]
     stays = [stay for stay in stays if facts.state_at(place, end, stay.mirror) not in ("PAUSING", "PAUSED")]
     copied = [stay.mirroring + 1 for stay in stays if facts.source_until(stay) == NEVER]
     if reason is None or reason.decision != SCRATCH or not copied:
         return reason
-    reason = why_gone(facts, place, record, max(row.last_seen, *copied), end)
+    reason = loss_reason(facts, place, record, max(row.last_seen, *copied), end)
     return None if reason is None or reason.decision == SCRATCH else reason
 
 
@@ -160,12 +160,12 @@ def _may_follow(tombstone: Keyed, row: Keyed) -> bool:
     return row.sent_at <= tombstone.sent_at + GIVEN_UP
 
 
-def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+def _back_in_a_mirror(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]:
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
     if ours is None or theirs is None or facts.state_at(place, ours.at, stay.mirror) != "MIRRORING":
         return
     source = stay.source, stay.tp
-    if not is_compacted(facts, source, theirs.at) or superseders_lost(facts.account, source):
+    if not is_compacted(facts, source, theirs.at) or may_lack_superseding_records(facts.account, source):
         return
     if facts.may_follow_another(stay):
         return

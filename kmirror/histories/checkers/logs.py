@@ -19,12 +19,12 @@ from kmirror.histories.checkers.facts import (
     is_producer_reset,
 )
 from kmirror.histories.checkers.keyed import all_keys, missed_keys
-from kmirror.histories.checkers.losses import fate, losses
-from kmirror.histories.checkers.reasons import Record, missed_by_clocks, why_gone
-from kmirror.histories.checkers.sessions import NEVER, Stay
+from kmirror.histories.checkers.losses import loss_text, losses
+from kmirror.histories.checkers.reasons import Record, loss_reason, missed_by_clocks
+from kmirror.histories.checkers.sessions import NEVER, MirrorSession
 from kmirror.histories.checkers.words import Finding, clock, grouped
-from kmirror.histories.hands import DISK
-from kmirror.histories.survivors import parted, superseders_lost
+from kmirror.histories.execution import DISK
+from kmirror.histories.survivors import may_lack_superseding_records, parted
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.names import counted
@@ -63,7 +63,7 @@ def divergence(facts: Facts) -> Iterator[Finding]:
             yield from _began_by_itself(facts, place, stay)
 
 
-def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+def _at_the_end(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]:
     """Yield a difference if a settled mirror does not have exactly the decided records of its source."""
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
     if ours is None or theirs is None or facts.state_at(place, ours.at, stay.mirror) != "MIRRORING":
@@ -86,7 +86,7 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     yield from _compare(place, stay, ours, expected, found, min(until, ours.log.high_watermark))
 
 
-def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+def _ahead(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]:
     """Yield a difference if a mirror, while it follows, has records that its source has not decided yet (D12).
 
     This is not checked soon after an election at the source, where a new leader decides again the records above its
@@ -115,7 +115,7 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
             return
 
 
-def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+def _began_by_itself(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]:
     """Yield a difference if a mirror's log, while it follows, begins later than its source's, unless it did before
     (D46).
     """
@@ -139,7 +139,7 @@ def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly
             return
 
 
-def _retained_by_its_heir(facts: Facts, place: Place, stay: Stay, ours: Look, start: int) -> bool:
+def _retained_by_its_heir(facts: Facts, place: Place, stay: MirrorSession, ours: Look, start: int) -> bool:
     """Return whether a leader elected in the stay may have deleted up to `start` before it knew of the stay.
 
     A follower applies its topic's own retention until its leader responds that the log is mirrored again.
@@ -152,7 +152,7 @@ def _retained_by_its_heir(facts: Facts, place: Place, stay: Stay, ours: Look, st
     )
 
 
-def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+def _at_the_stop(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]:
     """Yield a difference between a stopped log and its source's up to the last mirrored epoch.
 
     In each epoch one log must be a prefix of the other. Either may continue in the same epoch where the other ends,
@@ -195,14 +195,14 @@ def _without_crc(look: Look) -> Look:
 
 
 def _survivors_differ(
-    facts: Facts, place: Place, stay: Stay, looks: tuple[Look, Look], start: int, until: int
+    facts: Facts, place: Place, stay: MirrorSession, looks: tuple[Look, Look], start: int, until: int
 ) -> Iterator[Anomaly]:
     """Yield the first difference that compaction does not explain, if there is one."""
     ours, theirs = looks
     source = stay.source, stay.tp
     missed_here = [*missed_by_clocks(facts, stay), *missed_keys(facts, place, ours.log)]
     missed_there = missed_keys(facts, source, theirs.log)
-    if superseders_lost(facts.account, source):
+    if may_lack_superseding_records(facts.account, source):
         missed_here = missed_there = all_keys(facts, stay.tp)
     found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here))
     if found is not None:
@@ -220,7 +220,7 @@ def _by_epoch(look: Look, start: int, epoch_max: int) -> dict[int, dict[int, Log
 
 
 def _compare(
-    place: Place, stay: Stay, ours: Look, expected: dict[int, LogRow], found: dict[int, LogRow], until: int
+    place: Place, stay: MirrorSession, ours: Look, expected: dict[int, LogRow], found: dict[int, LogRow], until: int
 ) -> Iterator[Anomaly]:
     """Yield the first difference below `until`, if there is one."""
     for offset in sorted(offset for offset in expected.keys() | found.keys() if offset < until):
@@ -357,7 +357,9 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
             continue  # An empty log begins again at the log start of its source.
         if is_of_an_epoch_given_twice(facts, place, (before.value, after.value), end):
             continue
-        reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
+        reasons = [
+            loss_reason(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)
+        ]
         if reasons == [None, None] or (reasons[0] is None and _is_too_late(facts, place, before, after)):
             text = (
                 f"{before.how} has {before.value!r} at {clock(before.end)}, {after.how} has {after.value!r} at "
@@ -463,7 +465,7 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
         and (loss.place[0], loss.record.value) not in facts.acked
     ]  # fmt: skip
     yield from grouped(
-        "hw-regression", unacked, lambda loss, many: f"{many}, committed but never acknowledged, {fate(loss)}"
+        "hw-regression", unacked, lambda loss, many: f"{many}, committed but never acknowledged, {loss_text(loss)}"
     )
 
 

@@ -21,7 +21,7 @@ from kmirror.histories.checkers.reasons import (
     REOPENED,
     Reason,
     Record,
-    why_gone,
+    loss_reason,
 )
 from kmirror.histories.checkers.words import Finding, accepted, clock, grouped
 from kmirror.histories.survivors import tombstones_stay
@@ -31,7 +31,7 @@ from kmirror.kernel.ids import TopicPartition
 EXPIRED = "retention"
 ASKED = "DeleteRecords"
 COMPACTED = "compaction"
-KEPT_BY_NOBODY = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, POWER, COMPACTED)
+MAY_BE_LOST_EVERYWHERE = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, POWER, COMPACTED)
 """Reasons for which a record may be lost everywhere."""
 
 
@@ -103,7 +103,7 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
         return Loss(place, last.record, last.at, look.at, hidden, Reason(_how(facts, last, look)))
     if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
-    reason = why_gone(facts, place, last.record, last.at, look.at)
+    reason = loss_reason(facts, place, last.record, last.at, look.at)
     # A stop cuts from the first transaction left open by an unclean election, with everything above it.
     is_open_at_a_stop = reason is None and any(
         stay.overlaps(last.at, look.at) and stay.removed <= look.at for stay in facts.stays(place)
@@ -161,9 +161,9 @@ def _aborted_and_cleaned(facts: Facts, place: Place, last: _Known, look: Look) -
     is_decided = look.log.log_start_offset <= offset < look.log.last_stable_offset and offset not in look.by_offset
     if not is_decided or not is_compacted(facts, place, look.at):
         return ""
-    heirs = [(UNCLEAN, heir) for heir in facts.unclean(place, last.at, look.at) if heir is not None]
-    heirs += [(POWER, heir) for heir, _ in facts.power_losses(place, last.at, look.at)]
-    for taken, heir in heirs:
+    unclean_leader_logs = [(UNCLEAN, heir) for heir in facts.unclean(place, last.at, look.at) if heir is not None]
+    unclean_leader_logs += [(POWER, heir) for heir, _ in facts.power_losses(place, last.at, look.at)]
+    for taken, heir in unclean_leader_logs:
         row = heir.by_offset.get(offset)
         if row is None or row.value != last.record.value or not last.at <= heir.at <= look.at:
             continue
@@ -280,7 +280,7 @@ def acked_lost(facts: Facts) -> Iterator[Finding]:
     yield from grouped(
         "acked-lost",
         unexcused,
-        lambda loss, many: f"{many} acknowledged at {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
+        lambda loss, many: f"{many} acknowledged at {loss.place[0]} {loss_text(loss)}{_came_back(facts, loss)}",
     )
 
 
@@ -295,7 +295,7 @@ def mirrored_lost(facts: Facts) -> Iterator[Finding]:
     yield from grouped(
         "mirrored-lost",
         unexcused,
-        lambda loss, many: f"{many} mirrored to {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
+        lambda loss, many: f"{many} mirrored to {loss.place[0]} {loss_text(loss)}{_came_back(facts, loss)}",
     )
 
 
@@ -319,21 +319,21 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
-        if any(reason is not None and reason.decision in KEPT_BY_NOBODY for reason in reasons):
+        if any(reason is not None and reason.decision in MAY_BE_LOST_EVERYWHERE for reason in reasons):
             continue
         dropped = {loss.place: loss.end for loss in rows}
         followed = [loss for loss in rows if loss.reason is not None and loss.reason.lacking]
-        given_up = any(_given_up(facts, loss, dropped) for loss in followed)
+        given_up = any(_was_given_up_by_operator(facts, loss, dropped) for loss in followed)
         if None in reasons or not (given_up or any(_was_stopped_without(facts, loss) for loss in rows)):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(
         "last-copy-lost",
         gone,
-        lambda loss, many: f"{many} that two clusters had, but no copy is left since {loss.place[0]} {fate(loss)}",
+        lambda loss, many: f"{many} that two clusters had, but no copy is left since {loss.place[0]} {loss_text(loss)}",
     )
 
 
-def _given_up(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> bool:
+def _was_given_up_by_operator(facts: Facts, loss: Loss, dropped: Mapping[Place, Instant]) -> bool:
     """Return whether an operator let the cluster follow one that had already dropped the record."""
     reason, tp = loss.reason, loss.place[1]
     assert reason is not None, "it followed"
@@ -376,7 +376,7 @@ def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
     return False
 
 
-def fate(loss: Loss) -> str:
+def loss_text(loss: Loss) -> str:
     """Return the fate of the record, as the end of a sentence."""
     what = "can no longer be read" if loss.hidden else "is gone"
     return (

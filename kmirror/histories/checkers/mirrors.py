@@ -7,7 +7,7 @@ from functools import partial
 
 from kmirror.histories.account import UNAWARE, Ack, StateSeen
 from kmirror.histories.checkers.facts import LATE, Facts, Place
-from kmirror.histories.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, Stay
+from kmirror.histories.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, MirrorSession
 from kmirror.histories.checkers.transactions import marker_was_cleaned, waits_for_a_cleaned_marker
 from kmirror.histories.checkers.words import Finding, clock
 from kmirror.histories.verdict import Anomaly
@@ -69,7 +69,7 @@ def read_only_breach(facts: Facts) -> Iterator[Finding]:
                 break
 
 
-def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
+def _knew(facts: Facts, place: Place, stay: MirrorSession, ack: Ack) -> bool:
     """Return whether the broker that accepted the write knew, or should have known, that the topic is in a mirror."""
     said = [
         row.state for row in facts.states.get(place, [])
@@ -147,7 +147,9 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
                 continue  # The order may have been refused, and the observation may belong to the previous one.
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps the first one (D16).
-            if facts.was_deleted(place, stay.began) or facts.came_or_went(stay.source, stay.tp.topic, stay.began):
+            if facts.was_deleted(place, stay.began) or facts.was_created_or_deleted(
+                stay.source, stay.tp.topic, stay.began
+            ):
                 continue  # The topic that has the name now is another one on one side.
             if stay.mirroring == NEVER and _had_it_before(facts, place, stay):
                 continue  # A local topic of the same name: the mirror gives up (D16).
@@ -156,7 +158,7 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}but here {ours[0]}")
 
 
-def _had_it_before(facts: Facts, place: Place, stay: Stay) -> bool:
+def _had_it_before(facts: Facts, place: Place, stay: MirrorSession) -> bool:
     """Return whether the cluster had the topic before it was in this mirror; clients cannot create it later (D26)."""
     topic = place[1].topic
     return facts.plan.topics.get(topic, "").endswith(f"@{place[0]}") or any(

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kmirror.histories.account import MISSED, UNAWARE, CutSeen, LogRow
-from kmirror.histories.checkers.elections import UNCLEAN, brought_back, lost_by
+from kmirror.histories.checkers.elections import UNCLEAN, cause_of_loss, restored_by_unclean_leader
 from kmirror.histories.checkers.facts import Facts, Look, Place, Seen, is_compacted
 from kmirror.histories.checkers.ring_links import is_in_a_ring
-from kmirror.histories.checkers.sessions import NEVER, NOBODY, Stay
+from kmirror.histories.checkers.sessions import NEVER, NOBODY, MirrorSession
 from kmirror.histories.survivors import deleted_keys, tombstones_stay
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.values import value
@@ -62,12 +62,12 @@ class Reason:
     """Time at which the topic was ordered to follow that cluster."""
 
 
-def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
+def loss_reason(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Return the reason for which the cluster may have dropped `record` between two moments, or None."""
-    taken = lost_by(facts, place, record.value, record.offset, begin, end)
+    taken = cause_of_loss(facts, place, record.value, record.offset, begin, end)
     if taken:
         return Reason(taken)
-    if brought_back(facts, place, record.value, record.offset, end):
+    if restored_by_unclean_leader(facts, place, record.value, record.offset, end):
         return Reason(UNCLEAN)
     if facts.was_deleted(place, begin - (UNAWARE if record.epoch < 0 else 0), end):
         return Reason(DELETED)
@@ -81,25 +81,25 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
         reason = (
             _why_cut(facts, stay, record, since, until)
             or _why_followed(facts, stay, record, since, until)
-            or _why_begun_anew(facts, stay, record, since, until)
+            or _why_copied_again(facts, stay, record, since, until)
         )
         if reason is not None and (found is None or reason.lacking):
             found = reason
     return found
 
 
-def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
+def _why_cut(facts: Facts, stay: MirrorSession, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Return the reason if a cut up to MIRRORING was allowed to remove the record, else None."""
     end = min(end, stay.cutting_until)
     if end < begin or not facts.reachable(stay.destination, stay.source, stay.began, end):
         return None  # A cut by an earlier response of the stay follows when that is persisted.
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
-    if surely_has(facts, (stay.source, stay.tp), record, begin, end):
+    if certainly_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
     return Reason(ASYNCHRONOUS, lacks_before(facts, (stay.source, stay.tp), record, begin), stay.source, stay.began)
 
 
-def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
+def _why_followed(facts: Facts, stay: MirrorSession, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Return the reason if the record was lost because the source dropped it, else None."""
     begin = max(begin, stay.mirroring)
     source = (stay.source, stay.tp)
@@ -107,15 +107,15 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     if end < begin or not facts.reachable(stay.destination, stay.source, reachable_from, end):
         return None
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
-    if surely_has(facts, source, record, begin, end):
+    if certainly_has(facts, source, record, begin, end):
         return None
-    taken = lost_by(facts, source, record.value, record.offset, stay.began, end)
+    taken = cause_of_loss(facts, source, record.value, record.offset, stay.began, end)
     if taken:
         return Reason(taken)
     return Reason(ASYNCHRONOUS, lacks_before(facts, source, record, begin), stay.source, stay.began)
 
 
-def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
+def _why_copied_again(facts: Facts, stay: MirrorSession, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Return the reason if the record was lost with a log that is copied again, else None.
 
     Such a log is a compacted one, for the sake of its keys, or one whose state was lost, cut by a leader without a
@@ -129,14 +129,14 @@ def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, en
     return None
 
 
-def _may_lack_its_state(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
+def _may_lack_its_state(facts: Facts, stay: MirrorSession, cut: CutSeen) -> bool:
     """Return whether a leader elected since the session began may have found no state of it."""
     place = (stay.destination, stay.tp)
     elected = any(stay.began <= election.at <= cut.at for election in facts.elections.get(place, []))
     return elected and facts.account.unwritable_states_warning(stay.destination, stay.began, cut.at)
 
 
-def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
+def may_miss_deletions(facts: Facts, stay: MirrorSession, cut: CutSeen) -> bool:
     """Return whether a compacted log was behind for longer than tombstones stay at the source (D64)."""
     if not is_compacted(facts, (stay.destination, stay.tp), cut.at):
         return False
@@ -144,7 +144,7 @@ def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
     return not any(since <= at < cut.at for at in _in_step(facts, stay))
 
 
-def missed_by_clocks(facts: Facts, stay: Stay) -> list[str]:
+def missed_by_clocks(facts: Facts, stay: MirrorSession) -> list[str]:
     """Return the keys whose tombstones a mirror may lack because clocks differ.
 
     By its own clock it was not behind for as long as they stay; by the source's clock they had expired (D64).
@@ -157,7 +157,7 @@ def missed_by_clocks(facts: Facts, stay: Stay) -> list[str]:
     return deleted_keys(facts.account, stay.tp.topic) if is_due else []
 
 
-def _in_step(facts: Facts, stay: Stay) -> Iterator[Instant]:
+def _in_step(facts: Facts, stay: MirrorSession) -> Iterator[Instant]:
     """Yield the moments at which a mirror was seen to end at its source's log end, or above."""
     source = stay.source, stay.tp
     for look in facts.looks.get((stay.destination, stay.tp), []):
@@ -166,7 +166,7 @@ def _in_step(facts: Facts, stay: Stay) -> Iterator[Instant]:
             yield look.at
 
 
-def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
+def may_lose_keys(facts: Facts, stay: MirrorSession, cut: CutSeen) -> bool:
     """Return whether the source lacked some of the records that were cut from a compacted log (D63).
 
     The cleaner may have removed older values of the same keys because of them; so the whole log is cut and copied
@@ -188,7 +188,9 @@ def cut_rows(facts: Facts, place: Place, cut: CutSeen) -> list[LogRow]:
     return [] if look is None else [row for row in look.log.rows if cut.offset <= row.offset < cut.end]
 
 
-def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> tuple[Instant, Instant]:
+def _while_the_source_has_it(
+    facts: Facts, stay: MirrorSession, begin: Instant, end: Instant
+) -> tuple[Instant, Instant]:
     """Return the two moments, limited to the time when the source had the topic.
 
     Records that the topic lacked then may be cut later, too; records that it had may not, regardless of a later topic
@@ -198,7 +200,7 @@ def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Inst
     return min(begin, until), min(end, until)
 
 
-def surely_has(
+def certainly_has(
     facts: Facts, place: Place, record: Record, begin: Instant, end: Instant, *, links: int = CHAIN_MAX
 ) -> bool:
     """Return whether the cluster had the record, for every reader, at the same offset, all the time.
@@ -219,14 +221,14 @@ def surely_has(
         if ack is None or ack.at > begin:
             return False
         since = ack.sent_at
-    if facts.was_deleted(place, since, end) or lost_by(facts, place, record.value, record.offset, since, end):
+    if facts.was_deleted(place, since, end) or cause_of_loss(facts, place, record.value, record.offset, since, end):
         return False
     for stay in facts.stays(place):
         if stay.began <= end and since <= stay.cutting_until:
             return False
         follows = stay.overlaps(since, end)
         if follows and (
-            not links or not surely_has(facts, (stay.source, stay.tp), record, since, end, links=links - 1)
+            not links or not certainly_has(facts, (stay.source, stay.tp), record, since, end, links=links - 1)
         ):
             return False
     return True
@@ -249,7 +251,7 @@ def lacks_before(facts: Facts, place: Place, record: Record, begin: Instant) -> 
     return look is None or look.seen(record.value, record.offset) in (Seen.GONE, Seen.HIDDEN)
 
 
-def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
+def sessions_back(facts: Facts, stay: MirrorSession) -> list[MirrorSession]:
     """Return the source's stays in the mirror of the same name from this cluster, up to the end of `stay`."""
     return [
         back for back in facts.stays((stay.source, stay.tp))
@@ -258,7 +260,7 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
     ]  # fmt: skip
 
 
-def _belongs_to_another(facts: Facts, back: Stay) -> bool:
+def _belongs_to_another(facts: Facts, back: MirrorSession) -> bool:
     """Return whether the mirror pointed to another cluster before: it keeps that one, and reports it (D16, D25)."""
     mine = [p for p in facts.pointings if (p.destination, p.mirror) == (back.destination, back.mirror)]
     names = [
@@ -269,7 +271,7 @@ def _belongs_to_another(facts: Facts, back: Stay) -> bool:
     return bool(names) and names[0] != back.source
 
 
-def may_cut(facts: Facts, stay: Stay) -> bool:
+def may_cut(facts: Facts, stay: MirrorSession) -> bool:
     """Return whether there was a moment at which the source's own mirrors did not forbid the cut (D25, D58).
 
     A mirror of this cluster forbids it while it runs, and after a stop that settled no epoch. That ends when the mirror
@@ -278,20 +280,20 @@ def may_cut(facts: Facts, stay: Stay) -> bool:
     """
     if is_in_a_ring(facts, stay):
         return False
-    backs = stays_back(facts, stay)
+    backs = sessions_back(facts, stay)
     until = stay.cutting_until
     moments = [stay.began, *(m for back in backs for m in (back.removed, back.ended) if stay.began < m <= until)]
     moments += [other.began for other in facts.stays((stay.source, stay.tp)) if stay.began < other.began <= until]
     return any(not any(_forbids(facts, stay, back, at) for back in backs) for at in moments)
 
 
-def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
+def _forbids(facts: Facts, stay: MirrorSession, back: MirrorSession, at: Instant) -> bool:
     if back.seen == NEVER or at < back.seen:
         return False
     if at < back.removed:
         return True
-    newer = any(other.began > back.began and other.began <= at for other in stays_back(facts, stay))
-    if newer or back.ended == NEVER or back.last_mirror_epoch >= 0 or _moved_on(facts, back, at):
+    newer = any(other.began > back.began and other.began <= at for other in sessions_back(facts, stay))
+    if newer or back.ended == NEVER or back.last_mirror_epoch >= 0 or _went_to_another_mirror(facts, back, at):
         return False
     if facts.was_deleted((back.destination, back.tp), back.began, at):
         return False
@@ -302,7 +304,7 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
 
 
-def _has_nothing_of_its_own(facts: Facts, stay: Stay) -> bool:
+def _has_nothing_of_its_own(facts: Facts, stay: MirrorSession) -> bool:
     """Return whether the last stay, in the same mirror, settled an epoch, and no client wrote since (D25)."""
     place = (stay.destination, stay.tp)
     last = max((s for s in facts.stays(place) if s.ended <= stay.began), key=lambda s: s.ended, default=None)
@@ -313,7 +315,7 @@ def _has_nothing_of_its_own(facts: Facts, stay: Stay) -> bool:
     return not own and not any(last.removed <= ack.at <= stay.cutting_until for ack in facts.acks.get(place, ()))
 
 
-def _was_empty(facts: Facts, stay: Stay) -> bool:
+def _was_empty(facts: Facts, stay: MirrorSession) -> bool:
     """Return whether the log ended at 0 up to MIRRORING and nothing was cut.
 
     It was empty from the beginning, like that of a partition that did not exist yet, or retention had removed
@@ -331,7 +333,7 @@ def _was_empty(facts: Facts, stay: Stay) -> bool:
     )
 
 
-def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:
+def _went_to_another_mirror(facts: Facts, back: MirrorSession, until: Instant) -> bool:
     """Return whether the source's topic went into a mirror of another name after `back`, up to `until`.
 
     It is then not in the requested mirror any more, which has no record of this cluster (D25).
@@ -342,17 +344,17 @@ def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:
     )
 
 
-def shares(facts: Facts, stay: Stay, record: Record) -> bool:
+def shares(facts: Facts, stay: MirrorSession, record: Record) -> bool:
     """Return whether the source had settled an epoch for this cluster that covers the record: no cut may remove it
     (D32).
     """
     if facts.versions.get(stay.source, 1) < 1:
         return False
-    backs = [back for back in stays_back(facts, stay) if back.seen != NEVER]
+    backs = [back for back in sessions_back(facts, stay) if back.seen != NEVER]
     if not backs or any(back.ended > stay.began for back in backs):
         return False
     last = backs[-1]
-    if _moved_on(facts, last, stay.cutting_until - 1):
+    if _went_to_another_mirror(facts, last, stay.cutting_until - 1):
         return False
     look = facts.look_before((stay.source, stay.tp), stay.began)
     row = None if look is None else look.by_value.get(record.value)

@@ -13,7 +13,7 @@ from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.transactions import waits_for_a_cleaned_marker
 from kmirror.histories.checkers.words import Finding
-from kmirror.histories.survivors import parted, superseders_lost
+from kmirror.histories.survivors import may_lack_superseding_records, parted
 from kmirror.histories.verdict import Accepted, Anomaly
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.wire_values import ResourceType
@@ -32,11 +32,13 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
         lacking = _lacking_markers(facts, place)
         if lacking:
             yield Accepted(MARKERS_CLEANED, *place, len(lacking))
-    for cluster, tp, what in account.unsettled_again:
+    for cluster, tp, what in account.unsettled_after_restart:
         logs = account.after_restart.logs
         if waits_for_a_cleaned_marker(facts, (cluster, tp), what, logs, partial(_lacking_markers, facts)):
             continue
-        if not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
+        if not account.unsettled and not any(
+            heir.tp == tp for heir in account.unclean_leader_logs_after_restart.values()
+        ):
             yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")
     for cluster, error in account.refused_again:
         yield Anomaly(NAME, cluster, None, -1, f"after a restart a new producer cannot write: {error}")
@@ -45,7 +47,7 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
         if again is not None:
             if not _follows_another_topic(facts, place, log, again):
                 yield from _changed(facts, place, log, again)
-        elif not account.unsettled_again:
+        elif not account.unsettled_after_restart:
             yield Anomaly(NAME, *place, -1, "after a restart the partition has no leader")
     yield from _states(facts)
     yield from _metadata(facts)
@@ -55,7 +57,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
     """Yield the first difference between two looks at a log; a mirrored log may continue to grow."""
     again = {row.offset: row for row in after.rows}
     known = {row.offset: row for row in before.rows}
-    heir = facts.account.heirs_again.get(place)
+    heir = facts.account.unclean_leader_logs_after_restart.get(place)
     kept = known if heir is None else {row.offset: row for row in heir.rows}
     # Another replica has a log that its own cleaner wrote, even if the topic is no longer compacted.
     cleaned = _may_go(facts, place) or (before.broker != after.broker and is_compacted(facts, place, after.at))
@@ -122,7 +124,7 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
         start = max(before.log_start_offset, after.log_start_offset)
         rows = _as_if_decided(facts, before, after) if _lacking_markers(facts, place) else after.rows
         missed = missed_keys(facts, place, before), missed_keys(facts, place, after)
-        if superseders_lost(facts.account, place):
+        if may_lack_superseding_records(facts.account, place):
             missed = all_keys(facts, place[1]), all_keys(facts, place[1])
         different = parted(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)
         if different is not None:
@@ -234,7 +236,7 @@ def _has_lost_its_epoch(facts: Facts, place: Place, epoch: int) -> bool:
 
 def _states(facts: Facts) -> Iterator[Anomaly]:
     before, after = facts.account.before_restart, facts.account.after_restart
-    if facts.account.unsettled_again:
+    if facts.account.unsettled_after_restart:
         return
     for place, (state, epoch) in before.states.items():
         now = after.states.get(place)

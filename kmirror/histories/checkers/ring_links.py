@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kmirror.histories.checkers.facts import Facts
-from kmirror.histories.checkers.sessions import FOLLOWING, NEVER, Stay
+from kmirror.histories.checkers.sessions import FOLLOWING, NEVER, MirrorSession
 from kmirror.kernel.clock import Instant
 
 
-def is_in_a_ring(facts: Facts, stay: Stay) -> bool:
+def is_in_a_ring(facts: Facts, stay: MirrorSession) -> bool:
     """Return whether the destination fed the source during all the time in which `stay` could cut for its source.
 
     A mirror counts while its observed state is one in which it follows its source. A topic that the mirror created here
@@ -23,7 +23,7 @@ def is_in_a_ring(facts: Facts, stay: Stay) -> bool:
     return all(_feeds(facts, links, stay, at) for at in moments if stay.began <= at <= until)
 
 
-def _links_behind(facts: Facts, stay: Stay) -> list[Stay]:
+def _links_behind(facts: Facts, stay: MirrorSession) -> list[MirrorSession]:
     """Return the stays of the source's partition, of that of its sources, and so on."""
     found, clusters, asked = [], [stay.source], 0
     while asked < len(clusters):
@@ -37,13 +37,13 @@ def _links_behind(facts: Facts, stay: Stay) -> list[Stay]:
     return found
 
 
-def _is_of_one_source(facts: Facts, link: Stay) -> bool:
+def _is_of_one_source(facts: Facts, link: MirrorSession) -> bool:
     """Return whether the mirror never pointed elsewhere; otherwise it is uncertain which source it follows (D16)."""
     names = {p.to for p in facts.pointings if (p.destination, p.mirror) == (link.destination, link.mirror)}
     return len(names) <= 1
 
 
-def _feeds(facts: Facts, links: list[Stay], stay: Stay, at: Instant) -> bool:
+def _feeds(facts: Facts, links: list[MirrorSession], stay: MirrorSession, at: Instant) -> bool:
     """Return whether the destination feeds the source at a moment."""
     fed = [stay.source]
     for cluster in fed:

@@ -37,7 +37,7 @@ class Pointing:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class MirrorSession:
     """A partition's time in a mirror, from AddTopics to its end, usually STOPPED; NEVER for missing events."""
 
     mirror: str
@@ -68,14 +68,14 @@ class Stay:
         return min(self.mirroring, self.ended)
 
 
-def stays_of(
+def sessions_of(
     destination: str,
     tp: TopicPartition,
     orders: Iterable[Order],
     states: Iterable[StateSeen],
     pointings: Iterable[Pointing],
     deletions: Iterable[Instant] = (),
-) -> list[Stay]:
+) -> list[MirrorSession]:
     """Return the stays of one partition in mirrors of `destination`, by the time they began.
 
     A mirror that was pointed from one cluster to another meanwhile gives a stay for each. A stay also ends when the
@@ -107,7 +107,7 @@ def _since(order: Order, rows: list[StateSeen]) -> list[StateSeen]:
     return rows[stops[-1] :] if stops else rows  # By index: a new leader passes through several states in one instant.
 
 
-def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
+def _sources(stay: MirrorSession, pointings: list[Pointing]) -> list[str]:
     """Return the clusters that the mirror may have pointed to during a stay; [""] for none."""
     mine = [p for p in pointings if p.mirror == stay.mirror and p.at <= stay.ended]
     first = max((n for n, p in enumerate(mine) if p.at <= stay.began and p.sure), default=0)
@@ -115,7 +115,9 @@ def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name != NOBODY)) or [""]
 
 
-def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order], deleted: Instant) -> Stay:
+def _stay(
+    order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order], deleted: Instant
+) -> MirrorSession:
     inside = next((number for number, row in enumerate(rows) if row.state in CUTTING), len(rows))
     stops = [row for row in rows[inside:] if row.state == "STOPPED"]
     # Without a response the first stop may have ended this stay or the previous one.
@@ -125,7 +127,7 @@ def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[
         (o.sent_at for o in orders if o.action == "remove" and o.mirror == order.mirror and o.sent_at >= order.sent_at
          and o.error in TAKEN), NEVER,
     )  # fmt: skip
-    return Stay(
+    return MirrorSession(
         mirror=order.mirror,
         source=order.source,
         destination=order.destination,

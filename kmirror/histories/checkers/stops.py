@@ -114,17 +114,17 @@ def _had_another(facts: Facts, source: str, place: Place, begin: Instant, end: I
 
     A mirror waits for a topic that does not exist here either (D26).
     """
-    here = [row for row in _lives(facts, place[0], place) if row.at <= end]
+    here = [row for row in _topic_changes(facts, place[0], place) if row.at <= end]
     if not here or not here[-1].exists:
         return True
     begin = max(begin, here[-1].at)
-    there = _lives(facts, source, place)
+    there = _topic_changes(facts, source, place)
     before = [row for row in there if row.at <= begin][-1:]
     if any(begin < row.at <= end for row in there) or not before or not before[0].exists:
         return True
     return before[0].topic_id != here[-1].topic_id
 
 
-def _lives(facts: Facts, cluster: str, place: Place) -> list[TopicSeen]:
+def _topic_changes(facts: Facts, cluster: str, place: Place) -> list[TopicSeen]:
     """Return the creations and deletions of the topic in a cluster."""
     return [row for row in facts.account.topics if (row.cluster, row.topic) == (cluster, place[1].topic)]

@@ -17,7 +17,7 @@ from kmirror.histories.checkers.facts import (
     was_away,
 )
 from kmirror.histories.checkers.keyed import is_superseded, marker_missed, upstream
-from kmirror.histories.checkers.reasons import DELETED, MARKERS_CLEANED, Record, why_gone
+from kmirror.histories.checkers.reasons import DELETED, MARKERS_CLEANED, Record, loss_reason
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.words import Finding, accepted, clock
 from kmirror.histories.late_timeouts import times_out_late
@@ -200,7 +200,7 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         opened = None if first is None else facts.transaction(first.value)
         lost = opened is not None and _coordinator_lost(facts, opened)
         taken = UNCLEAN if lost else "" if first is None else left_open(facts, place[1], first)
-        taken = taken or (STATES if facts.account.stopped_unknowing(place) else "")
+        taken = taken or (STATES if facts.account.stopped_without_state(place) else "")
         if taken:
             yield from accepted([(taken, *place)])
             continue
@@ -316,7 +316,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
             continue
         if row.offset >= look.log.last_stable_offset and any(s.overlaps(look.at, ack.at) for s in facts.stays(place)):
             continue  # A stop cuts records above the last stable offset.
-        if why_gone(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
+        if loss_reason(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
             text = (
                 f"{ack.value!r} of producer {write.producer_id} was acknowledged with the offset of an earlier record: "
                 f"{row.value!r} of producer {row.producer_id}"
@@ -341,7 +341,7 @@ def _still_known(facts: Facts) -> Iterator[Finding]:
                 continue
             if foreign is None:
                 continue
-            taken = reset_lost(facts, place, NEVER) or (STATES if facts.account.stopped_unknowing(place) else "")
+            taken = reset_lost(facts, place, NEVER) or (STATES if facts.account.stopped_without_state(place) else "")
             if taken:
                 yield from accepted([(taken, *place)])
                 break

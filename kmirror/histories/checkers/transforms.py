@@ -107,7 +107,7 @@ def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[
     look = facts.look_after(place, row.at)
     if (
         look is None
-        or facts.was_deleted_unheard(place, since, look.at)
+        or facts.deletion_may_be_unknown(place, since, look.at)
         or _may_begin_elsewhere(facts, (row.group, row.cluster, row.tp), facts.account.groups.sent[row.token], look.at)
     ):
         return

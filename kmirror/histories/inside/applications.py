@@ -47,7 +47,7 @@ class DeliveryLook:
         self._awaited[self._count] = Awaited(tp, self._scene.now + self._within)
         return self._count
 
-    def went_out(self, tp: TopicPartition, producer_id: int, epoch: int, sequence: int, count: int) -> None:
+    def batch_sent(self, tp: TopicPartition, producer_id: int, epoch: int, sequence: int, count: int) -> None:
         """Check the numbers of a sent batch: new sequence numbers follow each other, from 0 on in each epoch."""
         known, expected = self._next.get((tp, producer_id), (-1, 0))
         if sequence < 0 or epoch < known:

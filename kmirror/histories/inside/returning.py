@@ -35,14 +35,14 @@ def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str, *, 
     return keeps(scene, cluster, leader, uncut, foreign=foreign)
 
 
-def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign: bool) -> str:
+def keeps(scene: Scene, cluster: str, leader: Partition, expected_states: Uncut, *, foreign: bool) -> str:
     """Return which follower would keep records that its leader lacks, although it makes the cuts in `owed`."""
     for broker_id in leader.followers:
         batches = batches_of(scene.clusters[cluster], broker_id, leader)
         if batches is None:
             continue
-        if broker_id in owed:
-            batches = [batch for batch in batches if batch.partition_leader_epoch <= owed[broker_id]]
+        if broker_id in expected_states:
+            batches = [batch for batch in batches if batch.partition_leader_epoch <= expected_states[broker_id]]
         where = _differs(leader.log, converged(leader.log, batches, foreign=foreign))
         if where:
             return f"broker {broker_id} would return with {where}"

@@ -15,8 +15,8 @@ from kmirror.histories.checkers.facts import Facts, Look
 from kmirror.histories.checkers.groups import shard_lost
 from kmirror.histories.checkers.keyed import Keyed
 from kmirror.histories.checkers.keys import GIVEN_UP, _last_that_counts
-from kmirror.histories.checkers.reasons import stays_back
-from kmirror.histories.checkers.sessions import NEVER, NOBODY, Pointing, Stay
+from kmirror.histories.checkers.reasons import sessions_back
+from kmirror.histories.checkers.sessions import NEVER, NOBODY, MirrorSession, Pointing
 from kmirror.histories.checkers.transactions import _spans_a_stay
 from kmirror.histories.group_account import CoordinatorLogLost, GroupAccount, OffsetSent, TransactionsLost
 from kmirror.histories.plan import Step
@@ -29,8 +29,8 @@ from tests.sim.histories.test_planted_faults import OFTEN, by_hand, client
 T0 = TopicPartition("t0", 0)
 
 
-def mirroring_period(destination: str, source: str, began: int, ended: int) -> Stay:
-    return Stay("m", source, destination, T0, began, began, began, began, ended, ended, -1)
+def mirroring_period(destination: str, source: str, began: int, ended: int) -> MirrorSession:
+    return MirrorSession("m", source, destination, T0, began, began, began, began, ended, ended, -1)
 
 
 def log_seen(at: int, *rows: tuple[int, str]) -> Look:
@@ -74,7 +74,7 @@ def test_a_mirror_that_pointed_elsewhere_first_is_no_stay_back(
         pointings=[*elsewhere, *(Pointing("a", "m", to, at, True) for to, at in pointings)],
         deleted=lambda cluster, mirror, begin, end: begin <= deleted <= end,
     )
-    assert stays_back(facts, mirroring_period("b", "a", 30, NEVER)) == ([back] if counts else [])
+    assert sessions_back(facts, mirroring_period("b", "a", 30, NEVER)) == ([back] if counts else [])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.metadata.batches import metadata_records
-from kmirror.histories.asking import ABOUT, QUESTIONS
+from kmirror.histories.asking import ABOUT, REQUEST_KINDS
 from kmirror.histories.coverage.table import unlisted
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
@@ -65,7 +65,7 @@ def test_a_client_sends_only_requests_of_its_option() -> None:
     assert "answered.JoinGroup" not in outcome.coverage and "answered.BrokerHeartbeat" not in {
         name for name in outcome.coverage if name.startswith("sent.")
     }
-    assert {row.about for row in QUESTIONS} == set(ABOUT)
+    assert {row.about for row in REQUEST_KINDS} == set(ABOUT)
 
 
 # -- batches ----------------------------------------------------------------------------------

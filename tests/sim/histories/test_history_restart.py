@@ -70,7 +70,7 @@ def test_a_state_that_is_not_read_again_is_found(monkeypatch: pytest.MonkeyPatch
         end(self, is_meant)
 
     monkeypatch.setattr(Restart, "_end", ends)
-    monkeypatch.setattr(run, "owed", lambda *_: [])
+    monkeypatch.setattr(run, "expected_states", lambda *_: [])
     outcome = run_history(killed_in_the_end())
     (found,) = outcome.anomalies
     assert (found.cluster, found.tp) == ("b", T0)
@@ -88,7 +88,7 @@ def test_nothing_is_written_to_a_topic_that_a_mirror_has_just_created(monkeypatc
     plan = killed_in_the_end()
     steps = tuple(step for step in plan.steps if step.action != "remove")
     account = run_history(replace(plan, steps=steps, clients=plan.clients[:2])).account
-    assert account.unsettled_again == [] and account.refused_again == []
+    assert account.unsettled_after_restart == [] and account.refused_again == []
 
 
 def without_the_last_row(account: Account) -> Account:
@@ -141,7 +141,7 @@ def with_a_producer_refused(account: Account) -> Account:
 
 
 def with_something_that_waits(account: Account) -> Account:
-    return replace(account, unsettled_again=[("a", T0, "no leader serves it")])
+    return replace(account, unsettled_after_restart=[("a", T0, "no leader serves it")])
 
 
 CHANGES: tuple[Callable[[Account], Account], ...] = (

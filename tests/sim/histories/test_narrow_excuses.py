@@ -81,7 +81,7 @@ def test_a_fault_after_an_unclean_election_is_found(fault: str) -> None:
     with planted(fault):
         outcome = run_history(after_an_unclean_election(PLANS[name]()))
     assert not outcome.account.crash
-    assert any(heir.cluster == "a" for heir in outcome.account.heirs)
+    assert any(heir.cluster == "a" for heir in outcome.account.unclean_leader_logs)
     assert checker in {anomaly.checker for anomaly in outcome.anomalies}
 
 
@@ -89,20 +89,20 @@ def test_a_fault_after_an_unclean_election_is_found(fault: str) -> None:
 def test_only_an_unclean_election_is_excused(name: str) -> None:
     outcome = run_history(after_an_unclean_election(PLANS[name]()))
     assert not outcome.account.crash and outcome.anomalies == []
-    assert outcome.account.heirs
+    assert outcome.account.unclean_leader_logs
 
 
 def test_an_aborted_record_is_excused_only_if_the_election_found_it_open() -> None:
     """A read_committed consumer gets a record of a transaction without a request to commit."""
     outcome = run_history(after_an_unclean_election(failover()))
-    account, heir = outcome.account, outcome.account.heirs[0]
+    account, heir = outcome.account, outcome.account.unclean_leader_logs[0]
     aborted = [value for row in account.transactions.values() if row.asked != "commit" for value in row.values]
     rows = account.final["a", heir.tp].rows
     markers = {row.producer_id: row.offset for row in rows if row.value.startswith("<")}
     row = next(row for row in rows if row.value in aborted and markers.get(row.producer_id, -1) > row.offset)
     given = Read("c", "a", heir.tp, True, row.offset, row.value, row.epoch, 10**7)
     for log, checkers in ((tuple(r for r in rows if r.offset <= row.offset), []), (rows, ["aborted-read"])):
-        found, _ = judge(replace(account, reads=[given], heirs=[replace(heir, rows=log)]), outcome.plan)
+        found, _ = judge(replace(account, reads=[given], unclean_leader_logs=[replace(heir, rows=log)]), outcome.plan)
         assert [anomaly.checker for anomaly in found if anomaly.checker == "aborted-read"] == checkers
 
 
@@ -125,7 +125,7 @@ def test_a_coordinator_that_lacked_records_excuses_only_their_transactions(monke
     """No coordinator ends abandoned transactions; the new one lacked some of them, and had the others."""
     plan = coordinator_without_the_latest()
     right = run_history(plan)
-    assert right.anomalies == [] and not right.account.crash and right.account.heirs == []
+    assert right.anomalies == [] and not right.account.crash and right.account.unclean_leader_logs == []
     monkeypatch.setattr(TransactionCoordinator, "abort_and_fence", lambda *_: None)
     outcome = run_history(plan)
     account = outcome.account

@@ -197,7 +197,7 @@ class Hand:
 
     def heir(self, cluster: str, content: Sequence[LogRow], *, at: float, leader_epoch: int = 50) -> Hand:
         """Record the first log of a leader from outside the ISR."""
-        self.account.heirs.append(_seen(cluster, content, at, -1, -1, -1, leader_epoch, 0))
+        self.account.unclean_leader_logs.append(_seen(cluster, content, at, -1, -1, -1, leader_epoch, 0))
         return self
 
     def power_lost(self, kept: int, heir: Sequence[LogRow], *, at: float, end: int, cluster: str = "a") -> Hand:

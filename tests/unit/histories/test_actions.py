@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.histories.execution import ActionExecutor, StepSkipped
 from kmirror.histories.fault_actions import lose_power
-from kmirror.histories.hands import Hands, StepSkipped
 from kmirror.histories.observe import Observer
 from kmirror.histories.plan import Plan
 from kmirror.histories.scene import Scene
@@ -14,16 +14,16 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 
 
-def hands(*, brokers: int = 1) -> Hands:
+def hands(*, brokers: int = 1) -> ActionExecutor:
     """Return hands over running clusters a and b, with one broker each or with `brokers`."""
     scene = Scene(Plan(1, "test", (), {}, (), (), 0, 0), Simulation(1))
     for name in "ab":
         scene.clusters[name] = Cluster(scene.simulation, name, brokers=brokers)
         scene.clusters[name].start()
-    return Hands(scene, Observer(scene))
+    return ActionExecutor(scene, Observer(scene))
 
 
-def down(made: Hands, one: str, other: str) -> bool:
+def down(made: ActionExecutor, one: str, other: str) -> bool:
     return made.scene.simulation.world.network.is_down(one, other)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.histories.account import MISSED, Absence, CutSeen, LogRow
-from kmirror.histories.checkers.reasons import SCRATCH, Record, why_gone
+from kmirror.histories.checkers.reasons import SCRATCH, Record, loss_reason
 from kmirror.histories.group_account import CoordinatorLogLost
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -382,7 +382,7 @@ def test_a_compacted_log_is_truncated_completely_for_a_reason(
     for at, more in ((7, []), (in_step, []), (29.9, [keyed(5, "later", "z")]), (31, [keyed(5, "later", "z")])):
         hand.look("a", ours if at < 30 else [], at=at).look("b", [*theirs, *more], at=at)
     hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
-    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    found = loss_reason(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert (None if found is None else found.decision) == expected
 
 
@@ -402,7 +402,7 @@ def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
     states = TopicPartition(MIRROR_STATE_TOPIC, 0)
     hand.account.groups.logs_lost.append(CoordinatorLogLost(lost_in, states, 20 * SECOND))
     hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "no LME", 30 * SECOND))
-    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    found = loss_reason(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert (None if found is None else found.decision) == expected
 
 
@@ -415,7 +415,7 @@ def test_a_leader_that_missed_a_truncation_loses_records_seen_before_it_led() ->
     for at in (6, 29, 31):
         hand.look("b", ours[::2], at=at)
     hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, f"a cut to epoch -1 {MISSED}", 30 * SECOND))
-    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    found = loss_reason(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert found is not None
     assert found.decision == SCRATCH
 

@@ -37,7 +37,7 @@ HIDDEN = [KEYED[0], OPEN, replace(KEYED[1], visible=False)]
 
 
 def without_a_marker(hand: Hand) -> Hand:
-    hand.account.unsettled_again.append(("a", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
+    hand.account.unsettled_after_restart.append(("a", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
     return hand.restarted(KEYED, HIDDEN, stable=1)
 
 
@@ -53,7 +53,7 @@ def test_an_offline_replica_keeps_a_transaction_open_whose_marker_was_cleaned() 
 )
 def test_a_mirror_has_the_records_after_an_unfinished_transaction(what: str, end: int, found: list[str]) -> None:
     hand = without_a_marker(compacted().away("broker", "a-2", 10, 40)).stay("a", "b", began=2, mirroring=3)
-    hand.account.unsettled_again.append(("b", TP, f"{what}, the source's last stable offset is 1"))
+    hand.account.unsettled_after_restart.append(("b", TP, f"{what}, the source's last stable offset is 1"))
     log = hand.account.after_restart.logs["a", TP]
     hand.account.after_restart.logs["b", TP] = replace(log, cluster="b", last_stable_offset=end, log_end_offset=end)
     assert hand.found() == found
@@ -73,7 +73,7 @@ def test_a_replica_that_was_not_away_has_every_marker(kind: str, subject: str, e
 def test_a_marker_is_missed_if_the_leader_before_had_it_or_its_record(kept: object) -> None:
     """A marker is cleaned after the last record of its transaction."""
     hand = compacted().away("broker", "a-2", 10, 40)
-    hand.account.unsettled_again.append(("a", TP, OPEN_TRANSACTIONS))
+    hand.account.unsettled_after_restart.append(("a", TP, OPEN_TRANSACTIONS))
     assert hand.restarted([KEYED[0], kept, KEYED[1]], HIDDEN, stable=1).found() == CHANGED  # type: ignore[list-item]
 
 
@@ -82,14 +82,14 @@ def test_a_log_that_is_not_compacted_and_one_of_the_same_leader_lose_no_marker()
     del hand.account.orders[0]  # The one that sets cleanup.policy.
     assert without_a_marker(hand).found() == CHANGED
     hand = compacted().away("broker", "a-2", 10, 40)
-    hand.account.unsettled_again.append(("a", TP, OPEN_TRANSACTIONS))
+    hand.account.unsettled_after_restart.append(("a", TP, OPEN_TRANSACTIONS))
     hand.restarted(KEYED, HIDDEN, stable=1, brokers=(2, 2))
     assert any(OPEN_TRANSACTIONS in anomaly.text for anomaly in hand.judged()[0])
 
 
 def test_a_cleaned_marker_excuses_only_open_transactions() -> None:
     hand = without_a_marker(compacted().away("broker", "a-2", 10, 40))
-    hand.account.unsettled_again.append(("a", TP, "ISR [2] of replicas [1, 2]"))
+    hand.account.unsettled_after_restart.append(("a", TP, "ISR [2] of replicas [1, 2]"))
     assert hand.found() == CHANGED
 
 

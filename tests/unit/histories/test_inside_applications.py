@@ -51,7 +51,7 @@ def test_the_numbers_of_new_batches_follow_each_other(
 ) -> None:
     look = DeliveryLook(scene, "a", "p0", within_ms=100)  # type: ignore[arg-type]
     for epoch, sequence in sent:
-        look.went_out(TP, 7, epoch, sequence, 2)
+        look.batch_sent(TP, 7, epoch, sequence, 2)
     assert broken_rules(scene) == rules
 
 

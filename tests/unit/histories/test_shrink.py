@@ -57,7 +57,7 @@ def test_the_number_of_runs_is_limited_and_reported() -> None:
         run_history(), run_history, runs_max=9, on_progress=lambda runs, plan: told.append((runs, len(plan.steps)))
     )
     best = shrinker.shrink()
-    assert shrinker.runs == 9 and shrinker.is_spent
+    assert shrinker.runs == 9 and shrinker.limit_reached
     assert [runs for runs, _ in told] == list(range(1, 10))
     assert told[-1][1] == len(best.plan.steps) < len(draw(0, "full").steps)
     assert Target.of(run_history()).is_hit(best)

@@ -24,7 +24,7 @@ class Line:
     source: str
     destination: str
     phase: str = NEW
-    flips: bool = True
+    is_reversible: bool = True
     """The reverse direction may be ordered; false if a mirror of that name has another source there."""
 
     @property
@@ -33,7 +33,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Story:
+class PlanDraft:
     """The steps drawn so far, and the state after them."""
 
     rng: Rng
@@ -85,10 +85,10 @@ class Story:
             )
             self.wait(20, 400)
         self.step("add", **where, topics=line.topics)
-        if self.rival(line) is None:  # Otherwise the order is refused.
+        if self.conflicting_line(line) is None:  # Otherwise the order is refused.
             line.phase = ADDED
 
-    def rival(self, line: Line, destination: str = "") -> Line | None:
+    def conflicting_line(self, line: Line, destination: str = "") -> Line | None:
         """Return another line that mirrors a topic of this one into its destination, or into the given one; None if
         none.
         """
@@ -126,7 +126,7 @@ class Story:
     def fail_over(self, line: Line) -> None:
         """Remove the topics; usually the applications move, too."""
         self.remove(line)
-        if line.flips and self.rng.chance(4, 5):
+        if line.is_reversible and self.rng.chance(4, 5):
             self.wait(100, 1_500)
             self.turn(line, line.destination)
 
@@ -134,36 +134,36 @@ class Story:
         line.source, line.destination = line.destination, line.source
         self.add(line)
 
-    def go_on(self, line: Line) -> None:
+    def next_order(self, line: Line) -> None:
         """Give the next sensible order for the line."""
-        rival = None if line.phase == ADDED else self.rival(line)
-        if rival is not None and self.rng.chance(3, 4):
-            self.remove(rival)
+        conflicting_line = None if line.phase == ADDED else self.conflicting_line(line)
+        if conflicting_line is not None and self.rng.chance(3, 4):
+            self.remove(conflicting_line)
             self.wait(300, 4_000)
         if line.phase == NEW:
             self.add(line)
         elif line.phase == ADDED:
             self.fail_over(line)
-        elif line.flips and self.rival(line, line.source) is None and self.rng.chance(3, 4):
+        elif line.is_reversible and self.conflicting_line(line, line.source) is None and self.rng.chance(3, 4):
             self.fail_back(line)
         else:
             self.add(line)
 
 
-Move = Callable[[Story], bool]
+Move = Callable[[PlanDraft], bool]
 
 
-def on_line(*phases: str, flips: bool = False) -> Callable[[Callable[[Story, Line], bool]], Move]:
-    """Make a move of an action on one line, in one of these phases (any if empty); with `flips` the line must be
+def move_on_line(*phases: str, is_reversible: bool = False) -> Callable[[Callable[[PlanDraft, Line], bool]], Move]:
+    """Make a move of an action on one line, in one of these phases (any if empty); with `is_reversible` it must be
     reversible.
 
     The move does not fit a story without such a line; the action may reject a line, too.
     """
 
-    def move_of(act: Callable[[Story, Line], bool]) -> Move:
-        def move(story: Story) -> bool:
+    def move_of(act: Callable[[PlanDraft, Line], bool]) -> Move:
+        def move(story: PlanDraft) -> bool:
             line = story.line(*phases)
-            return line is not None and (line.flips or not flips) and act(story, line)
+            return line is not None and (line.is_reversible or not is_reversible) and act(story, line)
 
         return move
 

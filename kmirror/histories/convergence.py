@@ -1,8 +1,8 @@
 """Check that everything has settled: each topic's expected state, and the reasons why it is not reached.
 
-`owed` derives the expected state of each mirrored topic from orders and results alone: MIRRORING with all records below
-the last stable offset of its source, or STOPPED. `Rest` compares the clusters with it. Some waits are correct and count
-as settled.
+`expected_states` derives the expected state of each mirrored topic from orders and results alone: MIRRORING with all
+records below the last stable offset of its source, or STOPPED. `ConvergenceCheck` compares the clusters with it. Some
+waits are correct and count as settled.
 """
 
 from __future__ import annotations
@@ -45,19 +45,21 @@ STATE_AFTER = {
 """Order to the final state of a partition after it."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
 RING = "the topic would be mirrored in a ring"
-ASKS_NOBODY = "the source's mirror of the topic cannot reach its source, and cannot check whether that is this cluster"
+SOURCE_UNREACHABLE = (
+    "the source's mirror of the topic cannot reach its source, and cannot check whether that is this cluster"
+)
 MIRROR_OPEN = "requests for two mirrors got no response: either may have the topic"
 ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
 NO_TOPIC = "the source has no such topic"
 OTHER_ID = "the source's topic has another id"
-CREATED_ANEW = "the source's topic was deleted and created again, and has no id"
+RECREATED_WITHOUT_ID = "the source's topic was deleted and created again, and has no id"
 
 SYNCED_WITHIN: Duration = 10 * SECOND
 """Time within which an offset is copied; a consumer that reads slowly commits its next one before that."""
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class ExpectedState:
     """Expected state of a topic after its last orders."""
 
     cluster: str
@@ -72,7 +74,7 @@ class Owed:
     """The excuse holds for PREPARING only: a topic that is MIRRORING despite it must catch up."""
 
 
-def owed(plan: Plan, account: Account) -> list[Owed]:
+def expected_states(plan: Plan, account: Account) -> list[ExpectedState]:
     """Return the expected state of every topic that was ever ordered into a mirror, in the order of its first order.
 
     A topic that was added may wait forever
@@ -93,7 +95,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     another one in between, partitions that failed meanwhile stay FAILED. A topic that was created again without an id
     may pass for the former one (D53).
     """
-    wishes = _wishes(account)
+    wishes = _orders_by_topic(account)
     found = []
     for (cluster, topic), orders in wishes.items():
         last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
@@ -104,15 +106,15 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
         created = _changes(account, cluster, topic, exists=True)
         if "STOPPED" in states and any(at >= possible[0].sent_at for at in created):
             states = (*dict.fromkeys((*states, NOT_IN_A_MIRROR)),)
-        row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
+        row = ExpectedState(cluster, topic, possible[-1].mirror, "", states, "")
         if "MIRRORING" in states or "PAUSED" in states:
             pointed = pointed_to(plan, account, cluster, row.mirror)
             source = pointed[-1] if pointed else NOBODY
             mirrors = dict.fromkeys(order.mirror for order in possible if order.action != "delete_topic")
             excuse = MIRROR_OPEN if len(mirrors) > 1 else _excuse(account, wishes, row, pointed)
             excuse = excuse or _excuse_upstream(plan, account, wishes, row, pointed)
-            only_prepares = excuse in (BOTH_WAYS, ONLY_COPY, RING, ASKS_NOBODY)
-            row = Owed(cluster, topic, row.mirror, source, states, excuse, only_prepares)
+            only_prepares = excuse in (BOTH_WAYS, ONLY_COPY, RING, SOURCE_UNREACHABLE)
+            row = ExpectedState(cluster, topic, row.mirror, source, states, excuse, only_prepares)
             added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
             row = _while_the_source_had_none(plan, account, row, added_at)
             if ("MIRRORING" in row.states or "PAUSED" in row.states) and _failed_for_another(account, row, added_at):
@@ -121,7 +123,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     return found
 
 
-def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
+def _orders_by_topic(account: Account) -> dict[tuple[str, str], list[Order]]:
     """Return the orders about each (cluster, topic) that were, or may have been, carried out.
 
     The deletion of a mirror counts for each topic that may have been in it; the deletion of a topic counts if the topic
@@ -156,7 +158,9 @@ def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[
     return found
 
 
-def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]) -> str:
+def _excuse(
+    account: Account, wishes: dict[tuple[str, str], list[Order]], row: ExpectedState, pointed: list[str]
+) -> str:
     source = pointed[-1] if pointed else NOBODY
     if source == NOBODY:
         return "the mirror has no valid bootstrap.servers"
@@ -179,14 +183,14 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
         return BOTH_WAYS
     # A mirror of the source that never found its own source's topic does not know that cluster: it may be this one. It
     # stopped because it was removed, or because that cluster had no such topic.
-    may_be_ours = ours or (back and (back[-1].action == "remove" or _lacked(account, back[-1], row.topic)))
+    may_be_ours = ours or (back and (back[-1].action == "remove" or _source_lacked(account, back[-1], row.topic)))
     if may_be_ours and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
 
 
 def _excuse_upstream(
-    plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]
+    plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: ExpectedState, pointed: list[str]
 ) -> str:
     """Return why a topic waits because of its source's own mirrors, at any distance; empty if it need not."""
     clusters, asks_nobody = pointed[-1:], False
@@ -198,7 +202,7 @@ def _excuse_upstream(
                 clusters += [name for name in dict.fromkeys(names) if name not in (NOBODY, *clusters)]
     if row.cluster in clusters:
         return RING
-    return ASKS_NOBODY if asks_nobody else ""
+    return SOURCE_UNREACHABLE if asks_nobody else ""
 
 
 def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> list[Instant]:
@@ -206,14 +210,14 @@ def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> lis
     return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, exists)]
 
 
-def _lacked(account: Account, order: Order, topic: str) -> bool:
+def _source_lacked(account: Account, order: Order, topic: str) -> bool:
     """Return whether the source in an order lacked the topic at some time since the order, or always."""
     created = _changes(account, order.source, topic, exists=True)
     had_it = any(at <= order.sent_at for at in created)
     return not had_it or bool(_changes(account, order.source, topic, exists=False))
 
 
-def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
+def _while_the_source_had_none(plan: Plan, account: Account, row: ExpectedState, added_at: Instant) -> ExpectedState:
     """Return the expected state if the source lacks the topic, lacked it at times, or has another one of its name."""
     if row.excuse == OTHER_ID:
         states = tuple(dict.fromkeys(("FAILED" if state == "MIRRORING" else state) for state in row.states))
@@ -230,10 +234,10 @@ def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at
     release = next(cluster.release for cluster in plan.clusters if cluster.name == row.source)
     if has_topic_ids(release) or all(r.exists for r in came_and_went):
         return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
-    return replace(row, excuse=CREATED_ANEW, until_mirroring=False)
+    return replace(row, excuse=RECREATED_WITHOUT_ID, until_mirroring=False)
 
 
-def _failed_for_another(account: Account, row: Owed, added_at: Instant) -> bool:
+def _failed_for_another(account: Account, row: ExpectedState, added_at: Instant) -> bool:
     """Return whether a partition failed while the source had a topic of this name with another id than ours (D16).
 
     The source may have the known id again by now, if that topic was mirrored back (D49). The leader may learn of it
@@ -249,7 +253,7 @@ def _failed_for_another(account: Account, row: Owed, added_at: Instant) -> bool:
     return any(begin <= at <= end for at in _failures(account, row) for begin, end in others)
 
 
-def _failures(account: Account, row: Owed) -> Iterator[Instant]:
+def _failures(account: Account, row: ExpectedState) -> Iterator[Instant]:
     """Yield when a partition of the topic became FAILED in its mirror; UNKNOWN while a leader loads the state is
     ignored.
     """
@@ -275,7 +279,7 @@ def _still_possible(orders: list[Order]) -> list[Order]:
     return orders[last:]
 
 
-def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
+def _never_mirrored(account: Account, source: str, row: ExpectedState) -> bool:
     """Return whether a partition of the topic stopped at the source without a last mirrored epoch."""
     latest: dict[TopicPartition, tuple[str, int]] = {}
     for seen in account.states:
@@ -284,7 +288,7 @@ def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
     return not latest or any(state == "STOPPED" and epoch < 0 for state, epoch in latest.values())
 
 
-def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
+def waiting_topics(rows: list[ExpectedState]) -> dict[tuple[str, str], None]:
     """Return (cluster, topic) of each topic that waits with an excuse, is paused or failed, and of all mirrors of
     those.
     """
@@ -298,14 +302,14 @@ def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
     return waiting
 
 
-class Rest:
+class ConvergenceCheck:
     """Checks whether a scene has settled; each missing item is (cluster, partition, reason)."""
 
     def __init__(self, scene: Scene, observer: Observer) -> None:
         self._scene = scene
         self._observer = observer
 
-    def missing(self, rows: list[Owed], *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
+    def missing(self, rows: list[ExpectedState], *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
         """Return every item that differs from its expected state; empty once everything has settled.
 
         With `is_over`, when time is up, offsets that groups committed in the last moments need not be equal in two
@@ -314,17 +318,17 @@ class Rest:
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
             found += self._not_replicated(name, cluster)
-        waiting, alone = waiting_topics(rows), self._alone(rows)
+        waiting, alone = waiting_topics(rows), self._partitions_missing_at_source(rows)
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
                 if (name, tp.topic) not in waiting or self._takes_markers(name, tp):
-                    found += [] if (name, tp) in alone else self._hanging(name, tp, rows)
+                    found += [] if (name, tp) in alone else self._hanging_transaction(name, tp, rows)
         for row in rows:
             if not row.excuse or row.until_mirroring:
                 found += self._not_as_ordered(row, alone, is_over=is_over)
         return found
 
-    def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
+    def _partitions_missing_at_source(self, rows: list[ExpectedState]) -> dict[tuple[str, TopicPartition], None]:
         """Return the partitions of mirrored topics that the source does not have, and mirrors of them that are
         PREPARING.
 
@@ -362,7 +366,9 @@ class Rest:
                     found.append((name, tp, f"high watermark {log.high_watermark}, log end {log.log_end_offset}"))
         return found or [(name, TopicPartition("", -1), "a broker is fenced")]
 
-    def _hanging(self, name: str, tp: TopicPartition, rows: list[Owed]) -> list[tuple[str, TopicPartition, str]]:
+    def _hanging_transaction(
+        self, name: str, tp: TopicPartition, rows: list[ExpectedState]
+    ) -> list[tuple[str, TopicPartition, str]]:
         """Return the partition if it has a hanging transaction whose marker no unclean election can have lost."""
         leader = self._scene.leader(name, tp)
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
@@ -371,13 +377,13 @@ class Rest:
         ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
         plan, account = self._scene.plan, self._scene.account
         ongoing = {offset: pid for offset, pid in ongoing.items() if not may_be_open(plan, account, pid)}
-        if not ongoing or account.stopped_unknowing((name, tp)) or self._has_all_that_is_decided(name, tp, rows):
+        if not ongoing or account.stopped_without_state((name, tp)) or self._has_all_that_is_decided(name, tp, rows):
             return []
         open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
         where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
         return [(name, tp, f"{OPEN_TRANSACTIONS} (producers {open_ones}): {where}")]
 
-    def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[Owed]) -> bool:
+    def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[ExpectedState]) -> bool:
         """Return whether the partition waits for markers behind a transaction that hangs at its source.
 
         The transaction may hang because of an unclean election, or because the source itself mirrors the topic from a
@@ -396,7 +402,9 @@ class Rest:
                 continue
             if here.log.log_end_offset == there.log.last_stable_offset or self._had_more(tp, here.log, there.log):
                 others = [other for other in rows if other is not row]
-                return (row.source, tp) in self._alone(others) or not self._hanging(row.source, tp, others)
+                return (row.source, tp) in self._partitions_missing_at_source(others) or not self._hanging_transaction(
+                    row.source, tp, others
+                )
         return False
 
     def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
@@ -416,7 +424,7 @@ class Rest:
         return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id, name)
 
     def _not_as_ordered(
-        self, row: Owed, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool
+        self, row: ExpectedState, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool
     ) -> list[tuple[str, TopicPartition, str]]:
         scene = self._scene
         topic = scene.image(row.cluster).topics.get(row.topic)
@@ -449,7 +457,7 @@ class Rest:
         mp = self._observer.mirror_partition(cluster, tp)
         return NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
 
-    def _metadata_behind(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
+    def _metadata_behind(self, row: ExpectedState) -> list[tuple[str, TopicPartition, str]]:
         """Return the missing results of the metadata sync: the source's partitions, and its topic configs (D17)."""
         here, there = self._scene.image(row.cluster), self._scene.image(row.source)
         found = []
@@ -465,7 +473,7 @@ class Rest:
             found.append((row.cluster, TopicPartition(row.topic, 0), text))
         return found
 
-    def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+    def _behind(self, row: ExpectedState, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
         if source is None or destination is None:
             return [(row.cluster, tp, "there is no leader here or at the source")]
@@ -487,7 +495,9 @@ class Rest:
         same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
         return want < have <= there.high_watermark and same and self._left_open(tp, there, want)
 
-    def _offsets_behind(self, row: Owed, tp: TopicPartition, *, is_over: bool) -> list[tuple[str, TopicPartition, str]]:
+    def _offsets_behind(
+        self, row: ExpectedState, tp: TopicPartition, *, is_over: bool
+    ) -> list[tuple[str, TopicPartition, str]]:
         """Return offsets that groups committed at the source and not here, within the filters of the mirror."""
         scene, destination = self._scene, self._scene.leader(row.cluster, tp)
         configs = scene.image(row.cluster).configs.get((ResourceType.MIRROR, row.mirror), {})

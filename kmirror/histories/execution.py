@@ -12,7 +12,7 @@ from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.observe import Observer
 from kmirror.histories.orders import Operator
 from kmirror.histories.plan import Step, Value
-from kmirror.histories.producing import Desk
+from kmirror.histories.producing import Application
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.sim.lines import Line
@@ -29,7 +29,7 @@ class StepSkipped(Exception):
 
 
 @dataclass(slots=True)
-class Hands:
+class ActionExecutor:
     """Carries out steps: orders of operators, faults, and their end."""
 
     scene: Scene
@@ -38,7 +38,7 @@ class Hands:
     """Actions by name; see actions.ACTIONS."""
     left: dict[int, Step] = field(default_factory=dict)
     """Steps of the plan that have not begun, by number."""
-    desks: dict[str, Desk] = field(default_factory=dict)
+    applications: dict[str, Application] = field(default_factory=dict)
     operators: dict[str, Operator] = field(default_factory=dict)
     struck: dict[str, None] = field(default_factory=dict)
     """Names of traps that have sprung."""
@@ -81,11 +81,11 @@ class Hands:
             if kind == "line":
                 _line(scene, subject).bring_up()
             elif kind in ("slow", "lossy"):
-                self._calm(kind, subject)
+                self._end_disturbance(kind, subject)
             elif kind == DISK:
-                self.mend(subject)
+                self.repair_log_dirs(subject)
             elif kind == SLOW_DISK:
-                self._hasten_disk(subject)
+                self._end_slow_disk(subject)
             scene.end_span(kind, subject)
         for place in list(self.stopping):
             self._end_stop(*place)
@@ -163,7 +163,7 @@ class Hands:
         found.fail_log_dir(broker_id, number)
         self.scene.begin_span(DISK, subject)
         self.scene.note(f"{found.log_dirs[broker_id][number].log_dir} of broker {subject} fails")
-        self.later(for_ms, lambda: self.mend(subject))
+        self.later(for_ms, lambda: self.repair_log_dirs(subject))
 
     def slow_disk(self, subject: str, ms: int, for_ms: int) -> None:
         """Make each job of a broker's disks take `ms` longer; raise StepSkipped if they are slow."""
@@ -172,13 +172,13 @@ class Hands:
             raise StepSkipped(f"the disks of {subject} are slow")
         scene.simulation.world.disk_workers.slow[_place(scene, subject)] = ms * MILLISECOND
         scene.begin_span(SLOW_DISK, subject)
-        self.later(for_ms, lambda: self._hasten_disk(subject))
+        self.later(for_ms, lambda: self._end_slow_disk(subject))
 
-    def _hasten_disk(self, subject: str) -> None:
+    def _end_slow_disk(self, subject: str) -> None:
         self.scene.simulation.world.disk_workers.slow.pop(_place(self.scene, subject), None)
         self.scene.end_span(SLOW_DISK, subject)
 
-    def mend(self, subject: str) -> None:
+    def repair_log_dirs(self, subject: str) -> None:
         """Repair the log directories of a broker, and restart it: it takes them back only at a start."""
         if (DISK, subject) not in self.scene.open_spans:
             return
@@ -237,9 +237,9 @@ class Hands:
             network.lose(line.one, line.other, amount)
         self._note(f"{kind} {subject} {amount}")
         scene.begin_span(kind, subject)
-        self.later(for_ms, lambda: self._calm(kind, subject))
+        self.later(for_ms, lambda: self._end_disturbance(kind, subject))
 
-    def _calm(self, kind: str, subject: str) -> None:
+    def _end_disturbance(self, kind: str, subject: str) -> None:
         scene = self.scene
         if (kind, subject) in scene.open_spans:
             line, network = _line(scene, subject), scene.simulation.world.network
@@ -272,7 +272,7 @@ class Action:
     doc: str
     needs: str
     """Names of the required arguments."""
-    carry_out: Callable[[Hands, Args], None] | None = None
+    carry_out: Callable[[ActionExecutor, Args], None] | None = None
     """None for an order of an operator."""
     where: str = "destination"
     """For an order: the argument with the cluster that receives it."""
