@@ -355,7 +355,7 @@ def refused_producer_has_its_epoch() -> Patch:
 
     def persist(coordinator: Any, inbound: Inbound, before: Any, transaction: Any) -> None:
         def on_done(now: Instant, error: ErrorCode) -> None:
-            init_producer_id._refuse(inbound, ErrorCode.INVALID_PRODUCER_EPOCH)
+            init_producer_id._reject(inbound, ErrorCode.INVALID_PRODUCER_EPOCH)
 
         coordinator.write(before, transaction, on_done)
 
@@ -369,7 +369,7 @@ def refused_member_stays() -> Patch:
     def both(group: ClassicGroup, now_ms: int, asked: requests.Join) -> None:
         if asked.request.group_instance_id is None and asked.version >= requests.MEMBER_ID_REQUIRED_FROM:
             requests._add(group, now_ms, replace(asked, waiter=lambda body: None), asked.new_member_id)
-            requests._refuse(group, asked, ErrorCode.MEMBER_ID_REQUIRED, asked.new_member_id)
+            requests._reject(group, asked, ErrorCode.MEMBER_ID_REQUIRED, asked.new_member_id)
         else:
             join_new(group, now_ms, asked)
 

@@ -104,8 +104,10 @@ def member_id_is_not_required() -> Patch:
 
 def another_members_assignment() -> Patch:
     """Each member gets the assignment of the first."""
-    synced = ClassicGroup.synced
-    return patch.object(ClassicGroup, "synced", lambda self, member: synced(self, next(iter(self.members.values()))))
+    respond = ClassicGroup.sync_response
+    return patch.object(
+        ClassicGroup, "sync_response", lambda self, member: respond(self, next(iter(self.members.values())))
+    )
 
 
 def sessions_never_end() -> Patch:
@@ -148,12 +150,12 @@ def aborted_is_committed() -> Patch:
 
 def repeated_end_is_fenced() -> Patch:
     """A client that repeats a request for the same end, as it has no response yet, is fenced."""
-    judged = end_txn._judged_with_bumps
+    judged = end_txn._check_with_bumps
 
     def strict(known: Any, request: Any) -> Any:
         return judged(known, request) if known.producer_epoch == request.producer_epoch else ErrorCode.PRODUCER_FENCED
 
-    return patch.object(end_txn, "_judged_with_bumps", strict)
+    return patch.object(end_txn, "_check_with_bumps", strict)
 
 
 def ongoing_transaction_is_not_aborted() -> Patch:
