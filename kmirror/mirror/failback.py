@@ -240,7 +240,7 @@ def removal_of(cut: Cut, batches: Iterable[AnyBatch]) -> Removal:
 
 
 async def read_removal(cut: Cut, batches: AsyncIterable[AnyBatch]) -> Removal:
-    """Return the same as `removed_by`, for batches that are still being read from a broker."""
+    """Return the same as `removal_of`, for batches that are still being read from a broker."""
     removed = Removal(cut.offset, cut.start, cut.why)
     async for batch in batches:
         removed.add(batch)

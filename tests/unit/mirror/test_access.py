@@ -15,7 +15,7 @@ S = MirrorState
 
 
 @pytest.mark.parametrize(
-    ("state", "held", "expected"),
+    ("state", "is_withheld", "expected"),
     [
         *((state, False, state in (S.MIRRORING, S.PAUSING, S.PAUSED)) for state in S),
         (S.MIRRORING, True, False),
@@ -24,10 +24,10 @@ S = MirrorState
 )
 @pytest.mark.decision("D46")
 def test_a_leader_does_not_compact_while_a_truncation_is_possible(
-    state: MirrorState | None, held: bool, expected: bool
+    state: MirrorState | None, is_withheld: bool, expected: bool
 ) -> None:
     led = partition()
-    mp = SimpleNamespace(state=state, held=held)
+    mp = SimpleNamespace(state=state, is_withheld=is_withheld)
     assignments = {led.tp.topic: Assignment("m", Wish.MIRROR)}
     context = SimpleNamespace(assignments=assignments, partitions={led.tp: mp})
     assert may_compact(context, led) is expected  # type: ignore[arg-type]
@@ -40,5 +40,5 @@ def test_a_log_without_a_mirror_or_that_is_stopped_is_compacted_and_one_not_look
     assert may_compact(context, led)  # type: ignore[arg-type]
     context.assignments[led.tp.topic] = Assignment("m", Wish.REMOVE)
     assert not may_compact(context, led)  # type: ignore[arg-type]
-    context.partitions[led.tp] = SimpleNamespace(state=S.STOPPED, held=False)
+    context.partitions[led.tp] = SimpleNamespace(state=S.STOPPED, is_withheld=False)
     assert may_compact(context, led)  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def query(topic_id: Uuid = OURS, *, has_describe: bool = True) -> SourceQuery:
         cluster_id="source",
         knows_versions=lambda endpoint: True,
         supports=lambda endpoint, request: has_describe,
-        learn_leader=lambda tp, broker_id, epoch: None,
+        record_leader=lambda tp, broker_id, epoch: None,
     )
     unused: Any = None
     found: Any = (unused, mp, None, source, RemoteLeader(7, EPOCH), Endpoint("h", 1), 1_000_000, topic_id)
