@@ -147,7 +147,7 @@ WRONG_PLANS = [
     ('{"seed": 1, "profile": "x", "clusters": [{"name": "a", "size": 3}]}', "unexpected keyword argument 'size'"),
     (b"\xff\xfe", "is not a plan: 'utf-8' codec"),
     (draw(0, "full").to_json().replace("kill_broker", "kill_brokers"), "step 8: unknown action 'kill_brokers'"),
-    (draw(0, "full").to_json().replace('"plain"', '"plane"'), "client p1: kind 'plane'"),
+    (draw(0, "full").to_json().replace('"plain"', '"plane"'), "client p1: unknown kind 'plane'"),
     (draw(0, "full").to_json().replace("100", '"x"', 1), "the plan: network must be an object of integers"),
 ]
 

@@ -249,16 +249,16 @@ def test_the_demo_draws_every_kill_and_the_line_where_they_were() -> None:
 def test_the_demo_shows_each_kill_and_each_end_of_a_session_with_its_time() -> None:
     class Listener(Observer):
         def __init__(self) -> None:
-            self.said: list[str] = []
+            self.messages: list[str] = []
 
-        def say(self, text: str) -> None:
-            self.said.append(text)
+        def message(self, text: str) -> None:
+            self.messages.append(text)
 
     listener = Listener()
     demo = Demo(read_sample(["txn"]), seed=3, faults=True, observer=listener)
     demo.run()
     for seen in demo.simulation.facts(NodeKilled):
-        assert f"{seen.at_ms / 1000:.3f} s: {seen.node} is killed" in listener.said
+        assert f"{seen.at_ms / 1000:.3f} s: {seen.node} is killed" in listener.messages
     for fenced in demo.simulation.facts(BrokerFenced):
         node = f"{fenced.cluster}-{fenced.fact.broker_id}"
-        assert f"{fenced.at_ms / 1000:.3f} s: {node} is fenced: {fenced.fact.why}" in listener.said
+        assert f"{fenced.at_ms / 1000:.3f} s: {node} is fenced: {fenced.fact.why}" in listener.messages
