@@ -294,7 +294,7 @@ def test_a_leader_that_does_not_know_that_it_was_deposed_proves_nothing() -> Non
     p.hold(20, lambda: "the only copy" in [value for _, value in values(p.a.log())], "it is cut for no rumour")
     for line in (*lines, to_controller):
         line.bring_up()
-    p.run_until(lambda: "ours may be the only copy" in p.a.reason(), "the reason to wait (D25)")
+    p.run_until(lambda: "our log may be the only copy" in p.a.reason(), "the reason to wait (D25)")
     assert p.cuts_of(p.a) == []
 
 

@@ -59,7 +59,7 @@ def assert_waits(a: Cluster, back: Mirror) -> None:
     a.simulation.run_for(span_s=20)
     state, reason = row_of(back)
     assert (state, values(a)) == (MirrorState.PREPARING, before)
-    assert "ours may be the only copy" in reason
+    assert "our log may be the only copy" in reason
 
 
 @pytest.mark.decision("D31")
