@@ -37,7 +37,7 @@ from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.names import counted, few
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import NodePlan, TcpNode
 from kmirror.net.profile import SERVED
@@ -282,7 +282,7 @@ class Common(TypedDict):
     cluster_id: str | None
     mirror_version: int | None
     eligible_version: int | None
-    interpose: Interpose | None
+    interpose: WrapNode | None
 
 
 def with_options(plan: NodePlan, host: str | None, port: int | None, advertised_host: str | None) -> NodePlan:

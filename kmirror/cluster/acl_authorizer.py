@@ -90,7 +90,7 @@ def authorizer_of(configs: Configs, image: MetadataImage, plugged: Authorizer | 
 def _principal(name: str) -> Principal:
     kind, colon, rest = name.partition(":")
     if not kind or not colon:
-        raise UsageError(f"super.users has {name!r}, and a principal is a type and a name, such as User:alice")
+        raise UsageError(f"super.users has {name!r}, expected type:name, such as User:alice")
     return Principal(kind, rest)
 
 

@@ -21,7 +21,7 @@ def principal_bytes(principal: Principal) -> bytes:
 def principal_from(data: bytes | memoryview | None) -> Principal:
     """Return the encoded principal; raise ProtocolError if it cannot be decoded."""
     if data is None or len(data) < 2 or int.from_bytes(data[:2], "big") != PRINCIPAL_VERSION:
-        raise ProtocolError("no principal of a version that is known")
+        raise ProtocolError("the principal is missing or has an unknown version")
     read = DefaultPrincipalData.decode(data[2:], PRINCIPAL_VERSION)
     return Principal(read.type, read.name)
 
@@ -36,4 +36,4 @@ def host_from(data: bytes | memoryview) -> str:
     try:
         return str(ip_address(bytes(data)))
     except ValueError:
-        raise ProtocolError(f"an address of {len(data)} bytes") from None
+        raise ProtocolError(f"invalid IP address of {len(data)} bytes, expected 4 or 16") from None

@@ -65,5 +65,5 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
 def _combine(one: Sample, other: Sample) -> Sample:
     if one.counted is not None and other.counted is not None:
         return histogram(one.row, one.counted.joined(other.counted), *one.tags)
-    assert one.row.kind is Kind.METER, f"two nodes tell {one.row.mbean(one.tags)}"
+    assert one.row.kind is Kind.METER, f"two nodes report {one.row.mbean(one.tags)}"
     return Sample(one.row, one.tags, {name: value + other.attributes[name] for name, value in one.attributes.items()})

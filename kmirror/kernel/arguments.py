@@ -129,5 +129,5 @@ def items(name: str, values: object, what: str) -> list[Any]:
 
 def shown(value: Any) -> str:
     """Return the `repr` of a value for an error text, shortened to about 80 characters."""
-    told = repr(value)
-    return told if len(told) <= 80 else f"{told[:60]}... ({type(value).__name__})"
+    result = repr(value)
+    return result if len(result) <= 80 else f"{result[:60]}... ({type(value).__name__})"

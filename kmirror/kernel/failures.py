@@ -64,7 +64,7 @@ class Failures:
         self.count += 1
         self._outbox.note(f"failed during {during}: {error!r}", HandlingFailed(during, error))
 
-    def shield(
+    def process(
         self,
         now: Instant,
         event: Event,

@@ -16,7 +16,7 @@ TICK_SECONDS = 5
 TICK: Duration = TICK_SECONDS * SECOND
 MINUTES = (1, 5, 15)
 _ONE, _FIVE, _FIFTEEN = (1 - exp(-TICK_SECONDS / 60 / minutes) for minutes in MINUTES)
-KEPT = 1028
+SAMPLE_SIZE = 1028
 """Size of a histogram's sample for quantiles, as in Kafka, but here of the newest values."""
 
 
@@ -26,14 +26,14 @@ class Meter:
     Every five seconds the rates are updated with the events since then. Hot code may inline `mark`.
     """
 
-    __slots__ = ("_rates", "_taken_in", "count", "next_tick")
+    __slots__ = ("_counted_at_tick", "_rates", "count", "next_tick")
 
     def __init__(self) -> None:
         self.count = 0
         """Number of events in total."""
         self.next_tick: Instant = 0
         """Time of the next update of the rates: call `tick` before counting events after it."""
-        self._taken_in = 0
+        self._counted_at_tick = 0
         self._rates: tuple[float, float, float] | None = None
 
     def mark(self, now: Instant, count: int = 1) -> None:
@@ -54,7 +54,7 @@ class Meter:
             self.next_tick = now + TICK
             return
         missed = (now - self.next_tick) // TICK
-        of_late = (self.count - self._taken_in) / TICK_SECONDS
+        of_late = (self.count - self._counted_at_tick) / TICK_SECONDS
         one, five, fifteen = self._rates or (of_late, of_late, of_late)
         one += _ONE * (of_late - one)
         five += _FIVE * (of_late - five)
@@ -64,7 +64,7 @@ class Meter:
             five *= (1 - _FIVE) ** missed
             fifteen *= (1 - _FIFTEEN) ** missed
         self._rates = one, five, fifteen
-        self._taken_in = self.count
+        self._counted_at_tick = self.count
         self.next_tick += (missed + 1) * TICK
 
 
@@ -105,7 +105,7 @@ class WindowedRate:
         span_ms = max(now_ms - counting[0].begins_ms, self._window_ms)
         return sum(one.value for one in counting) * 1000 / span_ms
 
-    def falls_to(self, bound: int, now_ms: int) -> int:
+    def time_until_at_most(self, bound: int, now_ms: int) -> int:
         """Return the time (ms) when the rate is at most `bound` if nothing more is recorded; at least `now_ms`."""
         counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
         left = sum(one.value for one in counting)
@@ -131,7 +131,7 @@ class Histogram:
     total: float = 0
     least: float = 0
     most: float = 0
-    newest: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    newest: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLE_SIZE))
 
     def add(self, value: float) -> None:
         """Add a value."""
@@ -143,7 +143,7 @@ class Histogram:
 
     def joined(self, other: Histogram) -> Histogram:
         """Return the combination of two histograms, with the newest values of both."""
-        values = deque([*self.newest, *other.newest], maxlen=2 * KEPT)
+        values = deque([*self.newest, *other.newest], maxlen=2 * SAMPLE_SIZE)
         counted = [each for each in (self, other) if each.count]
         return Histogram(
             self.count + other.count,

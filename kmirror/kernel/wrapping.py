@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, Node
 
-Interpose = Callable[[str, Node], Node]
+WrapNode = Callable[[str, Node], Node]
 """Wraps a new node, for example in hooks or a journal; arguments: name of its process, and the node."""
 
 

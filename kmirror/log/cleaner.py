@@ -99,13 +99,13 @@ class Compaction:
         segments: SegmentList,
         producers: ProducerStates,
         config: LogConfig,
-        what: Cleanable,
+        cleanable_range: Cleanable,
         *,
         now_ms: int,
         keys_max: int = KEYS_MAX,
     ) -> None:
-        start, end = what.first_dirty_offset, what.first_uncleanable_offset
-        self.what = what
+        start, end = cleanable_range.first_dirty_offset, cleanable_range.first_uncleanable_offset
+        self.cleanable_range = cleanable_range
         self.config = config
         self.now_ms = now_ms
         self.keys_max = keys_max  # With more distinct keys than this, the run ends where the map is full.
@@ -126,7 +126,7 @@ class Compaction:
         old = [segment for segment in self.sealed if segment.base_offset < end_offset]
         run = _Run(self, offsets)
         groups: list[Rewritten] = []
-        for group in _groups(old, self.config, self.what.first_uncleanable_offset):
+        for group in _groups(old, self.config, self.cleanable_range.first_uncleanable_offset):
             data, aborted = run.clean_group(group)
             bases = [segment.base_offset for segment in group]
             self.store.stage(bases[0], data)
@@ -151,7 +151,7 @@ class Compaction:
         first = (bisect_right(self.aborted, reaching, key=itemgetter(0)) or 1) - 1
         for _, rows in self.aborted[first:]:
             for txn in rows:
-                if txn.last_offset >= self.what.log_start_offset and txn.first_offset < end:
+                if txn.last_offset >= self.cleanable_range.log_start_offset and txn.first_offset < end:
                     found.append(txn)
                 if txn.last_stable_offset >= end:
                     return found
@@ -242,7 +242,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
     """Read the dirty part. Stops before the record whose key would exceed `keys_max`."""
     found = _Offsets()
     state = _Transactions()
-    start, end, noted = job.what.first_dirty_offset, job.what.first_uncleanable_offset, -1
+    start, end, noted = job.cleanable_range.first_dirty_offset, job.cleanable_range.first_uncleanable_offset, -1
     first = (bisect_right(job.sealed, start, key=lambda segment: segment.base_offset) or 1) - 1
     dirty, position = job.sealed[first:], job.dirty_position
     state.expect(job.aborted_transactions(end, reaching=start))
@@ -296,7 +296,7 @@ class _Run:
         self.now_ms = job.now_ms
         retention_ms, clean_before = job.config.delete_retention_ms, -1
         for segment in job.sealed:
-            if segment.base_offset < job.what.first_dirty_offset:
+            if segment.base_offset < job.cleanable_range.first_dirty_offset:
                 clean_before = segment.modified_ms
         self.horizon_ms = job.now_ms + retention_ms  # Horizon that this run gives to tombstones and markers.
         self.legacy_horizon_ms = clean_before - retention_ms if clean_before >= 0 else 0
@@ -322,8 +322,10 @@ class _Run:
 
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
         """Return the rest of the batch, or None if nothing remains."""
-        discardable, is_over = self._judge(batch)
-        must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.job.what.first_uncleanable_offset
+        discardable, is_over = self._deletability(batch)
+        must_stay = (
+            self._is_last_of_producer(batch) or batch.next_offset == self.job.cleanable_range.first_uncleanable_offset
+        )
         if discardable and not must_stay:
             return None
         if discardable:
@@ -365,7 +367,7 @@ class _Run:
             delete_horizon_ms=self.horizon_ms if tombstones else None,
         )
 
-    def _judge(self, batch: Batch) -> tuple[bool, bool]:
+    def _deletability(self, batch: Batch) -> tuple[bool, bool]:
         """Return whether all records of the batch may be deleted, and whether it ends a transaction without records."""
         if not batch.is_control:
             return self.state.is_aborted(batch), False
@@ -377,8 +379,8 @@ class _Run:
 
     def _horizon_of(self, batch: Batch) -> int | None:
         """Return when tombstones and markers of a batch may be deleted; None before a run here has read them (D73)."""
-        what = self.job.what
-        is_new = what.is_mirrored and batch.last_offset >= what.first_dirty_offset
+        cleanable_range = self.job.cleanable_range
+        is_new = cleanable_range.is_mirrored and batch.last_offset >= cleanable_range.first_dirty_offset
         return None if is_new else batch.delete_horizon_ms
 
     def _is_last_of_producer(self, batch: Batch) -> bool:

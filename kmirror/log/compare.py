@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from kmirror.log.first_difference import Parting, header_offset, lacking, part
+from kmirror.log.first_difference import FirstDifference, batch_difference, header_offset, missing_batch
 from kmirror.records.layout import COMPRESSION_MASK, Buffer
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 
@@ -70,7 +70,7 @@ def steps(expected: Iterable[AnyBatch], found: Cursor) -> Iterator[Step]:
             match, other = found.match(batch), None
             if match is None:
                 other = found.batch()
-                match = _beside(batch, other)
+                match = _match_by_offset(batch, other)
             yield Step(match, batch, other)
             if match is not Match.MISSING:
                 found.skip(batch if other is None else other)
@@ -81,21 +81,21 @@ def steps(expected: Iterable[AnyBatch], found: Cursor) -> Iterator[Step]:
         found.skip(other)
 
 
-def _beside(batch: AnyBatch, other: AnyBatch | None) -> Match:
+def _match_by_offset(batch: AnyBatch, other: AnyBatch | None) -> Match:
     """Return the relation of a found batch to an expected one with different bytes."""
     if other is None or header_offset(other) > header_offset(batch):
         return Match.MISSING
     return Match.UNLIKE if header_offset(other) == header_offset(batch) else Match.EXTRA
 
 
-def parting(step: Step) -> Parting:
+def parting(step: Step) -> FirstDifference:
     """Return the difference in a step whose batches were decoded and are not equal."""
     one, other = step.expected, step.found
     if one is not None and other is not None:
-        return part(one, other)
+        return batch_difference(one, other)
     batch = one or other
     assert batch is not None, "one side continues"
-    return lacking(batch, is_expected=other is None)
+    return missing_batch(batch, is_expected=other is None)
 
 
 # -- extent of equal and different parts ------------------------------------------------------

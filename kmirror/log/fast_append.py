@@ -66,7 +66,7 @@ def append_one(
         segments.append_one(view, last, timestamp, now_ms)
     else:
         producer_epoch, sequence = _OF_PRODUCER.unpack_from(view)
-        producer = _goes_on(producers, producer_id, producer_epoch, attributes)
+        producer = _unchanged_producer(producers, producer_id, producer_epoch, attributes)
         if producer is None:
             return None
         segments.append_one(view, last, timestamp, now_ms)
@@ -91,9 +91,21 @@ def lead_one(
     total = len(view)
     if total < _HEADER_SIZE:
         return None
-    (base, length, _, magic, crc, attributes, delta, since, timestamp, producer_id, producer_epoch, sequence, count) = (
-        _unpack_header(view)
-    )
+    (
+        base,
+        length,
+        _,
+        magic,
+        crc,
+        attributes,
+        delta,
+        base_timestamp,
+        timestamp,
+        producer_id,
+        producer_epoch,
+        sequence,
+        count,
+    ) = _unpack_header(view)
     segment, first, codec = segments.active, segments.end_offset, attributes & _CODEC
     last = first + delta
     if (
@@ -115,11 +127,11 @@ def lead_one(
         return None
     producer = None
     if producer_id >= 0:
-        producer = _goes_on(producers, producer_id, producer_epoch, attributes)
+        producer = _unchanged_producer(producers, producer_id, producer_epoch, attributes)
         if producer is None or sequence < 0 or not producer.is_followed_by(sequence):
             return None
     data = bytearray(view)
-    if not _are_taken(data, codec, count, since, timestamp, config, now_ms):
+    if not _accepts_records(data, codec, count, base_timestamp, timestamp, config, now_ms):
         return None
     _POSITION.pack_into(data, 0, first, length, leader_epoch)
     segments.append_one(memoryview(data), last, timestamp, now_ms)
@@ -129,8 +141,8 @@ def lead_one(
     return AppendInfo(first, last, 1, total, timestamp)
 
 
-def _are_taken(
-    data: bytearray, codec: int, count: int, since: int, timestamp: int, config: LogConfig, now_ms: int
+def _accepts_records(
+    data: bytearray, codec: int, count: int, base_timestamp: int, timestamp: int, config: LogConfig, now_ms: int
 ) -> bool:
     """Return whether a leader accepts the records of the batch in `data`; `timestamp` is the header's maximum."""
     if codec:
@@ -147,13 +159,15 @@ def _are_taken(
         if found is None:
             return False
     return (
-        since + found.greatest_delta == timestamp >= NO_TIMESTAMP
+        base_timestamp + found.greatest_delta == timestamp >= NO_TIMESTAMP
         and (found.has_keys or not config.compact)
-        and is_timely(config, since + found.least_delta, timestamp, now_ms)
+        and is_timely(config, base_timestamp + found.least_delta, timestamp, now_ms)
     )
 
 
-def _goes_on(producers: ProducerStates, producer_id: int, producer_epoch: int, attributes: int) -> ProducerEntry | None:
+def _unchanged_producer(
+    producers: ProducerStates, producer_id: int, producer_epoch: int, attributes: int
+) -> ProducerEntry | None:
     """Return the producer's entry if the batch changes neither its epoch nor its transaction state, else None."""
     producer = producers.entries.get(producer_id)
     if producer is None or producer.producer_epoch != producer_epoch:

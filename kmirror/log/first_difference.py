@@ -22,7 +22,7 @@ from kmirror.records.record import Record
 Value: TypeAlias = int | str | None
 """Content of a field on one side: a number or a description, None if absent or unknown."""
 BATCH: Final = "batch"
-"""The field of a `Parting` if one side has no batch."""
+"""The field of a `FirstDifference` if one side has no batch."""
 NONE: Final = "none"
 """The value for a side without a batch."""
 _SHOWN_BYTES_MAX: Final = 32
@@ -56,14 +56,16 @@ class Place(NamedTuple):
 
     def words(self, one: str, other: str) -> str:
         """Return the place in words; `one` and `other` are the names of the sides."""
-        return f"byte {self.byte} of the {self.within}: {_stands(self.expected, one)}, {_stands(self.found, other)}"
+        return (
+            f"byte {self.byte} of the {self.within}: {_side_text(self.expected, one)}, {_side_text(self.found, other)}"
+        )
 
 
-def _stands(digits: str, side: str) -> str:
+def _side_text(digits: str, side: str) -> str:
     return f"{bytes.fromhex(digits).hex(' ')} on the {side}" if digits else f"end of data on the {side}"
 
 
-class Parting(NamedTuple):
+class FirstDifference(NamedTuple):
     """First difference of two sequences: the values of `field` on both sides, at an offset.
 
     `field` is the name in words, or BATCH if one side has no batch; then the values are the offsets of the existing
@@ -77,47 +79,49 @@ class Parting(NamedTuple):
     place: Place | None = None
 
 
-def part(expected: AnyBatch, found: AnyBatch) -> Parting:
+def batch_difference(expected: AnyBatch, found: AnyBatch) -> FirstDifference:
     """Return the first difference between two batches with different bytes."""
     offset = min(header_offset(expected), header_offset(found))
     if expected.magic != found.magic:
-        return Parting(offset, "message format", expected.magic, found.magic, _of_field("magic", expected, found))
+        return FirstDifference(
+            offset, "message format", expected.magic, found.magic, _of_field("magic", expected, found)
+        )
     if isinstance(expected, LegacyBatch) or isinstance(found, LegacyBatch):
         if expected.last_offset != found.last_offset:
             place = _of_field("base_offset", expected, found)
-            return Parting(offset, "offset", expected.last_offset, found.last_offset, place)
+            return FirstDifference(offset, "offset", expected.last_offset, found.last_offset, place)
         return _of_content(expected, found, offset)
     for name, words in _FIELDS.items():
         here, there = getattr(expected, name), getattr(found, name)
         if here != there:
             place = _of_field("last_offset_delta" if name == "last_offset" else name, expected, found)
-            return Parting(offset, words, here, there, place)
+            return FirstDifference(offset, words, here, there, place)
     if (expected.attributes ^ found.attributes) & 0xFF:  # The upper byte is unused.
         place = _of_field("attributes", expected, found)
-        return Parting(offset, "attributes", _attributes(expected), _attributes(found), place)
+        return FirstDifference(offset, "attributes", _attributes(expected), _attributes(found), place)
     return _of_content(expected, found, offset)
 
 
-def part_bytes(expected: AnyBatch, found: Buffer) -> Parting:
-    """Return the first difference between a batch and bytes of the same size; like `part` if they are a batch."""
+def bytes_difference(expected: AnyBatch, found: Buffer) -> FirstDifference:
+    """Return the first difference between a batch and bytes of equal size; like `batch_difference` for a batch."""
     try:
         view = memoryview(found)
         is_legacy = view[layout.MAGIC_AT] < MAGIC_V2
-        return part(expected, LegacyBatch(view) if is_legacy else Batch(view))
+        return batch_difference(expected, LegacyBatch(view) if is_legacy else Batch(view))
     except CorruptBatch:
         return _of_bytes(expected.view, found, header_offset(expected))
 
 
-def lacking(batch: AnyBatch, *, is_expected: bool) -> Parting:
+def missing_batch(batch: AnyBatch, *, is_expected: bool) -> FirstDifference:
     """Return the difference for a batch that only one side has."""
     values = (offsets(batch), NONE) if is_expected else (NONE, offsets(batch))
-    return Parting(header_offset(batch), BATCH, *values)
+    return FirstDifference(header_offset(batch), BATCH, *values)
 
 
 # -- behind the header ------------------------------------------------------------------------
 
 
-def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> Parting:
+def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> FirstDifference:
     """Return the first record that differs, or else the checksum, the size or the byte."""
     of_record = _of_records(expected, found)
     if of_record is not None:
@@ -125,27 +129,27 @@ def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> Parting:
     if expected.crc != found.crc:
         # In formats 0 and 1 it is the four bytes before the magic.
         place = _of_field("crc" if expected.magic >= MAGIC_V2 else "partition_leader_epoch", expected, found)
-        return Parting(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", place)
+        return FirstDifference(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", place)
     if expected.size_in_bytes != found.size_in_bytes:
         sizes = expected.size_in_bytes, found.size_in_bytes
-        return Parting(offset, "size in bytes", *sizes, _of_field("batch_length", expected, found))
+        return FirstDifference(offset, "size in bytes", *sizes, _of_field("batch_length", expected, found))
     return _of_bytes(expected.view, found.view, offset)
 
 
-def _of_bytes(expected: Buffer, found: Buffer, offset: int) -> Parting:
+def _of_bytes(expected: Buffer, found: Buffer, offset: int) -> FirstDifference:
     at = first_byte(expected, found)
     assert at is not None, "the batches differ"
     values = (f"{expected[at]:#04x}", f"{found[at]:#04x}")
-    return Parting(offset, byte_field(at), *values, place_in("batch", expected, found, at))
+    return FirstDifference(offset, byte_field(at), *values, place_in("batch", expected, found, at))
 
 
-def _of_records(expected: AnyBatch, found: AnyBatch) -> Parting | None:
+def _of_records(expected: AnyBatch, found: AnyBatch) -> FirstDifference | None:
     """Return the first difference between the records, None if there is none or they cannot be decoded."""
     try:
         for one, other in zip_longest(expected.records(), found.records()):
             if one is None or other is None:
                 return None  # Counts differ only if a batch is truncated.
-            where = part_records(one, other, is_offset_compared=True)
+            where = record_difference(one, other, is_offset_compared=True)
             if where is not None:
                 return where if where.place is not None else where._replace(place=_in_records(expected, found))
     except CorruptBatch:
@@ -163,27 +167,29 @@ def _in_records(expected: AnyBatch, found: AnyBatch) -> Place | None:
     return None if at is None else place_in("batch", expected.view, found.view, at)
 
 
-def part_records(expected: Record, found: Record, *, is_offset_compared: bool = False) -> Parting | None:
+def record_difference(expected: Record, found: Record, *, is_offset_compared: bool = False) -> FirstDifference | None:
     """Return the first difference between two records, or None; offsets count only with `is_offset_compared`."""
     offset = min(expected.offset, found.offset) if is_offset_compared else expected.offset
     for name in ("offset", "timestamp") if is_offset_compared else ("timestamp",):
         here, there = getattr(expected, name), getattr(found, name)
         if here != there:
-            return Parting(offset, f"record {name}", here, there)
+            return FirstDifference(offset, f"record {name}", here, there)
     for name in ("key", "value"):
         here, there = getattr(expected, name), getattr(found, name)
         if here != there:
-            return Parting(offset, f"record {name}", *_excerpts(here, there), _place_of_value(name, here, there))
+            return FirstDifference(
+                offset, f"record {name}", *_excerpts(here, there), _place_of_value(name, here, there)
+            )
     if expected.headers == found.headers:
         return None
     for number, (one, other) in enumerate(zip_longest(expected.headers, found.headers)):
         if one != other:
             if one is None or other is None or one[0] != other[0]:
                 names = [None if header is None else header[0] for header in (one, other)]
-                return Parting(offset, f"record header {number}", names[0], names[1])
+                return FirstDifference(offset, f"record header {number}", names[0], names[1])
             values = one[1], other[1]
             place = _place_of_value(f"header {one[0]}", *values)
-            return Parting(offset, f"record header {one[0]}", *_excerpts(*values), place)
+            return FirstDifference(offset, f"record header {one[0]}", *_excerpts(*values), place)
     raise AssertionError("headers that are not equal differ in one")
 
 
@@ -217,17 +223,17 @@ def _of_field(name: str, expected: AnyBatch, found: AnyBatch) -> Place | None:
 def _place_of_value(within: str, expected: bytes | None, found: bytes | None) -> Place | None:
     if expected is None or found is None:
         return None
-    return place_in(within, expected, found, _parted_at(expected, found))
+    return place_in(within, expected, found, _first_difference_at(expected, found))
 
 
-def _parted_at(expected: bytes, found: bytes) -> int:
+def _first_difference_at(expected: bytes, found: bytes) -> int:
     at = first_byte(expected, found)
     return min(len(expected), len(found)) if at is None else at
 
 
 def _excerpts(expected: bytes | None, found: bytes | None) -> tuple[Value, Value]:
     """Return the `repr` of both values; long ones are shortened to the part around the first difference."""
-    at = 0 if expected is None or found is None else _parted_at(expected, found)
+    at = 0 if expected is None or found is None else _first_difference_at(expected, found)
     return _excerpt(expected, at), _excerpt(found, at)
 
 

@@ -11,7 +11,7 @@ from kmirror.log.log_state import LogState
 from kmirror.log.producer_staging import stage_batches
 from kmirror.log.producers import AppendOrigin, Staging
 from kmirror.log.results import AppendInfo
-from kmirror.log.scan import part_ends, scan_batches
+from kmirror.log.scan import scan_batches, split_positions
 from kmirror.log.scan_result import ScanResult
 from kmirror.log.segment import SPAN_MAX
 
@@ -30,7 +30,7 @@ def append_replicated(log: LogState, view: memoryview, max_epoch: int) -> Append
     span = scan.last_offset - scan.roll_offset
     if (scan.valid_bytes > log.config.segment_bytes or span > SPAN_MAX) and scan.batches > 1:
         return _append_in_parts(log, view, scan)
-    return _append_judged(log, view, scan)
+    return _append_scanned(log, view, scan)
 
 
 def _begin_at_straddling_batch(log: LogState, scan: ScanResult) -> None:
@@ -57,10 +57,10 @@ def _append_in_parts(log: LogState, view: memoryview, scan: ScanResult) -> Appen
     """
     total = AppendInfo(scan.first_offset, refused_epoch=scan.refused_epoch)
     start = 0
-    for end in part_ends(view, log.config.segment_bytes):
+    for end in split_positions(view, log.config.segment_bytes):
         part = view[start:end]
         again = scan_batches(part, log.segments.active, latest_epoch=log.latest_epoch, check_crc=False)
-        info = _append_judged(log, part, again)
+        info = _append_scanned(log, part, again)
         total.last_offset = info.last_offset
         total.batches += info.batches
         total.bytes += info.bytes
@@ -70,14 +70,14 @@ def _append_in_parts(log: LogState, view: memoryview, scan: ScanResult) -> Appen
     return total
 
 
-def _append_judged(log: LogState, view: memoryview, scan: ScanResult) -> AppendInfo:
+def _append_scanned(log: LogState, view: memoryview, scan: ScanResult) -> AppendInfo:
     """Append validated replicated batches that fit into a segment; a rejection leaves no segment above the log end."""
     staging: Staging | None = None
     control_types: list[int] = []
     if scan.special:
         staging = log.producers.stage(AppendOrigin.REPLICATION)
         control_types = stage_batches(view, scan.special, staging)
-    log.make_room(view, scan)
+    log.roll_if_needed(view, scan)
     if scan.epochs:
         log.assign_epochs(scan.epochs)
     return log.write(view, scan, staging, control_types)

@@ -14,7 +14,7 @@ from kmirror.log.config import LogConfig
 from kmirror.log.epochs import LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import OffsetOutOfRange
 from kmirror.log.flushing import Flush, Flushing
-from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
+from kmirror.log.producer_files import after_truncation, delete_snapshots, needs_replay, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates, Staging
 from kmirror.log.results import AppendInfo
 from kmirror.log.scan import scan_batches
@@ -74,7 +74,7 @@ class LogState:
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
         self.now_ms = now_ms  # The time passed to the last call that had one.
         self.compaction: Compaction | None = None  # The running job; reset if the log changes in its range.
-        self.unsaved: dict[LogState, None] | None = None  # See `enter_when_unsaved`.
+        self.unsaved: dict[LogState, None] | None = None  # See `track_unsaved`.
 
     @property
     def log_end_offset(self) -> int:
@@ -111,7 +111,7 @@ class LogState:
             control_types=tuple(control_types),
         )
 
-    def make_room(self, view: memoryview, scan: ScanResult) -> None:
+    def roll_if_needed(self, view: memoryview, scan: ScanResult) -> None:
         """Roll if the active segment cannot hold the batches."""
         active = self.segments.active
         if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
@@ -132,7 +132,7 @@ class LogState:
         take_snapshot(self.producers, self.store)
         if not self.flushing.is_deferred:
             self.flushing.raise_to(base_offset, self.now_ms)
-            self._moved()
+            self._mark_unsaved()
         return self.segments.add(base_offset, self.config, self.now_ms)
 
     # -- leader epochs ------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class LogState:
         bounded = max(min(offset, self.log_end_offset), self.log_start_offset)
         if bounded != self.high_watermark:
             self.high_watermark = bounded
-            self._moved()
+            self._mark_unsaved()
         self.producers.on_high_watermark(bounded)
         return bounded
 
@@ -175,7 +175,7 @@ class LogState:
             return False
         self.log_start_offset = offset
         self.flushing.recovery_point = max(self.recovery_point, offset)
-        self._moved()
+        self._mark_unsaved()
         self.epochs.truncate_from_start(offset)
         self._write_epochs()
         self.producers.on_log_start(offset)
@@ -207,13 +207,15 @@ class LogState:
             self.truncate_fully_and_start_at(start)
             return True
         end, expired = cut.end, recovery.expiry(self.config, self.now_ms)
-        reads = brings_back(self.producers, self.store, self.segments.reaching(end), start, end, expired)
+        reads = needs_replay(self.producers, self.store, self.segments.reaching(end), start, end, expired)
         self._prepare_cut(end, start)
         self._lower_cleaner_offset(end)
         self.segments.truncate_to(end, self.now_ms)
         self.epochs.truncate_from_end(end)
         self._write_epochs()
-        self.producers = after_cut(self.producers, self.store, self.segments if reads else (), start, end, expired)
+        self.producers = after_truncation(
+            self.producers, self.store, self.segments if reads else (), start, end, expired
+        )
         self.update_high_watermark(min(self.high_watermark, end))
         if end > cut.kept_end:
             self.roll(end)  # Otherwise the log would end at `kept_end` after it is reopened.
@@ -236,7 +238,7 @@ class LogState:
         self._write_epochs(always=True)
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
-        self._moved()
+        self._mark_unsaved()
 
     def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
         """Persist first the data that a crash during truncation would leave wrong: offsets above the end, snapshots.
@@ -269,7 +271,7 @@ class LogState:
         if self.unsaved is not None:
             self.unsaved.pop(self, None)
 
-    def enter_when_unsaved(self, unsaved: dict[LogState, None] | None) -> None:
+    def track_unsaved(self, unsaved: dict[LogState, None] | None) -> None:
         """Add this log to `unsaved` now, and whenever an offset is not in the store; `checkpoint` removes it.
 
         The owner of many logs then need not visit all of them. For a log it gives up, it passes None.
@@ -277,9 +279,9 @@ class LogState:
         if self.unsaved is not None:
             self.unsaved.pop(self, None)
         self.unsaved = unsaved
-        self._moved()
+        self._mark_unsaved()
 
-    def _moved(self) -> None:
+    def _mark_unsaved(self) -> None:
         if self.unsaved is not None:
             self.unsaved[self] = None
 
@@ -294,7 +296,7 @@ class LogState:
         if self.recovery_point < self.log_end_offset:
             self.segments.flush(self.recovery_point)
             self.flushing.raise_to(self.log_end_offset, self.now_ms)
-            self._moved()
+            self._mark_unsaved()
 
     def begin_flush(self, end_offset: int) -> Flush | None:
         """Return the job that flushes everything below `end_offset`, the log end or a segment's base offset.
@@ -306,4 +308,4 @@ class LogState:
     def finish_flush(self, now_ms: int, *, done: bool) -> None:
         """Record the end of the job of `begin_flush`; data truncated while it ran does not count as flushed."""
         self.flushing.finish(now_ms, done=done)
-        self._moved()
+        self._mark_unsaved()

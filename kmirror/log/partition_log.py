@@ -133,7 +133,7 @@ class PartitionLog(LogState):
     def settled_offset(self) -> int:
         """Offset below which no transaction begins that a truncation at the last stable offset would reopen."""
         stable, first = self.last_stable_offset, self.producers.first_unstable_offset()
-        return stable if first is None else min(stable, self.producers.overlapped.get(first, stable))
+        return stable if first is None else min(stable, self.producers.reopened_from.get(first, stable))
 
     @property
     def size_in_bytes(self) -> int:
@@ -187,7 +187,7 @@ class PartitionLog(LogState):
         if scan.epochs:
             self.assign_epochs(scan.epochs)
         check_fits_segment(len(view), self.tp, self.config)
-        self.make_room(view, scan)  # Kafka assigns the epoch and rolls before it checks the producer.
+        self.roll_if_needed(view, scan)  # Kafka assigns the epoch and rolls before it checks the producer.
         if origin is AppendOrigin.CLIENT and batch.has_producer_id:
             known = self.producers.find_duplicate(data_batch(batch))
             if known is not None:
@@ -302,7 +302,7 @@ class PartitionLog(LogState):
         """The checkpoint of this log's own cleaner, 0 if it has not run yet."""
         return self._read_offset(CLEANER_OFFSET) or 0
 
-    def note_copied(self, start: int, high_watermark: int) -> None:
+    def record_copied_range(self, start: int, high_watermark: int) -> None:
         """Record how far the cleaner may have run in the compacted log that the records from `start` come from.
 
         That is at most the high watermark there: nothing above it is cleaned. If no offset is missing, nothing was
@@ -323,7 +323,7 @@ class PartitionLog(LogState):
         return batch_iteration.has_holes(self.any_batches(begin), begin, end)
 
     @property
-    def written_ms(self) -> int:
+    def last_modified_ms(self) -> int:
         """Time of the last change of the last non-empty segment, -1 if all are empty."""
         return next((segment.modified_ms for segment in reversed(list(self.segments)) if segment.size), -1)
 

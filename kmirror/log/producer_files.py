@@ -75,7 +75,7 @@ def rebuild(
     return producers
 
 
-def after_cut(
+def after_truncation(
     known: ProducerStates,
     store: PartitionStore,
     segments: Sequence[Segment],
@@ -93,11 +93,11 @@ def after_cut(
         most=known.most,
     )
     # A snapshot does not record decided transactions that are not replicated yet. Kafka forgets them here.
-    producers.hold_back({first: last for first, last in known.unreplicated.items() if last < end_offset})
+    producers.add_unreplicated({first: last for first, last in known.unreplicated.items() if last < end_offset})
     return producers
 
 
-def brings_back(
+def needs_replay(
     known: ProducerStates,
     store: PartitionStore,
     segments: Sequence[Segment],
@@ -125,7 +125,7 @@ def brings_back(
     return False
 
 
-def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_offset: int) -> ProducerStates:
+def start_empty(store: PartitionStore, segments: Sequence[Segment], *, end_offset: int) -> ProducerStates:
     """Return an empty table at `end_offset`, with empty snapshots there and at the last two segments.
 
     For a log that was closed and has no snapshot. Kafka does not search its batches for producers either.
@@ -158,7 +158,7 @@ def delete_snapshots(store: PartitionStore, *, above: int) -> None:
             store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
 
 
-def delete_strays(store: PartitionStore, base_offsets: Sequence[int]) -> None:
+def delete_stray_snapshots(store: PartitionStore, base_offsets: Sequence[int]) -> None:
     """Delete the snapshots that are not at a segment's base offset, except the last one above all segments.
 
     That one is from a clean shutdown; older ones would only accumulate.
@@ -194,5 +194,5 @@ def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, 
             producers.most = len(kept)
             open_txns = ((e.txn_first_offset, e.producer_id) for e in kept if e.txn_first_offset >= 0)
             producers.ongoing = dict(sorted(open_txns))
-            producers.overlapped = dict.fromkeys(producers.ongoing, 0)
+            producers.reopened_from = dict.fromkeys(producers.ongoing, 0)
     return producers

@@ -231,7 +231,7 @@ class Staging:
 class ProducerStates:
     """Producer table of one partition."""
 
-    __slots__ = ("entries", "map_end_offset", "most", "ongoing", "overlapped", "snapshot_offset", "unreplicated")
+    __slots__ = ("entries", "map_end_offset", "most", "ongoing", "reopened_from", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: Mapping[int, ProducerEntry] = EMPTY
@@ -244,7 +244,7 @@ class ProducerStates:
         # First offset of a transaction that holds back the last stable offset -> smallest first offset of the
         # transactions that began before it and have ended since: a truncation to its first offset reopens them. 0 if
         # unknown (from a snapshot).
-        self.overlapped: Mapping[int, int] = EMPTY
+        self.reopened_from: Mapping[int, int] = EMPTY
         self.map_end_offset = 0  # The table covers the log below this offset.
         self.snapshot_offset = 0  # Offset of the newest snapshot in the store.
 
@@ -277,17 +277,17 @@ class ProducerStates:
             self.ongoing = writable(self.ongoing)
             del self.ongoing[txn.first_offset]
             self._overlap(txn.first_offset)
-            self.hold_back({txn.first_offset: txn.last_offset})
+            self.add_unreplicated({txn.first_offset: txn.last_offset})
 
     def _overlap(self, first_offset: int) -> None:
         """Record that a transaction ended while later ones are open."""
         for later in reversed(self.ongoing):
             if later < first_offset:
                 break
-            self.overlapped = writable(self.overlapped)
-            self.overlapped[later] = min(first_offset, self.overlapped.get(later, first_offset))
+            self.reopened_from = writable(self.reopened_from)
+            self.reopened_from[later] = min(first_offset, self.reopened_from.get(later, first_offset))
 
-    def hold_back(self, transactions: Mapping[int, int]) -> None:
+    def add_unreplicated(self, transactions: Mapping[int, int]) -> None:
         """Add transactions (first offset -> last offset) that are decided but possibly not replicated yet."""
         if transactions:
             self.unreplicated = writable(self.unreplicated)
@@ -311,12 +311,12 @@ class ProducerStates:
         Open transactions are ended. But like a marker, the reset must be replicated before the last stable offset may
         pass them, so they wait for the high watermark.
         """
-        self.hold_back(dict.fromkeys(self.ongoing, offset))
+        self.add_unreplicated(dict.fromkeys(self.ongoing, offset))
         self.entries, self.ongoing = EMPTY, EMPTY
 
     def clear(self, end_offset: int) -> None:
         """Remove everything; the table then starts at `end_offset`, and there is nothing to snapshot below it."""
-        self.entries, self.ongoing, self.unreplicated, self.overlapped = EMPTY, EMPTY, EMPTY, EMPTY
+        self.entries, self.ongoing, self.unreplicated, self.reopened_from = EMPTY, EMPTY, EMPTY, EMPTY
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
@@ -332,10 +332,10 @@ class ProducerStates:
         if self.unreplicated:
             held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
             self.unreplicated = held or EMPTY
-        if self.overlapped:
-            self.overlapped = {
+        if self.reopened_from:
+            self.reopened_from = {
                 first: before
-                for first, before in self.overlapped.items()
+                for first, before in self.reopened_from.items()
                 if first in self.ongoing or first in self.unreplicated
             } or EMPTY
 

@@ -22,12 +22,12 @@ from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint, encode_checkpoint
 from kmirror.log.producer_files import (
     Expired,
-    begin_without,
     delete_snapshots,
-    delete_strays,
+    delete_stray_snapshots,
     feed,
     rebuild,
     snapshot_offsets,
+    start_empty,
     take_snapshot,
 )
 from kmirror.log.producers import ProducerStates
@@ -92,7 +92,7 @@ def load(
         loaded.segments.append(segment)
         is_last = number + 1 == len(bases)
         end = CLEAN_SHUTDOWN if is_last else bases[number + 1]
-        if end <= recovery_point and _take_by_index(loaded, segment):
+        if end <= recovery_point and _load_from_index(loaded, segment):
             continue
         is_closed = False
         if repair:
@@ -117,9 +117,9 @@ def load(
     if not epochs.entries and store.read_file(LEADER_EPOCH_CHECKPOINT) is None:
         # Kafka leaves an empty checkpoint until there is an epoch to write.
         store.write_file(LEADER_EPOCH_CHECKPOINT, b"")
-    delete_strays(store, [segment.base_offset for segment in loaded.segments])
+    delete_stray_snapshots(store, [segment.base_offset for segment in loaded.segments])
     if is_closed and not snapshot_offsets(store):
-        loaded.producers = begin_without(store, loaded.segments, end_offset=loaded.log_end_offset)
+        loaded.producers = start_empty(store, loaded.segments, end_offset=loaded.log_end_offset)
     else:
         _finish_producers(loaded, store, expired, reloads=repair)
     epochs.is_saved = epochs.entries == loaded.saved_epochs
@@ -156,7 +156,7 @@ def _read_offset(store: PartitionStore, name: str) -> int:
     return int(text)
 
 
-def _take_by_index(loaded: RecoveredLog, segment: Segment) -> bool:
+def _load_from_index(loaded: RecoveredLog, segment: Segment) -> bool:
     """Load a segment from its index files without reading it; return False if they are not usable."""
     try:
         last_offset = segment.load_files()
@@ -179,7 +179,7 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
         loaded.log_end_offset = floor  # If it is truncated, only its name is left.
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
         return placed(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
-    _catch_up(loaded, base_offset, expired)
+    _extend_producers(loaded, base_offset, expired)
     loaded.log_end_offset = max(floor, scan.last_offset + 1)
     for epoch, start_offset in scan.epochs:
         if epoch > loaded.epochs.latest_epoch():
@@ -234,7 +234,7 @@ def _find_early_epochs(loaded: RecoveredLog) -> None:
     loaded.epochs.replace(found.entries)
 
 
-def _catch_up(loaded: RecoveredLog, base_offset: int, expired: Expired) -> None:
+def _extend_producers(loaded: RecoveredLog, base_offset: int, expired: Expired) -> None:
     """Extend the producer table to `base_offset`; aborted transactions are derived from it.
 
     Nothing to do if the previous segments were read as well.
@@ -263,7 +263,7 @@ def _forget_snapshots(loaded: RecoveredLog, log_start_checkpoint: int, expired: 
         end_offset=segment.base_offset,
         expired=expired,
     )
-    loaded.producers.hold_back(unreplicated)
+    loaded.producers.add_unreplicated(unreplicated)
 
 
 def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
@@ -281,7 +281,7 @@ def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expi
             expired=expired,
         )
         # Snapshots do not have the decided but possibly unreplicated transactions; the batches that were read do.
-        loaded.producers.hold_back(producers.unreplicated)
+        loaded.producers.add_unreplicated(producers.unreplicated)
     else:
         take_snapshot(producers, store)
 
@@ -290,7 +290,7 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     """Keep the bytes before the fault, and delete everything after it."""
     store = segment.store
     lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
-    segment.cut_files()
+    segment.truncate_files()
     store.truncate(segment.base_offset, segment.size)
     for base_offset in reversed(later):
         delete_segment(store, base_offset)

@@ -96,7 +96,7 @@ def scan_batches(
     else:
         scan.fault = start_fault(view, position)
     if last > LAST_OFFSET_MAX:  # It can only be the last batch, as later ones would begin above the limit.
-        return _without_the_last(view, segment, latest_epoch)
+        return _scan_before_overflow(view, segment, latest_epoch)
     if epoch_at == position:
         epochs.pop()  # The last epoch began with the faulty batch.
     if isinstance(scan.fault, UnsupportedMagic):
@@ -109,7 +109,7 @@ def scan_batches(
     return scan
 
 
-def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
+def _scan_before_overflow(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
     scan, position, place = scan_up_to(view, segment, LAST_OFFSET_MAX, latest_epoch=latest_epoch)
     scan.fault = beyond_the_greatest(position, place.base_offset, place.last_offset)
     return scan
@@ -136,7 +136,7 @@ def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOut
     return OffsetsOutOfOrder(reason, position=position, offset=base)
 
 
-def part_ends(view: memoryview, size_max: int) -> list[int]:
+def split_positions(view: memoryview, size_max: int) -> list[int]:
     """Return the positions that divide `view` into parts that fit a segment: `size_max` bytes, or one larger batch."""
     ends: list[int] = []
     start = end = first_offset = 0

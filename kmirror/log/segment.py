@@ -178,7 +178,7 @@ class Segment:
         self._delete_row_files()
         self.store.delete_file(file_name(self.base_offset, TXN_INDEX_SUFFIX))
 
-    def cut_files(self, *, had_aborted: bool = False) -> None:
+    def truncate_files(self, *, had_aborted: bool = False) -> None:
         """Prepare the index files for a truncation: two are deleted, the transaction index only loses rows."""
         self._delete_row_files()
         self._write_aborted(had_any=had_aborted)
@@ -313,7 +313,7 @@ class Segment:
         self.times.truncate_to(offset)
         self.aborted = self.aborted[: bisect_left(self.aborted, offset, key=lambda txn: txn.last_offset)] or ()
         self.since_row = 0
-        self.cut_files(had_aborted=had_aborted)
+        self.truncate_files(had_aborted=had_aborted)
         if place is None:
             if self.size == 0:
                 self.created_ms = now_ms

@@ -325,7 +325,7 @@ class MirrorFetchers:
                 self._loop.pause(now, fetcher, mp)
             if info.batches:
                 mp.cuts.on_appended(partition.log.log_end_offset)
-                partition.log.note_copied(asked.fetch_offset, data.high_watermark)
+                partition.log.record_copied_range(asked.fetch_offset, data.high_watermark)
                 self._replicas.changes.appended(partition)
                 if is_throttled:
                     mp.fetch_bytes = 0  # Small responses keep to the rate more evenly.

@@ -31,7 +31,7 @@ def before_append(mp: MirrorPartition, log: PartitionLog) -> None:
         written_ms = max((batch.max_timestamp for batch in log.any_batches(log.log_end_offset - 1)), default=-1)
         # In one session only records of the source are written; before it also records that a cut has removed.
         mp.caught_up_ms = max(
-            0, written_ms if mp.caught_up_ms == UNKNOWN_SINCE_ADDED else max(written_ms, log.written_ms)
+            0, written_ms if mp.caught_up_ms == UNKNOWN_SINCE_ADDED else max(written_ms, log.last_modified_ms)
         )
 
 

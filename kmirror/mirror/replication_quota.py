@@ -52,7 +52,7 @@ class ReplicationQuota:
         if bound == LONG_MAX or not self.is_throttled(tp):
             return 0
         now_ms = to_ms(now)
-        free_ms = self._rate.falls_to(bound, now_ms)
+        free_ms = self._rate.time_until_at_most(bound, now_ms)
         return 0 if free_ms == now_ms else free_ms * MILLISECOND
 
     def bytes_per_second(self, now: Instant) -> float:

@@ -28,7 +28,7 @@ from kmirror.kernel.listeners import CONTROLLER_NAME, DEFAULT_NAME, Listeners, L
 from kmirror.kernel.names import as_names
 from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.kernel.uuid import Uuid
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.log.disk import Disks, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, broker_id_of, open_cluster_folders
 from kmirror.logdir.feature_levels import check_levels
@@ -96,7 +96,7 @@ class TcpCluster(RunningNodes, ClusterView):
         data: Data = None,
         disks: OpenDisks | None = None,
         listeners: Sequence[str] = (DEFAULT_NAME,),
-        interpose: Interpose | None = None,
+        interpose: WrapNode | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer | None = None,
     ) -> None:

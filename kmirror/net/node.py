@@ -30,7 +30,7 @@ from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import CONTROLLER_NAME, Listeners, ListenerSpec
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.log.disk import Disks
 from kmirror.logdir.cluster_folders import NODE_CONTROLLER, ClusterFolders, open_node_folders
 from kmirror.logdir.feature_levels import check_levels
@@ -100,7 +100,7 @@ class TcpNode(RunningNodes):
         cluster_id: str | None = None,
         mirror_version: int | None = None,
         eligible_version: int | None = None,
-        interpose: Interpose | None = None,
+        interpose: WrapNode | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer | None = None,
     ) -> None:

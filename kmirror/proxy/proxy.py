@@ -22,7 +22,7 @@ from kmirror.kernel import arguments
 from kmirror.kernel.events import Node, Note
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loopback import check_loopback, is_loopback
@@ -60,7 +60,7 @@ class Proxy(RunningNodes):
         port: int = 0,
         seed: int = 0,
         own_host: bool = False,
-        interpose: Interpose | None = None,
+        interpose: WrapNode | None = None,
     ) -> None:
         super().__init__("proxy")
         self._servers = parse_servers(checked_servers(bootstrap_servers))

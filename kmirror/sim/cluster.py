@@ -26,7 +26,7 @@ from kmirror.kernel.listeners import CONTROLLER_NAME, DEFAULT_NAME, Listeners, L
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.kernel.uuid import Uuid
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.log.disk import MEMORY, Disks, MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -87,7 +87,7 @@ class Cluster(ClusterView):
         log_dirs: int = 1,
         disks: Callable[[int], Disks] | None = None,
         listeners: Sequence[str] = (DEFAULT_NAME,),
-        interpose: Interpose | None = None,
+        interpose: WrapNode | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         super().__init__(checked_name(name), brokers, replication_factor)

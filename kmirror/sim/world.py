@@ -52,7 +52,7 @@ from kmirror.kernel.listeners import ListenerSpec
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.runner_metrics import LinkCounts, RunnerMetrics
 from kmirror.kernel.trace import Trace
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.sim.clocks import WrongClock
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.facts import NodeKilled, NodeStarted, NodeStopped
@@ -89,7 +89,7 @@ class Process:
     is_server: bool
     """Whether it listens: True for brokers and controllers, False for clients."""
     make: MakeNode
-    interpose: Interpose | None = None
+    interpose: WrapNode | None = None
     node: Node | None = None
     """Node that receives the events."""
     inside: Node | None = None
@@ -184,7 +184,7 @@ class World:
         site: str,
         make: MakeNode,
         listeners: Sequence[ListenerSpec] = (),
-        interpose: Interpose | None = None,
+        interpose: WrapNode | None = None,
     ) -> None:
         """Place a process; `start` starts its node, wrapped by `interpose`."""
         assert name not in self.processes, f"{name} is there already"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import Match, Shares, Step, parting, steps
-from kmirror.log.first_difference import Parting, Place, header_offset
+from kmirror.log.first_difference import FirstDifference, Place, header_offset
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.partitions import CompareOptions, compare_partition
 from kmirror.logdir.mapped import map_file
@@ -239,7 +239,7 @@ class RangeComparison:
             f"{there[at]:#04x}: bit {flips.bit}{more} flipped, {_field_at(at)}",
         )  # fmt: skip
 
-    def _differing_fields(self, batch: AnyBatch, where: Parting) -> None:
+    def _differing_fields(self, batch: AnyBatch, where: FirstDifference) -> None:
         kind = "bytes" if where.field.startswith("byte ") else "field"
         values = (f"{where.field} {value}" for value in (where.expected, where.found))
         difference = self._differ(kind, "destination", batch, *values)

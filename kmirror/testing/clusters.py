@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from kmirror.kernel.names import counted, few
-from kmirror.kernel.wrapping import Interpose
+from kmirror.kernel.wrapping import WrapNode
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import SERVED
 
@@ -25,7 +25,7 @@ def cluster(
     configs: Mapping[str, str] | None = None,
     racks: Mapping[int, str] | None = None,
     replication_factor: int | None = None,
-    interpose: Interpose | None = None,
+    interpose: WrapNode | None = None,
     name: str = "kafka",
 ) -> Iterator[TcpCluster]:
     """Yield a running cluster, configured like `kmirror serve`; it stops at the end of the block.

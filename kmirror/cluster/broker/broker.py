@@ -65,7 +65,7 @@ class Broker:
         """Return the effects of `event`, in the order in which they arose."""
         context = self.context
         self.parts.server.meters.now = now
-        context.failures.shield(now, event, self._dispatch, self._follow_up)
+        context.failures.process(now, event, self._dispatch, self._follow_up)
         return context.outbox.drain()
 
     def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> list[Sample]:

@@ -135,7 +135,7 @@ class Controller:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in order."""
         self.server.meters.now = now
-        self.failures.shield(now, event, self._dispatch, self._follow_up)
+        self.failures.process(now, event, self._dispatch, self._follow_up)
         return self.outbox.drain()
 
     def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> list[Sample]:

@@ -41,6 +41,6 @@ def _replay(state: ShardState, batch: Batch, record: Record) -> None:
         if kind in (ControlType.COMMIT, ControlType.ABORT):
             state.end_transaction(batch.producer_id, commit=kind is ControlType.COMMIT)
     elif record.key is None:
-        raise ProtocolError("a record without a key", position=0, field="key")
+        raise ProtocolError("the record key is null", position=0, field="key")
     else:
         state.replay(LoggedRecord(record.key, record.value, record.offset, batch.producer_id))

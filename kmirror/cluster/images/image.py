@@ -76,7 +76,7 @@ class MetadataImage:
             for replay in replays or ():
                 replay(record, delta)
         except (LookupError, ValueError) as error:
-            raise CorruptBatch(f"{record.NAME} does not fit the records before it: {error!r}") from error
+            raise CorruptBatch(f"{record.NAME} does not match the preceding records: {error!r}") from error
 
     def replace_by(self, other: MetadataImage) -> Delta:
         """Become `other`, which must not be used afterwards; return the changes.

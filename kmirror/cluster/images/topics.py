@@ -133,7 +133,7 @@ class Topics(dict[str, TopicImage]):
 
     def _add(self, record: TopicRecord, delta: Delta) -> None:
         if record.name in self or record.topic_id in self.names:
-            raise ValueError(f"there is a topic {record.name} or {record.topic_id}")
+            raise ValueError(f"topic {record.name} or id {record.topic_id} already exists")
         self[record.name] = TopicImage(record.name, record.topic_id)
         self.names[record.topic_id] = record.name
         key = collision_key(record.name)

@@ -160,7 +160,7 @@ class Lifecycle:
     def on_directories_timer(self, count: int) -> None:
         """Stop the broker if fewer than `count` failed directories have been reported to the controller."""
         if self._reported_directories < count:
-            reason = "the controller could not be told in time that a log directory failed"
+            reason = "could not report a failed log directory to the controller in time"
             self._context.stop_on_error(reason, TimeoutError(reason))
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
@@ -174,8 +174,8 @@ class Lifecycle:
             self.registration_error = ErrorCode(reply.error_code)
         if self.registration_error == ErrorCode.INCONSISTENT_CLUSTER_ID:
             context, at = self._context, self._context.controllers.leader
-            reason = f"the controller at {at} is not of cluster {context.cluster_id}, to which this broker"
-            reason += f" belongs ({self.registration_error.name}): that controller says of which it is"
+            reason = f"the controller at {at} belongs to another cluster than this broker ({context.cluster_id}): "
+            reason += f"{self.registration_error.name}, see the controller's log for its cluster"
             context.outbox.note(reason, GaveUp(reason))
             self.may_stop = True
             return

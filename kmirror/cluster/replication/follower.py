@@ -276,7 +276,7 @@ class ReplicaFetchers:
             )
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
-                log.note_copied(requested.fetch_offset, data.high_watermark)
+                log.record_copied_range(requested.fetch_offset, data.high_watermark)
                 self._replicas.changes.mark_grown(followed.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")

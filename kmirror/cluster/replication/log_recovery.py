@@ -82,7 +82,7 @@ class LogRecovery:
             try:
                 jobs += [(disk, job) for job in self._found(now, disk)]
             except OSError as error:
-                context.fail_disk(disk, "its logs cannot be looked at", error)
+                context.fail_disk(disk, "its logs cannot be listed", error)
         jobs = [(disk, job) for disk, job in jobs if disk in context.log_dirs.online]
         if self._has_duplicate(jobs):
             return

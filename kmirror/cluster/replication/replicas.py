@@ -111,7 +111,7 @@ class ReplicaManager:
         if partition is None:
             disk, log = self.opening.open(now, tp, topic_id, image)
             log.flushing.is_deferred = True  # Requests must not wait for a disk.
-            log.enter_when_unsaved(self.checkpoints.unsaved)
+            log.track_unsaved(self.checkpoints.unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log, disk.log_dir)
             partition.min_insync_replicas = self.min_insync_replicas(tp.topic)
             self.changes.mark_grown(tp)
@@ -136,7 +136,7 @@ class ReplicaManager:
     def _forget(self, partition: Partition) -> None:
         """Release a partition that was removed from the table, and its waiters."""
         tp = partition.tp
-        partition.log.enter_when_unsaved(None)
+        partition.log.track_unsaved(None)
         self.purgatory.fail_truncated_acks(tp, -1)  # The same image change may have a new topic of this name.
         partition.notify_watchers()
         for watcher in partition.watchers:

@@ -67,7 +67,7 @@ def reason(text: str) -> str:
     return re.sub(r"[(\[]\s*(N,?\s*)*[)\]]", "(...)", text).strip()[:_TEXT_MAX]
 
 
-class Parting(NamedTuple):
+class FirstDifference(NamedTuple):
     """First difference of two values: a path such as `topics[0].name`, and both values there."""
 
     path: str
@@ -89,7 +89,7 @@ class Parting(NamedTuple):
         return f"{self.path}: {_short(self.left)} by {left}, {_short(self.right)} by {right}"
 
 
-def parting(left: Any, right: Any, path: str = "") -> Parting | None:
+def parting(left: Any, right: Any, path: str = "") -> FirstDifference | None:
     """Return the first difference of two values, None if they are equal except for `UNTOLD`."""
     if left is right or left == UNTOLD or right == UNTOLD:
         return None
@@ -105,8 +105,8 @@ def parting(left: Any, right: Any, path: str = "") -> Parting | None:
             found = parting(one, other, f"{path}[{place}]")
             if found is not None:
                 return found
-        return None if len(left) == len(right) else Parting(path, left, right)
-    return None if type(left) is type(right) and left == right else Parting(path, left, right)
+        return None if len(left) == len(right) else FirstDifference(path, left, right)
+    return None if type(left) is type(right) and left == right else FirstDifference(path, left, right)
 
 
 class _Nothing:

@@ -16,7 +16,7 @@ from typing import Final
 
 from kmirror.errors import UsageError
 from kmirror.log.compare import Match, Step, parting, steps
-from kmirror.log.first_difference import part_bytes
+from kmirror.log.first_difference import bytes_difference
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.pairs import Pairs
 from kmirror.logdir.compare.records import compare_records
@@ -177,7 +177,7 @@ class _Pair:
                     self._result.bytes += len(step.expected.view)
                 elif difference is None:
                     if step.match is Match.FLIPPED and step.expected is not None:
-                        difference = difference_of(tp, part_bytes(step.expected, right.next_bytes(step.expected)))
+                        difference = difference_of(tp, bytes_difference(step.expected, right.next_bytes(step.expected)))
                     elif step.expected is not None and step.found is not None:
                         difference = difference_of(tp, parting(step))
                     else:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.first_difference import NONE, header_offset, part_records
+from kmirror.log.first_difference import NONE, header_offset, record_difference
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.results import Difference, PartitionResult, difference_of
 from kmirror.logdir.faults import FileFault, Progress, fault_of
@@ -197,7 +197,7 @@ def _difference(
     """Return the difference between the next records; `mine` and `theirs` count those before the next equal pair."""
     tp = result.tp
     if one is not None and other is not None and left_count and right_count:
-        where = part_records(one, other)
+        where = record_difference(one, other)
         assert where is not None, "they are not equal"
         return difference_of(tp, where, other.offset)
     if one is not None and left_count:

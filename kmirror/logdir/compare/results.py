@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.log.compare import Extent, Shares
-from kmirror.log.first_difference import Parting, Place, Value
+from kmirror.log.first_difference import FirstDifference, Place, Value
 
 LEFT: Final = "left"
 RIGHT: Final = "right"
@@ -38,7 +38,7 @@ class Difference(NamedTuple):
         return f"{place}: {self.text}"
 
 
-def difference_of(tp: TopicPartition, where: Parting, right_offset: int | None = None) -> Difference:
+def difference_of(tp: TopicPartition, where: FirstDifference, right_offset: int | None = None) -> Difference:
     """Return the difference between two batches or records, with a text."""
     text = f"{where.field} is {_shown(where.expected)} on the left and {_shown(where.found)} on the right"
     if where.place is not None:

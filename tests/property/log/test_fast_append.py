@@ -136,7 +136,7 @@ def test_skipping_batches_of_a_run_does_not_change_the_state(
             data.append(one)
     for part in (b"".join(data[:known]), b"".join(data[known:])):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(producer_staging, "_that_count", lambda view, positions, staging: positions)
+            patch.setattr(producer_staging, "_without_evicted", lambda view, positions, staging: positions)
             expected = follow(slow, part)
         assert follow(quick, part) == expected and isinstance(expected, AppendInfo)
         assert state(quick) == state(slow)

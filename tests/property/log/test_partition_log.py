@@ -47,7 +47,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def watch_marks(self) -> None:
         self.unsaved: dict[LogState, None] = {}
-        self.log.enter_when_unsaved(self.unsaved)
+        self.log.track_unsaved(self.unsaved)
 
     def reopened_store(self, store: PartitionStore | None) -> PartitionStore:
         """Return the store after the end of the process that used it; None for the first one."""

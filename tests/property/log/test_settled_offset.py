@@ -58,7 +58,7 @@ def test_none_of_them_begins_below_the_settled_offset(steps: list[tuple[str, int
         log.update_high_watermark(max(log.high_watermark, log.log_end_offset - lag))
         settled = min([log.last_stable_offset, *reopened_transactions(log)])
         assert log.settled_offset == settled if is_exact else log.settled_offset <= settled
-        assert set(log.producers.overlapped) <= {*log.producers.ongoing, *log.producers.unreplicated}
+        assert set(log.producers.reopened_from) <= {*log.producers.ongoing, *log.producers.unreplicated}
         if not log.producers.ongoing and not log.producers.unreplicated:
             assert log.settled_offset == log.high_watermark, "nothing is held back for ever"
 

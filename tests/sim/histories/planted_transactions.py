@@ -26,7 +26,7 @@ def four_batches_are_kept(patch: Patch) -> None:
 @fault("stable", profile=PLAN)
 def markers_count_at_once(patch: Patch) -> None:
     """A transaction is over for readers before its marker is replicated."""
-    patch(ProducerStates, "hold_back", lambda self, transactions: None)
+    patch(ProducerStates, "add_unreplicated", lambda self, transactions: None)
 
 
 @fault("transaction-fence", profile=PLAN)

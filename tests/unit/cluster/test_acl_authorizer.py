@@ -153,5 +153,5 @@ def test_the_configs_of_a_node_choose_its_authorizer() -> None:
     assert authorizer_of(broker_configs({}, {}), image, None) is ALLOW_ALL
     assert isinstance(authorizer_of(broker_configs(CONFIGS, {}), image, None), AclAuthorizer)
     assert authorizer_of(broker_configs(CONFIGS, {}), image, plugged) is plugged
-    with pytest.raises(UsageError, match=r"super\.users has 'alice', and a principal is a type and a name"):
+    with pytest.raises(UsageError, match=r"super\.users has 'alice', expected type:name"):
         authorizer_of(broker_configs({**CONFIGS, "super.users": "alice"}, {}), image, None)

@@ -143,7 +143,7 @@ def fail(*_: object) -> bool:
 
 def test_a_timer_with_failed_work_fires_again() -> None:
     outbox = Outbox()
-    Failures(outbox, OnFailure.GO_ON).shield(5, TimerFired(("tick",)), fail, lambda _: False)
+    Failures(outbox, OnFailure.GO_ON).process(5, TimerFired(("tick",)), fail, lambda _: False)
     assert SetTimer(("tick",), 5 + SECOND) in outbox.drain()
 
 
@@ -151,11 +151,11 @@ def test_follow_up_work_is_tried_although_the_event_failed() -> None:
     outbox = Outbox()
     failures = Failures(outbox, OnFailure.GO_ON)
     left = [fail, lambda _: True, lambda _: False]
-    failures.shield(0, Started(), fail, lambda now: left.pop(0)(now))
+    failures.process(0, Started(), fail, lambda now: left.pop(0)(now))
     assert left == [] and failures.count == 2
 
 
 def test_work_that_always_fails_is_given_up() -> None:
     failures = Failures(Outbox(), OnFailure.GO_ON)
-    failures.shield(0, Started(), lambda *_: None, fail)
+    failures.process(0, Started(), lambda *_: None, fail)
     assert failures.count == FOLLOW_UPS_MAX

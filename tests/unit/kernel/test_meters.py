@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kmirror.kernel.clock import SECOND
-from kmirror.kernel.meters import KEPT, TICK, Histogram, Meter, WindowedRate
+from kmirror.kernel.meters import SAMPLE_SIZE, TICK, Histogram, Meter, WindowedRate
 
 START = 1_700_000_000 * SECOND
 
@@ -64,16 +64,16 @@ def test_the_time_at_which_a_rate_falls_to_its_bound_is_exact() -> None:
             rate.record(now, chance.randrange(1_000))
         bound = chance.choice((0, 1, 100, 10_000))
         first = next(at for at in range(now, now + 5_000) if rate.measure(at) <= bound)
-        assert rate.falls_to(bound, now) == first
+        assert rate.time_until_at_most(bound, now) == first
 
 
 def test_a_histogram_knows_all_and_the_quantiles_of_the_newest() -> None:
     histogram = Histogram()
     assert (histogram.mean, *histogram.quantiles([0.5])) == (0, 0)
-    for value in (1_000_000, *range(KEPT)):
+    for value in (1_000_000, *range(SAMPLE_SIZE)):
         histogram.add(value)
-    assert (histogram.count, histogram.least, histogram.most) == (KEPT + 1, 0, 1_000_000)
-    assert histogram.quantiles([0.5, 1]) == [KEPT // 2, KEPT - 1]
+    assert (histogram.count, histogram.least, histogram.most) == (SAMPLE_SIZE + 1, 0, 1_000_000)
+    assert histogram.quantiles([0.5, 1]) == [SAMPLE_SIZE // 2, SAMPLE_SIZE - 1]
 
 
 def test_two_histograms_are_one() -> None:

@@ -72,7 +72,7 @@ def test_a_run_counts_before_it_changes_anything() -> None:
 
 def test_a_log_restarted_from_scratch_was_never_cleaned() -> None:
     log = cleaned()
-    log.note_copied(0, 90)
+    log.record_copied_range(0, 90)
     log.truncate_fully_and_start_at(0)
     assert log.cleaned_offset == 0
     assert open_log(log.store).cleaned_offset == 0
@@ -95,7 +95,7 @@ def test_copied_records_may_have_been_cleaned_up_to_the_source_high_watermark(
     log = compacted()
     follow(log, batch(3))
     follow(log, batch(offset=5 if gap else 3))
-    log.note_copied(3, high_watermark)
+    log.record_copied_range(3, high_watermark)
     assert log.cleaned_offset == expected
     assert open_log(log.store).cleaned_offset == expected
     follow(log, batch(4, offset=log.log_end_offset))
@@ -105,7 +105,7 @@ def test_copied_records_may_have_been_cleaned_up_to_the_source_high_watermark(
 def test_a_log_without_compaction_is_not_checked() -> None:
     log = open_log()
     follow(log, batch(offset=5))
-    log.note_copied(0, 90)
+    log.record_copied_range(0, 90)
     assert log.cleaned_offset == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import Extent, Match, Shares, Step, compare, parting, steps
-from kmirror.log.first_difference import BATCH, NONE, Parting, part_bytes
+from kmirror.log.first_difference import BATCH, NONE, FirstDifference, bytes_difference
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 from tests.sim.stage import legacy, plain
@@ -83,16 +83,16 @@ def test_a_comparison_counts_equal_batches_up_to_the_difference() -> None:
     assert short.parted is not None and short.parted.match is Match.MISSING
 
 
-def find_parting(left: list[bytes], right: list[bytes]) -> Parting:
+def find_parting(left: list[bytes], right: list[bytes]) -> FirstDifference:
     step = compare(opened(*left), opened(*right)).parted
     assert step is not None
     return parting(step)
 
 
 def test_a_side_without_a_batch_is_named() -> None:
-    assert find_parting(LOG, LOG[:2]) == Parting(5, BATCH, "5-5", NONE)
-    assert find_parting(LOG[:2], LOG) == Parting(5, BATCH, NONE, "5-5")
-    assert find_parting([], [legacy(3, 1, "old")]) == Parting(3, BATCH, NONE, "3")
+    assert find_parting(LOG, LOG[:2]) == FirstDifference(5, BATCH, "5-5", NONE)
+    assert find_parting(LOG[:2], LOG) == FirstDifference(5, BATCH, NONE, "5-5")
+    assert find_parting([], [legacy(3, 1, "old")]) == FirstDifference(3, BATCH, NONE, "3")
 
 
 def test_logs_part_at_the_lower_of_two_offsets() -> None:
@@ -114,11 +114,11 @@ def test_a_byte_is_named_where_no_field_differs() -> None:
 def test_a_header_without_a_batch_is_compared_by_its_bytes() -> None:
     damaged = bytearray(LOG[0])
     damaged[8:12] = (9).to_bytes(4, "big")  # A length that no batch has.
-    found = part_bytes(opened(LOG[0])[0], bytes(damaged))
+    found = bytes_difference(opened(LOG[0])[0], bytes(damaged))
     assert found.field == "byte 11 of the batch"
     damaged = bytearray(LOG[0])
     damaged[15] ^= 1
-    assert part_bytes(opened(LOG[0])[0], bytes(damaged)).field == "leader epoch"
+    assert bytes_difference(opened(LOG[0])[0], bytes(damaged)).field == "leader epoch"
 
 
 def test_wrappers_that_cannot_be_inflated_are_compared_by_their_checksum() -> None:

@@ -189,12 +189,12 @@ def test_an_overdue_log_without_anything_to_clean_waits() -> None:
 
 def test_a_log_that_was_given_up_writes_no_checkpoint() -> None:
     log, unsaved = open_log(), dict[LogState, None]()
-    log.enter_when_unsaved(unsaved)
+    log.track_unsaved(unsaved)
     assert log in unsaved
     lead(log, batch())
     job = log.begin_flush(log.log_end_offset)
     assert job is not None
-    log.enter_when_unsaved(None)
+    log.track_unsaved(None)
     job.run()
     log.finish_flush(NOW_MS, done=True)
     assert not unsaved, "its folder may be gone"

@@ -147,11 +147,11 @@ class TransactionShard(TableShard[str, Transaction]):
         try:
             status = Status(data.transaction_status)
         except ValueError:
-            reason = f"no transaction has the status {data.transaction_status}"
+            reason = f"unknown transaction status {data.transaction_status}"
             raise ProtocolError(reason, field="transaction_status") from None
         if data.transaction_partitions is None and status is not Status.EMPTY:
             raise ProtocolError(
-                f"a transaction that is {status.display_name} names no partitions", field="transaction_partitions"
+                f"a transaction in state {status.display_name} has no partitions", field="transaction_partitions"
             )
         transaction = Transaction(
             name.transactional_id,

@@ -195,7 +195,7 @@ def test_a_record_that_does_not_fit_ends_the_controller_with_its_offset(record: 
     version = 1 if isinstance(record, PartitionRecord) else 0
     _, effects = of(LEVEL, KEPT, record, versions=[0, 0, version])
     assert isinstance(effects[-1], Stopped)
-    told = f"the batch up to offset 2: {record.NAME} does not fit the records before it"
+    told = f"the batch up to offset 2: {record.NAME} does not match the preceding records"
     assert told in notes_text(effects)
 
 

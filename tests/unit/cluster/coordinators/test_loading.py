@@ -79,7 +79,7 @@ def test_a_status_or_state_that_is_none_cannot_be_read() -> None:
     assert value is not None
     at = value.index(bytes([Status.ONGOING]), 2 + 8 + 2 + 4)
     told = load_rows(TransactionShard(), [(key, value[:at] + b"\x63" + value[at + 1 :])])
-    assert told == "from offset 0 on: no transaction has the status 99 (at field transaction_status)"
+    assert told == "from offset 0 on: unknown transaction status 99 (at field transaction_status)"
     key, value = STATE
     assert value is not None
     at = value.index(b"orders") + len(b"orders") + 4
