@@ -18,9 +18,9 @@ ROWS = (
 
 
 @click.command("tool", cls=KafkaCommand, rows=ROWS, required="size", version="1.2.3")
-def tool(given: ParsedOptions) -> None:
+def tool(parsed: ParsedOptions) -> None:
     """Print the parsed size."""
-    click.echo(given.number("size", 5))
+    click.echo(parsed.number("size", 5))
 
 
 def invoke(*words: str) -> Result:
@@ -36,9 +36,9 @@ def test_one_letter_is_a_name_too(words: str, output: str) -> None:
 
 
 def test_an_option_without_its_value_counts_as_given() -> None:
-    given = read(["--kind", "--flag", "-size", "-7"], ROWS)
-    assert given.has("kind") and given.has("nothing", "flag") and not given.has("output")
-    assert (given.text("kind", "mine"), given.number("size", 5)) == ("mine", -7)
+    parsed = read(["--kind", "--flag", "-size", "-7"], ROWS)
+    assert parsed.has("kind") and parsed.has("nothing", "flag") and not parsed.has("output")
+    assert (parsed.text("kind", "mine"), parsed.number("size", 5)) == ("mine", -7)
     assert read(["--kind", "yours", "left over"], ROWS).text("kind", "mine") == "yours"
     assert read([], ROWS).number("size", 5) == 5
 
@@ -60,13 +60,13 @@ def test_words_that_are_refused(words: str, reason: str) -> None:
 
 
 def test_values_are_validated_when_they_are_used() -> None:
-    given = read(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
+    parsed = read(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
     with pytest.raises(UsageError, match=r"^--size was given 2 times, but takes one value$"):
-        given.number("size", 5)
+        parsed.number("size", 5)
     with pytest.raises(UsageError, match=r"^--kind must be a 32-bit number, not '9223372036854775808'$"):
-        given.number("kind", 5)
+        parsed.number("kind", 5)
     with pytest.raises(UsageError, match=r"^--output must be one of text, json, not 'xml'$"):
-        given.one_of("output", "text", "json")
+        parsed.one_of("output", "text", "json")
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("--help", "--version")])
