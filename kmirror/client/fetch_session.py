@@ -80,7 +80,7 @@ class FetchSession:
         return self.epoch != FULL and not self._last_sent
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions that are wanted."""
+        """Return the partitions that this session fetches."""
         return list(self._wanted)
 
     def changed(self) -> list[TopicPartition]:

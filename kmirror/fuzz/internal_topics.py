@@ -211,7 +211,7 @@ def _with_body(
 
 
 def _broken(random: Draw, rows: Sequence[RecordParts]) -> tuple[list[RecordParts], list[str]]:
-    """Return the records with one to three of them broken, and the steps."""
+    """Return the records with one to three of them broken, and a description of each change."""
     found, told = list(rows), list[str]()
     for _ in range((1, 1, 2, 3)[int(random() * 4)]):
         at = int(random() * len(found))

@@ -37,7 +37,7 @@ def split_jobs(target: str, wanted: TargetOptions, frames: int, *, shrinks: bool
 
 
 def run_job(piece: FuzzJob) -> dict[str, Any]:
-    """Run a piece in this process, and return its tally as JSON values."""
+    """Run one job of a parallel campaign in this process; return its counters and findings as JSON values."""
     target, source = open_target(piece.target, piece.wanted)
     campaign = Campaign(target, source, shrinks=piece.shrinks)
     with closing(target):

@@ -102,7 +102,7 @@ def _for_ms(args: Args) -> int:
 
 
 def _place(args: Args) -> tuple[str, str]:
-    """Return the cluster and the role given by `victim`."""
+    """Return the cluster of the node to fail, and its role, such as "leader" or "controller"."""
     victim = str(args["victim"])
     return str(args["source" if victim.startswith("source_") else "cluster"]), victim.removeprefix("source_")
 

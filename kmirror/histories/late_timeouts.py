@@ -1,7 +1,8 @@
 """Transactions that time out late, because a coordinator's clock was ahead when they began.
 
 A coordinator dates a transaction with its own clock. Once that clock, or the next coordinator's, is right again, the
-transaction seems younger by the error, and stays open for longer. A transaction that its client ends needs no timeout.
+transaction seems younger than it is and stays open for longer, which checkers must excuse. A transaction that its
+client ends needs no timeout.
 """
 
 from __future__ import annotations

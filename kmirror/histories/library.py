@@ -47,7 +47,7 @@ class Sent:
 
 
 class ReportingProducer(producer.Producer):
-    """A producer that reports each batch it sends."""
+    """Producer of `kmirror.client` that calls `on_sent` for each batch, so that checkers know what was sent."""
 
     on_sent: Callable[[TopicPartition, Sequence[RecordData], int, int, int], None]
     """Called with the partition, the records, producer id, epoch, and the first sequence number."""

@@ -57,7 +57,7 @@ POLL_MS = 40
 
 
 class Application:
-    """An application: its current cluster, and its unique values."""
+    """State of a simulated application: the cluster that it uses, and the next unique value that it writes."""
 
     def __init__(self, scene: Scene, plan: ClientPlan) -> None:
         self.scene = scene

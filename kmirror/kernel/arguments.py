@@ -71,7 +71,7 @@ def callback(name: str, value: object) -> None:
 
 
 def configs(values: object) -> dict[str, str]:
-    """Return configs, a mapping from str to str, as a new dict."""
+    """Return a copy of configs, a mapping from str to str; raises UsageError for other types."""
     found: dict[str, str] = {}
     for key, value in changes(values).items():
         if value is None:

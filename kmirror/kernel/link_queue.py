@@ -1,4 +1,4 @@
-"""Queue of requests waiting on one link: of a server, of hooks in front of a node, or of a proxy."""
+"""Queue of the requests that wait on one connection: at a server, in hooks before a node, or in a proxy."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _FLIPS_TOGETHER: Final = 4096
 
 
 class Match(Enum):
-    """Relation of the found batch to the expected one."""
+    """Result of comparing the batch of one log with that of the other log at the same offset."""
 
     EQUAL = "equal"
     FLIPPED = "flipped"  # The same batch apart from a few bits.

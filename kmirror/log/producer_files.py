@@ -108,9 +108,9 @@ def needs_replay(
     """Return whether the table at `offset`, in the first segment, must be read from the log before truncating to it.
 
     A table without producers stays empty and is not read (UnifiedLog.rebuildProducerState), with two exceptions. First,
-    a producer reset: one that the truncation removes had emptied the table, and one below `offset` had emptied it after
-    a snapshot that still lists producers. Second, a marker that the truncation removes: its transaction is open again,
-    even if its producer has expired since, as a failback may happen a day later.
+    a producer reset emptied the table: either the truncation removes that reset, or the reset lies below `offset` and
+    above a snapshot that still lists producers. Second, the truncation removes the marker of a transaction, which is
+    open again, even if its producer has expired since: a failback may happen a day later.
     """
     if known.entries or known.unreplicated or known.map_end_offset < offset:
         return True

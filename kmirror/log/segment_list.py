@@ -143,9 +143,9 @@ class SegmentList(Sequence[Segment]):
         return []
 
     def bound_of(self, found: ReadResult) -> int:
-        """Return the first offset that is certainly after the read data, according to the offset index.
+        """Return an upper bound (exclusive) of the offsets in `found`, from the offset index.
 
-        Without a later row in the index, it is the base offset of the next segment or the log end.
+        If the index has no row above them, this is the base offset of the next segment, or the log end offset.
         """
         number = self._number(found.start_offset)
         segment = self._segments[number]

@@ -29,7 +29,7 @@ def write_new(path: Path, data: Chunk) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder safe from a power cut."""
+    """Flush a folder (fsync), so that the names of its files survive a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

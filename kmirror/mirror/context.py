@@ -107,7 +107,7 @@ class MirrorContext:
     # -- lookups ------------------------------------------------------------------------------
 
     def topics_of(self, mirror: str) -> list[str]:
-        """Return the topics that belong to `mirror`, whether wanted, paused or removed."""
+        """Return the topics that belong to `mirror`, whether mirrored, paused or removed."""
         return list(self._topics.get(mirror, ()))
 
     def led_topics_of(self, mirror: str) -> list[str]:

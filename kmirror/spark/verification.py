@@ -51,7 +51,7 @@ class ReplicaResult:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both sides have the same content; checks of the common content do not count."""
+        """Whether both sides have the same batches. Faults that both have, such as a wrong checksum, do not count."""
         shares = self.shares
         return all(part.is_empty for part in (shares.differing, shares.only_expected, shares.only_found))
 

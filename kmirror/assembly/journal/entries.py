@@ -53,7 +53,7 @@ def entry(kind: int, value: object) -> bytes:
 
 
 def entries(data: bytes | memoryview) -> Iterator[tuple[int, Any] | Torn]:
-    """Yield kind and value of each entry, and at the end the torn entry, if any.
+    """Yield kind and value of each entry, and at the end a `Torn` for an incomplete entry, if any.
 
     UsageError if this is not a journal, or one of another version; ProtocolError if it is damaged.
     """

@@ -143,7 +143,7 @@ class MetadataFollower:
             self._lifecycle.on_replayed_all(sent_at)
 
     def _replay(self, records: Chunk) -> None:
-        """Apply fetched log records; raise `ProtocolError` for records that cannot be read, such as a later Kafka's."""
+        """Apply fetched log records; raise `ProtocolError` for unreadable ones, such as those of a later release."""
         image = self._context.image
         for batch in iter_batches(records):
             self._epoch = batch.partition_leader_epoch

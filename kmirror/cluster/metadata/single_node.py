@@ -83,7 +83,7 @@ class SingleNode:
             self._snapshots.start(now)
 
     def follow_up(self) -> None:
-        """Order a flush of the appended records; when stopping, close the log once the disk is idle."""
+        """Request a flush of the appended records; when stopping, close the log once the disk is idle."""
         job = None if self.log is None else self.log.begin_flush()
         if job is not None:
             self._disk_jobs.order(self._disk.log_dir, job, self._on_flushed)

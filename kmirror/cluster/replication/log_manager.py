@@ -71,7 +71,7 @@ class LogManager(LogTasks):
         self._tasks[task](now)
 
     def settle(self, now: Instant) -> None:
-        """Process the logs that grew and the partitions that were dropped during an event."""
+        """After an event, flush and clean logs that grew, where due, and schedule deletions of dropped partitions."""
         replicas, changes = self._replicas, self._replicas.changes
         for tp in changes.take_grown():
             partition = replicas.partitions.get(tp)

@@ -251,7 +251,7 @@ RULES: tuple[Rule[Known], ...] = (
 
 
 def _errors(step: Step, error: ErrorCode) -> ErrorCode:
-    """Return the error code in a response of this version."""
+    """Return the code for `error` in a response of the step's version: earlier versions lack some codes."""
     name, version = step.name, step.version
     if error is ErrorCode.PRODUCER_FENCED and version < _FENCED_FROM.get(name, 0):
         return ErrorCode.INVALID_PRODUCER_EPOCH

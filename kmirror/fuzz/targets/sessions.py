@@ -88,9 +88,9 @@ def _choice(data: bytes) -> Drawn:
 
 
 def open_target(wanted: TargetOptions) -> tuple[SessionTarget, SessionSource]:
-    """Return the target, and sessions of the wanted machines.
+    """Return the target, and the sessions of the state machines that `wanted` names.
 
-    Raises `UsageError` for an unknown machine, or one that cannot be used with a broker behind a port.
+    Raises `UsageError` for an unknown machine, or one that needs simulated clusters if there is a bootstrap server.
     """
     rows = tuple(machine_row(name) for name in wanted.machines)
     if wanted.bootstrap_server is None:

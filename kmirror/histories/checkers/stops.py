@@ -76,7 +76,7 @@ def _has_just_grown(facts: Facts, place: Place, since: Order) -> bool:
 
 
 def _shortly_before(orders: Iterable[Order], place: Place, since: Order) -> Iterator[Order]:
-    """Yield those orders about a topic whose outcome a leader may not know when another one is answered."""
+    """Yield orders about the topic that ended so shortly before `since` that a leader may not know their outcome."""
     for order in orders:
         is_about_it = order.action == "delete_mirror" or place[1].topic in order.topics
         is_recent = since.sent_at - CARRIED_OUT_IN <= order.answered_at

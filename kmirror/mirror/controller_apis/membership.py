@@ -51,7 +51,7 @@ def membership(
 def check_mirrored(context: ControllerContext, mirror: str, topic: str) -> None:
     """Raise ApiError TOPIC_NOT_IN_MIRROR unless the topic is in this mirror, neither paused nor removed (D75).
 
-    Otherwise a broker that has missed the removal would change a topic that takes writes.
+    Without this check, a broker that has missed the removal could change a topic that accepts writes.
     """
     error, assignment = membership(context, mirror, topic, Uuid.ZERO)
     if error or assignment is None or assignment.wish is not Wish.MIRROR:

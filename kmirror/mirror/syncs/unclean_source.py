@@ -1,4 +1,4 @@
-"""Warning about unclean elections at the source of topics for which this cluster does not support them (D67)."""
+"""Warning that the source allows unclean elections, for topics whose mirror does not support such elections (D67)."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ class _Fetch:
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _find(self, cached: CachedPartition) -> Partition | None:
-        """Return the partition if this broker has it; watch it if the fetch is parked or another one may follow."""
+        """Return the partition if this broker has it; watch it if this fetch waits or its session is kept."""
         topic, topic_id, index = cached.key
         name = self.parts.context.image.topics.names.get(topic_id) if self.session.topic_ids else topic
         tp = None if name is None else TopicPartition(name, index)
