@@ -133,7 +133,7 @@ def test_earlier_responses_of_a_source_are_no_reason_to_truncate(closes: bool) -
         wait_until_mirrored(link(p.a, p.b))
     p.a.write("of a alone")
     back = link(c, p.a)
-    p.run_until(lambda: f"has the topic from {p.b.cluster_id}" in p.a.reason(), "the reason")
+    p.run_until(lambda: f"has the topic from cluster {p.b.cluster_id}" in p.a.reason(), "the reason")
     p.hold(20, lambda: p.a.log().log_end_offset == 3, "nothing is cut for what may be a ring")
     p.simulation.line(p.b, c).bring_up()
     if closes:
@@ -239,7 +239,7 @@ def test_an_empty_log_does_not_wait_for_a_dead_cluster() -> None:
     c.restart(1)
     d = p.third("d", brokers=1)
     to_d = link(c, d)
-    p.run_until(lambda: f"has the topic from {p.b.cluster_id}" in d.reason(), "the reason")
+    p.run_until(lambda: f"has the topic from cluster {p.b.cluster_id}" in d.reason(), "the reason")
     p.hold(5, lambda: d.state() == "PREPARING", "it waits a while")
     wait_until_mirrored(to_d)
     assert values(d.log()) == KEPT

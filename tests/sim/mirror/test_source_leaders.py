@@ -58,7 +58,7 @@ def test_a_new_leader_is_followed_as_the_former_one_names_it() -> None:
 def test_a_broker_that_hangs_costs_its_own_partitions_only() -> None:
     p, hooks = hooked_pair()
     hangs = hooks.on(node=1, where=lambda seen: "mirror" in (seen.client_id or "")).drop()
-    p.run_until(lambda: "does not answer" in p.b.reason(), "the reason of its own")
+    p.run_until(lambda: "does not respond" in p.b.reason(), "the reason of its own")
     p.simulation.run_for(span_s=40)
     others = [TopicPartition(TOPIC, 1), TopicPartition(TOPIC, 2)]
     for n in range(5):

@@ -200,7 +200,7 @@ def test_a_changed_broker_default_ends_the_wait_for_it() -> None:
 def test_an_unreachable_source_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     p = mirroring()
     p.a.kill(1)
-    p.run_until(lambda: all("does not answer" in p.b.reason(tp(n)) for n in range(COUNT)), "the loss to be noticed")
+    p.run_until(lambda: all("does not respond" in p.b.reason(tp(n)) for n in range(COUNT)), "the loss to be noticed")
     noted: list[TopicPartition] = []
     monkeypatch.setattr(MirrorContext, "note_reason", lambda context, mp: noted.append(mp.tp))
     p.simulation.run_for(span_s=20)
