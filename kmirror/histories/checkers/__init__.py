@@ -40,8 +40,8 @@ class Checker:
 
     @property
     def doc(self) -> str:
-        """Return the finding in one sentence: the docstring of `find`, which docs/histories.md prints."""
-        return (self.find.__doc__ or "").strip()
+        """Return the finding in one sentence: the first paragraph of the docstring of `find`, for docs/histories.md."""
+        return (self.find.__doc__ or "").partition("\n\n")[0].strip()
 
 
 CHECKERS: dict[str, Checker] = {
