@@ -20,7 +20,10 @@ class KafkaApi:
     """Reason why kmirror lacks the API; empty if it is served or planned."""
 
 
-_SECURITY = "Security: not implemented. Listeners are PLAINTEXT; a program that embeds a cluster can pass an authorizer"
+_SECURITY = (
+    "Security: listeners are PLAINTEXT, and no request alters an ACL. With `authorizer.class.name` brokers obey the "
+    "ACLs of the metadata log, and a program that embeds a cluster can pass its own authorizer"
+)
 _QUOTAS = "Client quotas: not implemented"
 _QUORUM = "Changes of the quorum: there is one controller, so there are no voters to add or remove"
 _MOVES = "Moves of replicas and leaders: replicas stay on their brokers, and the controller elects leaders by itself"

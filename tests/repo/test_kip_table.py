@@ -63,6 +63,16 @@ def test_rows_have_unique_ids_and_every_list_of_tests_has_a_row(root: Path) -> N
     assert {found["id"] for found in TESTS.finditer(page)} <= set(ids)
 
 
+def test_the_summary_counts_the_rows_and_lists_those_that_are_missing(root: Path) -> None:
+    page = (root / "docs" / "kip-1279.md").read_text("utf-8")
+    rows = rows_of(page)
+    ids = {state: [row.id for row in rows if row.state == state] for state in STATES}
+    yes, in_part, no = (len(ids[state]) for state in STATES)
+    assert f"Of {len(rows)} behaviours, {yes} are implemented, {in_part} in part, and {no} not." in page
+    assert f"- In part: {', '.join(ids['in part'])}." in page
+    assert f"- Not: {', '.join(ids['no'])}." in page
+
+
 @pytest.mark.parametrize("name", ["kip-1279.md", "apis.md"])
 def test_a_cell_has_one_link_or_test_at_most(root: Path, name: str) -> None:
     cells = [cell for row in cells_of((root / "docs" / name).read_text("utf-8")) for cell in row]
