@@ -241,42 +241,42 @@ class ReplicaFetchers:
         renews it in the session.
         """
         match event:
-            case Records(followed, requested, data) if self._is_current(followed, requested):
-                self._append(now, fetcher, followed, requested, data)
-            case Diverged(followed, requested, data) if self._is_current(followed, requested):
+            case Records(followed, request, data) if self._is_current(followed, request):
+                self._append(now, fetcher, followed, request, data)
+            case Diverged(followed, request, data) if self._is_current(followed, request):
                 end = data.diverging_epoch
                 cut = truncation_point(self._log_of(followed), end.epoch, end.end_offset)
                 self._truncate(followed, cut.offset, "", data.log_start_offset)
                 self._follow_log_start(followed, data)  # The session sends it again only after a change.
-            case LogEndsEarlier(followed, requested, offset) if self._is_current(followed, requested):
+            case LogEndsEarlier(followed, request, offset) if self._is_current(followed, request):
                 self._truncate(followed, offset, ", out of range")
-            case LogStartsLater(followed, requested, offset) if self._is_current(followed, requested):
+            case LogStartsLater(followed, request, offset) if self._is_current(followed, request):
                 self._restart_at(followed, offset)
-            case UnknownEpoch(followed, requested) if self._is_current(followed, requested):
+            case UnknownEpoch(followed, request) if self._is_current(followed, request):
                 if not self._drop_empty_epoch(followed):
                     self._loop.pause(now, fetcher, followed)
 
-    def _is_current(self, followed: FollowedPartition, requested: PartitionFetch) -> bool:
+    def _is_current(self, followed: FollowedPartition, request: PartitionFetch) -> bool:
         """Return whether the log end has not changed since the request; else the next fetch uses the new log end."""
-        return requested.fetch_offset == self._log_of(followed).log_end_offset
+        return request.fetch_offset == self._log_of(followed).log_end_offset
 
     def _append(
         self,
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
         followed: FollowedPartition,
-        requested: PartitionFetch,
+        request: PartitionFetch,
         data: PartitionData,
     ) -> None:
         """Append the records, and apply the leader's high watermark and log start."""
         log = self._log_of(followed)
         if data.records:
             max_epoch = (
-                requested.mirror_leader_epoch if requested.mirror_leader_epoch >= 0 else requested.current_leader_epoch
+                request.mirror_leader_epoch if request.mirror_leader_epoch >= 0 else request.current_leader_epoch
             )
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
-                log.record_copied_range(requested.fetch_offset, data.high_watermark)
+                log.record_copied_range(request.fetch_offset, data.high_watermark)
                 self._replicas.changes.mark_grown(followed.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")

@@ -82,5 +82,5 @@ def test_every_kind_of_step_has_a_sentence() -> None:
         assert last.text and "\n" not in last.text
         told[kind] = last.text
     assert set(told) == set(SENTENCES)
-    assert "missed a cut" in told["ordered"]
+    assert "missed a cut" in told["missed-cut"]
     assert "divergence" in told["mirror-cut"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmirror.cluster.coordinators.groups.apis.offset_fetch import View
+from kmirror.cluster.coordinators.groups.apis.offset_fetch import OffsetsView
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime
@@ -30,7 +30,7 @@ def aborted_offsets_count(patch: Patch) -> None:
 @fault("exactly-once", profile="members_transform")
 def unstable_offsets_are_told(patch: Patch) -> None:
     """A member gets the group's offsets from before a transaction that is still open (KIP-447)."""
-    original = patch(View, "__init__", lambda self, offsets, is_stable: original(self, offsets, False))
+    original = patch(OffsetsView, "__init__", lambda self, offsets, is_stable: original(self, offsets, False))
 
 
 @fault("double-ownership", profile="members_come_and_go")

@@ -52,7 +52,7 @@ def transactions_end_without_markers(patch: Patch) -> None:
     def send(self: TransactionMarkers, now: Any, transactional_id: str) -> None:
         transaction = self._find(transactional_id)
         if transaction is not None:
-            self._complete(now, transaction, self._left[transactional_id])
+            self._complete(now, transaction, self._pending[transactional_id])
 
     patch(TransactionMarkers, "send", send)
 

@@ -379,7 +379,7 @@ def test_offsets_follow_with_their_epoch_and_metadata_forwards_and_backwards() -
     there.commit(3, epoch=0)
     cycle(p)
     assert here.get() == Found(3, 0, ""), "a reset"
-    before = here.offsets.newest
+    before = here.offsets.latest
     end = p.b.log(here.shard).log_end_offset
     cycle(p, 3)
     assert p.b.log(here.shard).log_end_offset == end, f"nothing is written while nothing changes: {before}"

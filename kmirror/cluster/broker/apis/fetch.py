@@ -182,8 +182,7 @@ class _Fetch:
         """Bytes of records in `rows`."""
         self.bytes_left_out: dict[CachedPartition, int] = {}
         """Bytes that the limits kept out of `rows`; 0 if min_bytes was already reached."""
-        self.total_left_out = 0
-        """The sum of `bytes_left_out`."""
+        self.total_left_out = 0  # The sum of `bytes_left_out`.
         self.min_bytes = min(request.min_bytes, request.max_bytes)
         self.parked = 0
         """Key under which this fetch is parked, 0 if it is not."""
@@ -265,10 +264,8 @@ class _Fetch:
         foreign = withheld = False
         if components.may_be_guarded(found.tp.topic):
             fetchers = self.parts.fetchers
-            foreign, withheld = (
-                fetchers.has_foreign_epochs(found, components),
-                fetchers.withholds_log(found, components),
-            )
+            foreign = fetchers.has_foreign_epochs(found, components)
+            withheld = fetchers.withholds_log(found, components)
         rejected = check_fetch(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and rejected is None:
             self._apply_follower_fetch(now, found, follower, wanted, withheld=withheld)
