@@ -34,6 +34,11 @@ class PartitionFetch(NamedTuple):
     high_watermark: int = NO_HIGH_WATERMARK
     mirror_leader_epoch: int = -1
 
+    @property
+    def max_epoch(self) -> int:
+        """The last leader epoch of batches that a response may contain."""
+        return self.mirror_leader_epoch if self.mirror_leader_epoch >= 0 else self.current_leader_epoch
+
     def row(self, partition: int) -> FetchPartition:
         """Return the row of partition number `partition` in a request."""
         return FetchPartition(

@@ -14,7 +14,7 @@ CLASS_LINES_MAX = 250
 """Maximum lines of a class in `kmirror/cluster`, except for LARGE_CLASSES."""
 LARGE_CLASSES = {
     "broker/apis/fetch.py": ("_Fetch", 350),
-    "replication/follower.py": ("ReplicaFetchers", 284),
+    "replication/follower.py": ("ReplicaFetchers", 283),
     "node/partition.py": ("Partition", 280),
 }
 """Files with a class over the limit, and its lines: a number may only decrease."""

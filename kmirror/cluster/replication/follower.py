@@ -271,11 +271,8 @@ class ReplicaFetchers:
         """Append the records, and apply the leader's high watermark and log start."""
         log = self._log_of(followed)
         if data.records:
-            max_epoch = (
-                request.mirror_leader_epoch if request.mirror_leader_epoch >= 0 else request.current_leader_epoch
-            )
             try:
-                log.append_as_follower(data.records, max_epoch=max_epoch)
+                log.append_as_follower(data.records, max_epoch=request.max_epoch)
                 log.record_copied_range(request.fetch_offset, data.high_watermark)
                 self._replicas.changes.mark_grown(followed.tp)
             except CorruptBatch as error:
