@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from prometheus_client.parser import text_string_to_metric_families as families
+
 from kmirror.mirror.states import MirrorState
 from kmirror.spec.metrics import ROWS
+from tests.sim.stage import TOPIC, assert_equal, pair
 
 FILE = Path(__file__).parents[3] / "docs" / "prometheus-alerts.yml"
 ALERT = re.compile(r"^ +- alert: (?P<name>\w+)\n +expr: (?P<expr>.*(?:\n {10}\S.*)*)\n(?P<rest>(?: {8}.*\n)+)", re.M)
 METRIC = re.compile(r"\bkafka_\w+")
+GROUPED = re.compile(r"\bby \((?P<labels>[\w, ]+)\)")
 STATE = re.compile(r'state=~?"([A-Z|]+)"')
 
 
@@ -46,3 +50,17 @@ def test_every_state_of_a_rule_exists() -> None:
 def test_every_rule_is_described_on_the_page_of_metrics() -> None:
     page = FILE.with_name("metrics.md").read_text("utf-8")
     assert [name for name in alerts() if f"`{name}`" not in page] == []
+
+
+def test_a_mirror_that_runs_has_the_metrics_and_labels_of_each_rule() -> None:
+    p = pair(21, brokers=1)
+    p.a.create_topic(TOPIC)
+    p.begin()
+    p.a.write("x")
+    assert_equal(p.there)
+    labels = {sample.name: sample.labels for family in families(p.b.metrics().page()) for sample in family.samples}
+    for name, (expression, _) in alerts().items():
+        grouped = {label for found in GROUPED.findall(expression) for label in found.split(", ")}
+        for metric in METRIC.findall(expression):
+            assert grouped - {"instance"} <= set(labels[metric]), name  # Prometheus adds this one.
+            assert ("state=" in expression) is ("state" in labels[metric]), name
