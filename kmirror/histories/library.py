@@ -47,7 +47,7 @@ class Sent:
 
 
 class ReportingProducer(producer.Producer):
-    """Producer of `kmirror.client` that calls `on_sent` for each batch, so that checkers know what was sent."""
+    """Producer of `kmirror.client` that calls `on_sent` for each batch, so that checkers know the sent records."""
 
     on_sent: Callable[[TopicPartition, Sequence[RecordData], int, int, int], None]
     """Called with the partition, the records, producer id, epoch, and the first sequence number."""

@@ -120,11 +120,15 @@ class CommittedOffsets(RuleBasedStateMachine):
     @precondition(lambda self: self.rows)
     @rule(drop_tombstones=st.booleans())
     def clean(self, drop_tombstones: bool) -> None:
-        """Keep the last record of a key below the first open transaction; remove aborted records and unused markers."""
+        """Keep the last record of a key below the first open transaction; remove aborted records and unused markers.
+
+        A transaction is open until its marker is below the high watermark, as for Kafka's last stable offset.
+        """
+        below = [(at, entry) for at, entry in self.rows if at < self.high_watermark]
         open_at = [
             entry.offset
-            for _, entry in self.rows
-            if isinstance(entry, LoggedRecord) and entry.producer_id != -1 and outcome(self.rows, entry) is None
+            for _, entry in below
+            if isinstance(entry, LoggedRecord) and entry.producer_id != -1 and outcome(below, entry) is None
         ]
         stable = min([self.high_watermark, *open_at])
         last: dict[bytes, int] = {}
