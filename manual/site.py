@@ -116,7 +116,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "campaign",
         "findings",
         "grammar",
-        "pieces",
+        "parallel_jobs",
         "spots",
         "stream",
         "target",
