@@ -101,8 +101,9 @@ class AsyncAdmin:
     async def order(self, body: Message) -> Message:
         """Send a request that changes something, and return the response.
 
-        Raises KafkaError UNSUPPORTED_VERSION if the cluster does not know the request, REQUEST_TIMED_OUT if no broker
-        responds within `default.api.timeout.ms`, SASL_AUTHENTICATION_FAILED if none accepts this client.
+        Raises KafkaError UNSUPPORTED_VERSION if the cluster does not know the request, NETWORK_EXCEPTION if no server
+        can be connected to, or all close the connection, REQUEST_TIMED_OUT if no broker responds within
+        `default.api.timeout.ms`, SASL_AUTHENTICATION_FAILED if none accepts this client.
         """
         if not self._cluster.brokers:
             await self.brokers()  # An order would retry at brokers that reject the client.
@@ -135,6 +136,7 @@ class AsyncAdmin:
             if trouble:
                 text = f"no secured connection to {endpoint}: {trouble}"
                 raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text)
+            self._raise_if_unreachable()
             pause_s = self._backoff.pause_ms(attempts) / 1000
             attempts += 1
             if broker_id is not None or asyncio.get_running_loop().time() + pause_s >= until:
@@ -221,11 +223,28 @@ class AsyncAdmin:
             raise host.crashes[0][1]
         return outcomes[0]
 
+    def _raise_if_unreachable(self) -> None:
+        """Raise KafkaError NETWORK_EXCEPTION if no server has ever responded, and it is known why for each of them.
+
+        A cluster that has responded once is expected to be back: requests to it are repeated until their timeout.
+        """
+        reasons = {server: self._node.requester.close_reasons.get(server, "") for server in self._cluster.servers}
+        if not self._cluster.brokers and all(reasons.values()):
+            texts = dict.fromkeys(unreachable_text(server, reason) for server, reason in reasons.items())
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "; ".join(texts))
+
     def _unanswered(self, error: ErrorCode, body: Message) -> KafkaError:
         name = body.NAME.removesuffix("Request")
         if error is ErrorCode.UNSUPPORTED_VERSION:
             return KafkaError(error, f"the cluster at {self.servers} does not support the request {name}")
         return KafkaError(error, f"no broker at {self.servers} responded to {name}: {error.name}: {error.text}")
+
+
+def unreachable_text(server: Endpoint, reason: str) -> str:
+    """Return why a server cannot be used: it cannot be connected to, or its listener expects another protocol."""
+    if reason.startswith("cannot connect"):
+        return reason
+    return f"{server} closed the connection without a response: set security.protocol if its listener uses SASL or TLS"
 
 
 def checked_servers(servers: str) -> str:

@@ -73,6 +73,8 @@ class Requester:
         self.outbox = outbox
         self.closed_links: dict[Endpoint, int] = {}
         """Number of ended links to a peer: it may be another release when it is back."""
+        self.close_reasons: dict[Endpoint, str] = {}
+        """Peer to the reason why the last link to it was lost, if it has not responded since."""
 
     # -- secured links ------------------------------------------------------------------------
 
@@ -181,6 +183,8 @@ class Requester:
             self.outbox.note(f"dropped a response from {link.peer}: no request with correlation id {correlation_id}")
             return
         del self._pending[correlation_id]
+        if self.close_reasons:
+            self.close_reasons.pop(link.peer, None)
         self.outbox.add(CancelTimer((TIMER, correlation_id)))
         if self._counts and pending.is_counted and (counts := self._counts.get(link)) is not None:
             counts.record_response(now, len(frame))
@@ -209,6 +213,8 @@ class Requester:
     def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
         """End every request that was under way on the link, with None; `why` is the cause, if the runner knows it."""
         self.closed_links[link.peer] = self.closed_links.get(link.peer, 0) + 1
+        if why and why != TIMED_OUT:
+            self.close_reasons[link.peer] = why
         if self._secured and (secured := self._secured.get(link)) is not None:
             secured.on_closed(now, why)
         lost = [key for key, p in self._pending.items() if p.link == link]

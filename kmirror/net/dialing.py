@@ -92,7 +92,7 @@ class OutgoingLink:
             self._fail(str(error))
             return
         except OSError as error:
-            self._fail(f"cannot connect to {self.name.peer}: {error.strerror or error}")
+            self._fail(f"cannot connect to {self.name.peer}: {connect_error_text(error)}")
             return
         if not self.is_open:
             connected.close()
@@ -148,3 +148,13 @@ class OutgoingLink:
             if error.errno is not None:  # The system's own timeout was shorter.
                 raise
             raise TimeoutError(f"no answer within {self._setup_s:g} s") from None
+
+
+def connect_error_text(error: OSError) -> str:
+    """Return the cause in the words of Kafka's tools and of the shell; Python's text repeats the address."""
+    match error:
+        case ConnectionRefusedError():
+            return "connection refused"
+        case socket.gaierror():
+            return "unknown host"
+    return error.strerror or str(error)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -42,6 +45,69 @@ def test_an_unknown_broker_is_not_available() -> None:
     with pytest.raises(KafkaError, match="has no broker 7") as refused:
         ask(MetadataRequest(), broker_id=7)
     assert refused.value.code is ErrorCode.BROKER_NOT_AVAILABLE
+
+
+def listener(reply: bytes) -> Iterator[str]:
+    """Yield the address of a listener that answers the first bytes with `reply` and closes the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(1000)
+                        connection.sendall(reply)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(WITHIN_S)
+
+
+@contextlib.contextmanager
+def unused_port() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    yield address
+
+
+TLS_ALERT = bytes.fromhex("15030300020246")
+
+
+@pytest.mark.parametrize(
+    ("servers", "text"),
+    [
+        (unused_port, r"cannot connect to 127\.0\.0\.1:\d+: connection refused$"),
+        (
+            lambda: contextlib.nullcontext("nohost.invalid:9092"),
+            "cannot connect to nohost.invalid:9092: unknown host$",
+        ),
+        (lambda: contextlib.contextmanager(listener)(b""), "closed the connection .* set security.protocol"),
+        (lambda: contextlib.contextmanager(listener)(TLS_ALERT), "closed the connection .* set security.protocol"),
+    ],
+    ids=["refused", "unknown host", "SASL", "TLS"],
+)
+def test_servers_that_cannot_be_used_are_an_error_at_once(
+    servers: Callable[[], contextlib.AbstractContextManager[str]], text: str
+) -> None:
+    async def ask_for_brokers(address: str) -> None:
+        async with AsyncAdmin(address) as admin:
+            await asyncio.wait_for(admin.brokers(), WITHIN_S)
+
+    with servers() as address, pytest.raises(KafkaError, match=text) as found:
+        asyncio.run(ask_for_brokers(address))
+    assert found.value.code is ErrorCode.NETWORK_EXCEPTION
+
+
+def test_of_several_servers_one_is_enough() -> None:
+    async def brokers() -> int:
+        with TcpCluster(brokers=1) as cluster, unused_port() as unused:
+            async with AsyncAdmin(f"{unused},{cluster.bootstrap_servers}") as admin:
+                return len(await asyncio.wait_for(admin.brokers(), WITHIN_S))
+
+    assert asyncio.run(brokers()) == 1
 
 
 def test_a_bug_inside_the_client_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

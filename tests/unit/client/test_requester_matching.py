@@ -43,3 +43,16 @@ def test_a_callback_may_close_the_link_that_is_being_given_up() -> None:
     send(requester, told)
     requester.on_link_closed(0, OutboundLink(HERE, "c"))
     assert told == [None]
+
+
+def test_the_reason_of_a_lost_link_is_kept_until_the_peer_responds() -> None:
+    requester = Requester("me", Outbox())
+    link = OutboundLink(HERE, "c")
+    send(requester, [])
+    requester.on_timeout(0, 0)
+    assert requester.close_reasons == {}, "a timeout says nothing of the peer"
+    requester.on_link_closed(0, link, "connection refused")
+    assert requester.close_reasons == {HERE: "connection refused"}
+    send(requester, [])
+    requester.on_response(0, link, encode_response(ApiVersionsResponse(), 0, correlation_id=1))
+    assert requester.close_reasons == {}
