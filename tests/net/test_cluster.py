@@ -207,7 +207,7 @@ def test_user_errors_are_reported() -> None:
     for wrong, text in [
         ({"brokers": 0}, "brokers must be an integer from 1"),
         ({"brokers": 2, "port": 65535}, "port must be an integer from 0 to 65534"),
-        ({"host": "0.0.0.0"}, "no client can connect to 0.0.0.0: say by which name"),
+        ({"host": "0.0.0.0"}, "no client can connect to 0.0.0.0: set the name"),
         ({"topics": "orders"}, r"such as \['orders'\]"),
         ({"configs": {"max.conections": "1"}}, "did you mean max.connections"),
     ]:

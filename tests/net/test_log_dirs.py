@@ -171,7 +171,7 @@ def test_directories_have_ids_of_their_own_and_belong_to_one_node(tmp_path: Path
     with pytest.raises(UsageError, match="the folders belong to different clusters"):
         TcpCluster(brokers=1, data=[one, other]).start()
     shutil.copy(one / META_PROPERTIES, two / META_PROPERTIES)
-    with pytest.raises(UsageError, match=r"has the directory\.id of"):
+    with pytest.raises(UsageError, match=r"has the same directory\.id as"):
         TcpCluster(brokers=1, data=[one, two]).start()
     with pytest.raises(UsageError, match="Duplicate log directory found"):
         TcpCluster(brokers=1, data=[one, tmp_path / "two" / ".." / "one"]).start()

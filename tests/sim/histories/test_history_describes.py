@@ -48,7 +48,7 @@ def test_a_new_leader_reports_a_failure_from_before_it_led() -> None:
     outcome = run_history(plan)
     last = outcome.account.described[-1]
     assert outcome.anomalies == [] and (last.cluster, last.state) == ("b", "FAILED")
-    assert last.reason.startswith("failed under an earlier leader")
+    assert last.reason.startswith("failed under a former leader")
     assert "remove the topic" in last.reason
 
 
@@ -70,7 +70,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "FAILED without a reason": {"state": "FAILED"},
     "PREPARING without a reason": {"state": "PREPARING", "persisted": "PREPARING", "broker": 9},
     "but the leader has entered MIRRORING": {"state": "PAUSED"},
-    "where MIRRORING is persisted": {"state": "UNKNOWN"},
+    "but MIRRORING is persisted": {"state": "UNKNOWN"},
     "MIRRORING with reason 'why'": {"reason": "why"},
     "destination offset": {"destination_offset": 1},
     "lag 7 between": {"lag": 7},

@@ -35,7 +35,7 @@ def test_every_node_is_killed_and_all_is_as_before(killed: Outcome) -> None:
     assert before.states["b", T0] == after.states["b", T0] == ("STOPPED", 0)
     assert before.offsets and before.offsets == after.offsets
     assert [text for _, text in killed.story if "every node" in text][-2:] == [
-        "every node ends",
+        "every node is stopped or killed",
         "every node starts again",
     ]
 

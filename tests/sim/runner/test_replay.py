@@ -132,7 +132,7 @@ def test_a_journal_does_not_contain_the_effects_of_hooks() -> None:
         hooks.on(ProduceRequest, times=1).delay(500)
         a.produce("orders", 0, [b"v"])
     kept.check()
-    with pytest.raises(UsageError, match="hooks around the journal"):
+    with pytest.raises(UsageError, match="wrap the node in the journal first"):
         kept.interpose("b-1", Wrapper(Nothing()))
 
 
@@ -232,5 +232,5 @@ def test_an_authorizer_cannot_be_recorded() -> None:
             return ALLOW_ALL.authorize(*arguments)  # type: ignore[arg-type]
 
     a = Cluster(Simulation(3), "a", authorizer=Other(), interpose=Kept().interpose)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="cannot hold an authorizer"):
+    with pytest.raises(UsageError, match="cannot contain an authorizer"):
         a.start()
