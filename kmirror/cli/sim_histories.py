@@ -186,6 +186,9 @@ def summarise(
             click.echo("\n" + "\n".join(coverage_lines(tally.reached, tally.times)))
     row = tally.worst_row
     if row is None or is_interrupted:
+        for file in (options.save, options.html):
+            if file is not None:
+                write_stderr(f"{file}: not written, as no history failed; use --seed for a single history\n")
         return EXIT_INTERRUPTED if is_interrupted else tally.exit
     is_wanted = not options.is_json or options.save is not None or options.html is not None
     if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.

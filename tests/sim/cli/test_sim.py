@@ -232,6 +232,12 @@ def test_a_table_of_clean_histories_is_all(sim: Any) -> None:
     assert "FINDING" not in told.out and "again:" not in told.out
 
 
+def test_a_page_that_is_not_written_is_reported(sim: Any, tmp_path: Path) -> None:
+    ended = sim("--seeds", 3, "--profile", "clean", "--html", tmp_path / "h.html")
+    assert ended.code == 0 and not (tmp_path / "h.html").exists()
+    assert ended.err == f"{tmp_path / 'h.html'}: not written, as no history failed; use --seed for a single history\n"
+
+
 def test_many_as_json_are_a_line_each_in_the_order_of_seeds(sim: Any, tmp_path: Path) -> None:
     told = sim("--seed", 3, "--seeds", 4, "--profile", "mixed", "-o", "json", "--save", tmp_path / "p")
     rows = [json.loads(line) for line in told.lines]
