@@ -16,7 +16,11 @@ from tests.sim.histories.planted import Patch, fault
 @fault("offset-lost", profile="coordinators_die")
 def coordinators_answer_at_once(patch: Patch) -> None:
     """A commit is acknowledged once it is in the coordinator's log, before the ISR has it (D48)."""
-    patch(CoordinatorRuntime, "_await", lambda self, now, led, shard, draft: self._answer(now, draft.answers))
+    patch(
+        CoordinatorRuntime,
+        "_respond_on_commit",
+        lambda self, now, _, __, pending: self._respond(now, pending.responses),
+    )
 
 
 @fault("aborted-offset", profile="members_transform")
@@ -42,7 +46,7 @@ def generations_do_not_count(patch: Patch) -> None:
 @fault("double-ownership", profile="members_come_and_go")
 def members_get_the_leaders_share(patch: Patch) -> None:
     """Every member gets the leader's own assignment."""
-    original = patch(ClassicGroup, "synced", lambda self, _: original(self, self.members[self.leader]))
+    original = patch(ClassicGroup, "sync_response", lambda self, _: original(self, self.members[self.leader]))
 
 
 @fault("offset-regression", profile="groups_are_mirrored")

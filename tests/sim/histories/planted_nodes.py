@@ -165,7 +165,7 @@ def topics_are_stopped_at_once(patch: Patch) -> None:
 @fault("refresh-late", profile="goes_out_of_reach")
 def news_wait_for_the_next_cycle(patch: Patch) -> None:
     """Requested news of a source are fetched with the next regular refresh."""
-    patch(RefreshPlan, "next_at", lambda self: max(self.not_before, self.regular_at) + 1)
+    patch(RefreshPlan, "next_at", lambda self: max(self.not_before, self.next_full_at) + 1)
 
 
 @fault("mirror-assignments", profile="mirrored")
