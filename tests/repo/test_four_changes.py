@@ -52,7 +52,7 @@ assert components.coordinator_for(99, "key").topic == "__empty"
 
 image, left = MetadataImage(), SnapshotRecords()
 image.apply(NoOpRecord(), Delta())
-left.take(NoOpRecord(), 0)
+left.merge(NoOpRecord(), 0)
 assert len(image.controllers.latest) == len(list(left.records())) == 1
 
 assert Configs(Scope.BROKER, {}).integer("group.of.nothing") == 7

@@ -61,7 +61,8 @@ def _version_of(record: Message) -> int:
     if isinstance(record, PartitionRecord | PartitionChangeRecord):
         if record.eligible_leader_replicas is not None or record.last_known_elr is not None:
             return ELIGIBLE_FROM
-        if record.directories:
+        # Without directories, a partition has an empty list and a change has null.
+        if record.directories or (record.directories is not None and isinstance(record, PartitionChangeRecord)):
             return DIRECTORIES_FROM
     return RECORD_VERSIONS.get(record.NAME, 0)
 

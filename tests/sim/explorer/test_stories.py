@@ -83,4 +83,4 @@ def test_every_kind_of_step_has_a_sentence() -> None:
         told[kind] = last.text
     assert set(told) == set(SENTENCES)
     assert "missed a cut" in told["missed-cut"]
-    assert "divergence" in told["mirror-cut"]
+    assert "diverging epoch" in told["mirror-cut"]

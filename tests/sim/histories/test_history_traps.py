@@ -22,7 +22,7 @@ CONFIGS = {
 AB: dict[str, Value] = {"mirror": "m", "source": "a", "destination": "b"}
 BA: dict[str, Value] = {"mirror": "m", "source": "b", "destination": "a"}
 BEGIN = ((300, "create_mirror", AB), (500, "add", {**AB, "topics": "t"}))
-NAMES = re.compile(r"came to (\w+): now")
+NAMES = re.compile(r"reached (\w+): now")
 
 
 def plan(*steps: tuple[int, str, dict[str, Value]], brokers: int = 3) -> Plan:

@@ -40,7 +40,7 @@ def test_a_mistyped_topic_is_named(proof: Callable[[Mirror], Any]) -> None:
     """As in KIP-1279 it is added, as it may be created later; until then none of it can be equal."""
     p = started(TOPIC, "ordres")
     p.there.wait_for_state(MirrorState.MIRRORING, [TP], caught_up=True)
-    with pytest.raises(UsageError, match="cluster a has no topic 'ordres': it has orders"):
+    with pytest.raises(UsageError, match="cluster a has no topic 'ordres'; it has orders"):
         proof(p.there)
     p.there.remove_topics(["ordres"])
     p.there.catch_up()

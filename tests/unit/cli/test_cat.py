@@ -75,9 +75,9 @@ def test_formats(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "text"),
     [
-        ("%z", "%z does not exist"),
-        ("%", "% does not exist"),
-        (r"\q", r"\q does not exist"),
+        ("%z", "unknown %z"),
+        ("%", "unknown %"),
+        (r"\q", r"unknown \q"),
         (r"\x4", "two hexadecimal"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_selection_without_partitions_is_refused(top: Path, tmp_path_factory: 
 def test_no_record_is_printed_before_all_folders_and_the_format_are_checked(top: Path) -> None:
     (top / "nothing").mkdir()
     assert "contains no segment files" in refusal(top / "a-0", top / "nothing")
-    assert "%z does not exist" in refusal(top, "-t", "a", "-f", "%z")
+    assert "unknown %z" in refusal(top, "-t", "a", "-f", "%z")
 
 
 # -- where it ends ----------------------------------------------------------------------------

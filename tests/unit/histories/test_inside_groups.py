@@ -48,7 +48,9 @@ class Stage:
         self.scene = FakeScene(steps=steps)
         self.look = GroupLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
         self.group = ClassicGroup("g", 0)
-        groups = SimpleNamespace(live=lambda _: [self.group], home=lambda _: TopicPartition("__consumer_offsets", 0))
+        groups = SimpleNamespace(
+            live_groups=lambda _: [self.group], shard_partition=lambda _: TopicPartition("__consumer_offsets", 0)
+        )
         components = SimpleNamespace(of=lambda kind: groups)
         self.broker = SimpleNamespace(context=SimpleNamespace(node_id=1), parts=SimpleNamespace(components=components))
         self.scene.clusters["a"] = SimpleNamespace(broker=lambda _: self.broker)
