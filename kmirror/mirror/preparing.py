@@ -131,19 +131,10 @@ class Preparing:
 
     def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
         mp = query.mp
-        if described is None or described.error_code:
-            if described is None:
-                suffix = query.source.connection_error_suffix(query.endpoint)
-                reason = f"the source did not respond to DescribeMirrors{suffix}"
-            else:
-                reason = f"the source returned {code_of(described.error_code).name} for DescribeMirrors"
+        reason = query.response_error(described) or query.record_lineage(described)
+        if reason or described is None:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)
-            return
-        unknown = query.record_lineage(described)
-        if unknown:
-            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
-            self._context.retry_later(now, mp, unknown)
             return
         ring = self._ring_reason(now, mp)
         if ring:
@@ -188,9 +179,8 @@ class Preparing:
             self._context.retry_later(now, mp, "the source did not respond to ListMirrors")
         elif listed.error_code:
             self._context.retry_later(now, mp, f"the source returned {code_of(listed.error_code).name} for ListMirrors")
-        elif (
-            mirror not in listed.sources
-        ):  # It was deleted, or we may not see it: the epoch may be for another cluster.
+        elif mirror not in listed.sources:
+            # It was deleted, or we may not see it: the epoch may be for another cluster.
             self._context.retry_later(now, mp, "the source described its mirror, but does not list it")
         elif listed.sources[mirror] not in ("", self._context.broker.cluster_id):
             # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.

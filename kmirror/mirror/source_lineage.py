@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.client.remote_cluster import RemoteLeader, code_of
+from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
@@ -138,14 +138,8 @@ class LineageCheck:
 
     def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
         mp = query.mp
-        if described is None and not query.has_no_describe():
-            reason = (
-                f"the source did not respond to DescribeMirrors{query.source.connection_error_suffix(query.endpoint)}"
-            )
-        elif described is not None and described.error_code:
-            reason = f"the source returned {code_of(described.error_code).name} for DescribeMirrors"
-        else:
-            reason = query.record_lineage(described)
+        is_unsupported = described is None and query.has_no_describe()
+        reason = ("" if is_unsupported else query.response_error(described)) or query.record_lineage(described)
         if reason:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)

@@ -63,6 +63,13 @@ class SourceQuery:
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
+    def response_error(self, described: DescribeResult | None) -> str:
+        """Return why a response to DescribeMirrors is unusable: it is missing or an error; else empty."""
+        if described is None:
+            return f"the source did not respond to DescribeMirrors{self.source.connection_error_suffix(self.endpoint)}"
+        code = described.error_code
+        return f"the source returned {code_of(code).name} for DescribeMirrors" if code else ""
+
     def record_lineage(self, described: DescribeResult | None) -> str:
         """Record the lineage of the source's log, and where that is mirrored from; return the reason if that fails.
 
