@@ -26,6 +26,7 @@ from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.net.dialing import CANNOT_CONNECT
 from kmirror.net.host import Host
 from kmirror.net.running import new_rng
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -228,8 +229,10 @@ class AsyncAdmin:
 
         A cluster that has responded once is expected to be back: requests to it are repeated until their timeout.
         """
+        if self._cluster.brokers:
+            return
         reasons = {server: self._node.requester.close_reasons.get(server, "") for server in self._cluster.servers}
-        if not self._cluster.brokers and all(reasons.values()):
+        if all(reasons.values()):
             texts = dict.fromkeys(unreachable_text(server, reason) for server, reason in reasons.items())
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "; ".join(texts))
 
@@ -242,7 +245,7 @@ class AsyncAdmin:
 
 def unreachable_text(server: Endpoint, reason: str) -> str:
     """Return why a server cannot be used: it cannot be connected to, or its listener expects another protocol."""
-    if reason.startswith("cannot connect"):
+    if reason.startswith(CANNOT_CONNECT):
         return reason
     return f"{server} closed the connection without a response: set security.protocol if its listener uses SASL or TLS"
 

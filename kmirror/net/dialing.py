@@ -11,7 +11,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import SECOND, Duration
@@ -22,6 +22,8 @@ from kmirror.net.listener import prepare
 from kmirror.net.tls import client_context, handshake_error_text
 from kmirror.net.tls_link import TlsEnd
 
+CANNOT_CONNECT: Final = "cannot connect to"
+"""Beginning of the reason of a link that was never open; other reasons are of links that were lost."""
 OnConnected = Callable[["OutgoingLink", socket.socket, TlsEnd | None], TcpLink]
 OnLost = Callable[["OutgoingLink", str], None]
 
@@ -92,7 +94,7 @@ class OutgoingLink:
             self._fail(str(error))
             return
         except OSError as error:
-            self._fail(f"cannot connect to {self.name.peer}: {connect_error_text(error)}")
+            self._fail(f"{CANNOT_CONNECT} {self.name.peer}: {connect_error_text(error)}")
             return
         if not self.is_open:
             connected.close()

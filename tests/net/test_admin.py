@@ -7,6 +7,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from kmirror.admin.client import AsyncAdmin
 from kmirror.client.admin import AdminConfigs
 from kmirror.errors import KafkaError
 from kmirror.net.cluster import TcpCluster
+from kmirror.net.listener import Port
 from kmirror.protocol.gen.describe_acls_request import DescribeAclsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.message import Message
@@ -47,6 +49,7 @@ def test_an_unknown_broker_is_not_available() -> None:
     assert refused.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 
 
+@contextlib.contextmanager
 def listener(reply: bytes) -> Iterator[str]:
     """Yield the address of a listener that answers the first bytes with `reply` and closes the connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -68,9 +71,9 @@ def listener(reply: bytes) -> Iterator[str]:
 
 @contextlib.contextmanager
 def unused_port() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-    yield address
+    port = Port("127.0.0.1", 0)
+    port.close()
+    yield str(port.endpoint)
 
 
 TLS_ALERT = bytes.fromhex("15030300020246")
@@ -81,11 +84,11 @@ TLS_ALERT = bytes.fromhex("15030300020246")
     [
         (unused_port, r"cannot connect to 127\.0\.0\.1:\d+: connection refused$"),
         (
-            lambda: contextlib.nullcontext("nohost.invalid:9092"),
+            partial(contextlib.nullcontext, "nohost.invalid:9092"),
             "cannot connect to nohost.invalid:9092: unknown host$",
         ),
-        (lambda: contextlib.contextmanager(listener)(b""), "closed the connection .* set security.protocol"),
-        (lambda: contextlib.contextmanager(listener)(TLS_ALERT), "closed the connection .* set security.protocol"),
+        (partial(listener, b""), "closed the connection .* set security.protocol"),
+        (partial(listener, TLS_ALERT), "closed the connection .* set security.protocol"),
     ],
     ids=["refused", "unknown host", "SASL", "TLS"],
 )
