@@ -188,7 +188,8 @@ def summarise(
     if row is None or is_interrupted:
         for file in (options.save, options.html):
             if file is not None:
-                write_stderr(f"{file}: not written, as no history failed; use --seed for a single history\n")
+                reason = "the run was interrupted" if is_interrupted else "no history failed"
+                write_stderr(f"{file}: not written, as {reason}; use --seed for a single history\n")
         return EXIT_INTERRUPTED if is_interrupted else tally.exit
     is_wanted = not options.is_json or options.save is not None or options.html is not None
     if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.

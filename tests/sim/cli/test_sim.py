@@ -325,15 +325,16 @@ def test_ctrl_c_ends_with_whole_lines_130_and_no_process_left(tmp_path: Path, jo
     assert 2 <= len(lines) < 100
 
 
-def test_ctrl_c_prints_the_findings_so_far(sim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_the_findings_so_far(sim: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def run(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Any:
         if seed == 5:
             raise KeyboardInterrupt
         return run_history(plan, seed=seed, profile=profile)
 
     monkeypatch.setattr(sim_histories, "runner", lambda: run)
-    told = sim("--seeds", 50, "--profile", "mixed")
+    told = sim("--seeds", 50, "--profile", "mixed", "--save", tmp_path / "p")
     assert told.code == 130
+    assert told.err == f"{tmp_path / 'p'}: not written, as the run was interrupted; use --seed for a single history\n"
     assert told.lines[0] == "5 histories of profile mixed, seeds 0 to 49: interrupted, 45 not run"
     assert ["acked-lost", "2", "0"] in [line.split() for line in told.lines]
 
