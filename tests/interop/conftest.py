@@ -16,7 +16,8 @@ from typing import NoReturn
 
 import pytest
 
-from tests.interop.jvm import compile_jar, make_archive
+from tests.interop.class_archive import make_archive
+from tests.interop.jvm import compile_jar
 
 HERE = Path(__file__).parent
 IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
