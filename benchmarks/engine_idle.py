@@ -108,7 +108,7 @@ def record_events(span_s: float) -> list[ObservedEvent]:
     minute.seen.clear()
     lines = simulation.world.trace.count
     simulation.run_for(span_s=span_s)
-    assert simulation.world.trace.count - lines == len(minute.seen), "a line of the trace stands for each event"
+    assert simulation.world.trace.count - lines == len(minute.seen), "the trace has a line for each event"
     return minute.seen
 
 

@@ -34,7 +34,7 @@ def _is_not_listed(request: DecodedRequest, versions: Versions) -> bool:
 
 
 DISCONNECT_RULES: tuple[DisconnectRule, ...] = (
-    DisconnectRule("ApiVersions does not tell this API, or not this version of it", _is_not_listed),
+    DisconnectRule("ApiVersions does not list this API, or not this version of it", _is_not_listed),
     DisconnectRule(
         "Produce below version 3 is told to librdkafka, which looks for it, and is not served (KAFKA-18659)",
         lambda request, versions: request.head.api_key == _PRODUCE and request.head.api_version < _PRODUCE_FROM,

@@ -124,7 +124,7 @@ def by_key(key: int) -> Api:
     found = find_key(key)
     if found is None:
         if key in RETIRED:
-            raise UsageError(f"API key {key} was {RETIRED[key]}, of which no version is left")
+            raise UsageError(f"API key {key} was {RETIRED[key]}; all its versions were removed")
         raise UsageError(f"no API has the key {key}")
     return found
 

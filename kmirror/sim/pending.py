@@ -83,7 +83,7 @@ class Pending(Generic[T]):
         Raises SimulationFailure after `within_s` virtual seconds, and cancels the operation then.
         """
         if self._is_cancelled:
-            raise UsageError(f"{self._what} was given up: begin it anew")
+            raise UsageError(f"{self._what} was given up: start it again")
         seconds("within_s", within_s)
         try:
             self._world.run_until(

@@ -103,11 +103,14 @@ class LogDirTarget(Stateless):
         if frame.is_valid and (told or refused):
             raise Fault(FaultKind.REFUSED, f"what a broker wrote: {told or refused}", "a valid folder", TAKEN)
         if refused and not told:
-            raise Fault(FaultKind.DIFFERS, f"loading says {refused!r}, verify nothing", "refused, not told", "a fault")
-        if not told and self._must_be_told(frame):
             raise Fault(
-                FaultKind.TAKEN, f"verify tells nothing of a change in {frame.name}", "change not told", "a fault"
+                FaultKind.DIFFERS,
+                f"loading reports {refused!r}, but verify reports nothing",
+                "refused, not told",
+                "a fault",
             )
+        if not told and self._must_be_told(frame):
+            raise Fault(FaultKind.TAKEN, f"verify reports no change in {frame.name}", "change not told", "a fault")
         if is_of_partition:
             self._recovered(frame, where)
         return without_numbers(told[0]) if told else TAKEN

@@ -54,7 +54,9 @@ def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
         is_left_out = state.resolving or state.paused_until > now
         expected = None if is_left_out else _position(loop._owner, now, state)
         wanted = fetcher.session.wanted(tp)
-        assert wanted == expected, f"nobody told that {tp} changed: {fetcher.key} asks {wanted}, it is at {expected}"
+        assert wanted == expected, (
+            f"no call reported that {tp} changed: {fetcher.key} fetches {wanted}, expected {expected}"
+        )
     strangers = [tp for tp in fetcher.session.partitions() if tp not in (*fetcher.partitions, *fetcher.changed)]
     assert not strangers, f"{fetcher.key} still asks for {strangers}"
 

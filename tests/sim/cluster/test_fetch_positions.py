@@ -111,7 +111,7 @@ def test_a_fetch_matches_the_state_of_the_log(scenario: Callable[[], None]) -> N
 def test_the_watch_detects_a_missing_notification(scenario: Callable[[], None], monkeypatch: MonkeyPatch) -> None:
     owner, name, fault = SCENARIOS[scenario]
     monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
-    with watch_fetches(), pytest.raises(AssertionError, match="nobody told that orders-0 changed"):
+    with watch_fetches(), pytest.raises(AssertionError, match="no call reported that orders-0 changed"):
         scenario()
 
 

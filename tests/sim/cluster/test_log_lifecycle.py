@@ -209,7 +209,7 @@ def test_a_kill_during_a_compaction_leaves_a_log_that_recovers(power_cut: bool) 
     if not power_cut:
         assert keys_of(cluster.log()) == before
     write_keys(cluster, *"abcabc")  # The power cut may have left nothing to compact.
-    cluster.simulation.run_until(lambda: count_in_trace(cluster, "compacted to") > 0, what="the run anew")
+    cluster.simulation.run_until(lambda: count_in_trace(cluster, "compacted to") > 0, what="another run of the cleaner")
     end = cluster.log().log_end_offset
     write_keys(cluster, "next")
     assert cluster.log().log_end_offset == end + 1

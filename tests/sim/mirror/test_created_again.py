@@ -195,7 +195,7 @@ def test_no_records_are_fetched_twice_while_their_topic_is_unconfirmed() -> None
     p.simulation.run_for(span_s=4)
     assert not fetches
     (row,) = p.there.describe()
-    assert row.lag == -1 and "has not responded for 4 s" in row.reason, "of a lag that is not known the reason is told"
+    assert row.lag == -1 and "has not responded for 4 s" in row.reason, "an unknown lag has its reason"
     held.release()
     p.run_until(lambda: len(values(p.b.log())) == 4, "the record to be appended")
 

@@ -15,7 +15,7 @@ def frame(body: bytes, correlation_id: int = 0) -> bytes:
 def test_only_the_correlation_id_may_be_another(kind: type) -> None:
     answers = EmptyResponseMatcher(20)
     assert not answers.matches(kind(frame(b"nothing", 1)))
-    assert not answers.matches(kind(frame(b"nothing", 2))), "nobody has read it"
+    assert not answers.matches(kind(frame(b"nothing", 2))), "it was not read"
     answers.record_newest()
     assert answers.matches(kind(frame(b"nothing", 3)))
     for other in (b"nothinG", b"nothing.", b"nothin", b""):

@@ -196,7 +196,7 @@ def test_a_leader_that_names_the_next_one_is_believed() -> None:
     stage = Stage()
     stage.send("a")
     stage.answer(NOT_LEADER, leader=(2, 5))
-    assert stage.script.pending_requests() == [], "nobody is asked who leads"
+    assert stage.script.pending_requests() == [], "no broker is asked for the leader"
     stage.wait()
     assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.pending_requests()[0].peer == TWO
 

@@ -240,7 +240,7 @@ def test_a_broker_that_moved_or_went_changes_the_partitions_that_it_leads() -> N
     assert stage.refresh_with(moved) == (False, [], [OTHER])
     del moved.brokers[0]
     for _ in range(2):
-        assert stage.refresh_with(moved) == (False, [], [TP]), "nobody knows where broker 1 is"
+        assert stage.refresh_with(moved) == (False, [], [TP]), "the address of broker 1 is unknown"
 
 
 def test_a_changed_topic_error_and_a_missing_topic_are_changes() -> None:
@@ -372,7 +372,7 @@ def test_a_broker_known_only_by_a_hint_has_the_endpoint_of_the_hint() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     where = Endpoint("new", 9092)
-    assert not stage.cluster.record_hint(TP, led_by(77, 100)), "nobody told where it listens"
+    assert not stage.cluster.record_hint(TP, led_by(77, 100)), "no response had its address"
     assert stage.cluster.record_hint(TP, LeaderHint(77, 100, where))
     assert stage.cluster.leader_endpoint(TP) == where
 

@@ -438,7 +438,7 @@ def test_a_fetch_that_waits_is_overtaken_by_the_next_of_its_session() -> None:
     assert isinstance(body, FetchResponse)
     assert (body.error_code, body.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, fetcher.session_id)
     assert partitions_with_records(fetcher.process_response(append(broker, 0))) == [0], (
-        "told to the one that waits, and to nobody before"
+        "only the waiting fetch gets them"
     )
 
 

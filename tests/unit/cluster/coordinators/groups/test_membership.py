@@ -224,7 +224,7 @@ def test_a_follower_that_joins_with_nothing_new_gets_the_present_generation() ->
     stage, [leader, follower] = stable(2)
     assert join_response(stage.join(follower)).generation_id == 1
     assert stage.group.state is S.STABLE
-    assert stage.join(leader).is_waiting, "a leader wants to assign anew"
+    assert stage.join(leader).is_waiting, "the leader requests a new assignment"
 
 
 def test_a_member_that_missed_the_response_to_its_join_gets_it_again() -> None:
