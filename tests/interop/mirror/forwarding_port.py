@@ -10,7 +10,7 @@ from typing import Self
 BYTES_AT_ONCE = 1 << 16
 
 
-class Door:
+class ForwardingPort:
     """Address of the brokers for applications: connections to `servers` are forwarded to the current broker.
 
     While there is none, connections are closed immediately.
@@ -20,6 +20,8 @@ class Door:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.servers = f"127.0.0.1:{self._listening.getsockname()[1]}"
         self._to: tuple[str, int] | None = None
+        self.connections = 0
+        """Connections accepted since the current broker was set."""
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._lock = threading.Lock()
         self._selector = selectors.DefaultSelector()
@@ -44,6 +46,7 @@ class Door:
         host, _, port = servers.split(",")[0].rpartition(":")
         with self._lock:
             self._to = host, int(port)
+            self.connections = 0
             for one in self._pairs:
                 one.shutdown(socket.SHUT_RDWR)
 
@@ -61,6 +64,7 @@ class Door:
 
     def _let_in(self) -> None:
         client, _ = self._listening.accept()
+        self.connections += 1
         try:
             if self._to is None:
                 raise ConnectionRefusedError
