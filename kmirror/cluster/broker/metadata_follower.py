@@ -149,8 +149,8 @@ class MetadataFollower:
             self._epoch = batch.partition_leader_epoch
             for record in () if batch.is_control else batch.records():
                 if record.offset > image.offset and record.value is not None:
-                    for counting in self._transactions.take(decode_metadata_record(record.value)):
-                        self._apply(record.offset, counting.message)
+                    for valid in self._transactions.add(decode_metadata_record(record.value)):
+                        self._apply(record.offset, valid.message)
             image.offset = batch.last_offset
 
     def _apply(self, offset: int, record: Message) -> None:

@@ -14,16 +14,18 @@ from kmirror.protocol.message import Message
 from kmirror.spec.features import ELIGIBLE_VERSION, MIRROR_VERSION
 
 
-def bootstrap_records(formatted: Sequence[Message], wanted: Sequence[Message], static_min_insync: int) -> list[Message]:
-    """Return `formatted` and the new records of `wanted`; feature levels in `formatted` take precedence.
+def bootstrap_records(
+    formatted: Sequence[Message], requested: Sequence[Message], static_min_insync: int
+) -> list[Message]:
+    """Return `formatted` and the new records of `requested`; feature levels in `formatted` take precedence.
 
     With eligible leader replicas, `min.insync.replicas` is set to the value of the properties file.
     """
     known = {record.name: record.feature_level for record in formatted if isinstance(record, FeatureLevelRecord)}
-    records = [*formatted, *(record for record in wanted if _is_added(record, known))]
+    records = [*formatted, *(record for record in requested if _is_added(record, known))]
     levels = {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
     if levels.get(ELIGIBLE_VERSION, 0) > 0:
-        records.append(min_insync.of_all_brokers(static_min_insync))
+        records.append(min_insync.cluster_wide_record(static_min_insync))
     return records
 
 
@@ -37,11 +39,11 @@ def _is_added(record: Message, formatted: Mapping[str, int]) -> bool:
     return record.name == MIRROR_VERSION and MIRROR_VERSION not in formatted
 
 
-def raised_records(features: Mapping[str, int], wanted: Sequence[Message]) -> list[Message]:
-    """Return the record in `wanted` that raises mirror.version above its level in `features`, if any."""
+def raising_records(features: Mapping[str, int], requested: Sequence[Message]) -> list[Message]:
+    """Return the record in `requested` that raises mirror.version above its level in `features`, if any."""
     return [
         record
-        for record in wanted
+        for record in requested
         if isinstance(record, FeatureLevelRecord)
         and record.name == MIRROR_VERSION
         and record.feature_level > features.get(MIRROR_VERSION, 0)

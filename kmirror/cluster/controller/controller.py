@@ -17,12 +17,12 @@ from kmirror.cluster.authorizer import Authorizer, Rights
 from kmirror.cluster.controller import min_insync, sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
-from kmirror.cluster.controller.bootstrap import bootstrap_records, raised_records
+from kmirror.cluster.controller.bootstrap import bootstrap_records, raising_records
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.cluster.controller.facts import LeaderElected
 from kmirror.cluster.controller.held_answers import HeldAnswers
-from kmirror.cluster.controller.metrics import of_controller
+from kmirror.cluster.controller.metrics import controller_samples
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.error_response import error_response
 from kmirror.cluster.images import NO_LEADER, Delta, MetadataImage
@@ -141,7 +141,7 @@ class Controller:
     def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> list[Sample]:
         """Return the metrics of the controller (`spec.metrics`)."""
         requests = self.server.meters.samples(now, runner_metrics.times)
-        return [*of_controller(self.image, decides=self.is_open), *requests]
+        return [*controller_samples(self.image, decides=self.is_open), *requests]
 
     def _follow_up(self, now: Instant) -> bool:
         if self._has_given_up:
@@ -161,8 +161,8 @@ class Controller:
                 self.quorum.on_disk_done(now, event)
             case LinkOpened():
                 self.server.on_opened(event)
-            case LinkClosed(InboundLink() as gone):
-                self.server.on_closed(gone)
+            case LinkClosed(InboundLink() as link):
+                self.server.on_closed(link)
             case Started():
                 self.quorum.start(now)
             case Stop():
@@ -186,9 +186,11 @@ class Controller:
                 f"the metadata log is of metadata.version {level}, and {supported_levels_text(METADATA_VERSION)}"
             )
             return
-        if kept := self.image.unenforced_count(enforces_acls=bool(self.context.configs.text("authorizer.class.name"))):
-            told = f"{kept} records about ACLs, credentials or quotas"
-            self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
+        if unenforced := self.image.unenforced_count(
+            enforces_acls=bool(self.context.configs.text("authorizer.class.name"))
+        ):
+            kept = f"{unenforced} records about ACLs, credentials or quotas"
+            self.outbox.note(f"the metadata log has {kept}, which are kept and not enforced")
         self._read_configs()
         if self.image.offset < 0:
             static_min_insync = self.context.configs.integer(min_insync.KEY)
@@ -197,7 +199,7 @@ class Controller:
         else:
             if aborted:
                 self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
-            self.commit(now, raised_records(self.image.features, self.options.bootstrap))
+            self.commit(now, raising_records(self.image.features, self.options.bootstrap))
         self.sessions.start(now)
         self.server.accept()
 
@@ -205,9 +207,9 @@ class Controller:
         """Release the responses that waited for a commit."""
         self._answers.release()
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Stop at once after a fault in the log, like Kafka's controller; responses that wait are dropped."""
-        self.outbox.note(why, GaveUp(why))
+        self.outbox.note(reason, GaveUp(reason))
         self._is_ending = self._has_given_up = True
         self.quorum.stop()
         self._answers.drop()
@@ -219,8 +221,8 @@ class Controller:
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (fetch.TIMER, int(parked)):
-                self.context.log.force(now, parked)
+            case (fetch.TIMER, int(fetch_id)):
+                self.context.log.force(now, fetch_id)
             case (sessions.TIMER,):
                 self.sessions.on_timer(now)
             case _:
@@ -268,22 +270,22 @@ class Controller:
             self.give_up(f"the metadata log cannot be written: {error}")
             return
         try:
-            delta = self._replayed(records)
+            delta = self._replay(records)
         except Exception:
-            self.take_back(end_offset)
+            self.remove_uncommitted(end_offset)
             raise
         self.image.offset = last
         if delta.alters_node(self.context.node_id):
             self._read_configs()
 
-    def take_back(self, end_offset: int) -> None:
+    def remove_uncommitted(self, end_offset: int) -> None:
         """Remove the records from `end_offset` on, and rebuild the image from the log before them."""
         former = MetadataImage()
-        replay(self.quorum.take_back(end_offset), former)
+        replay(self.quorum.remove_uncommitted(end_offset), former)
         self.image.replace_by(former)
         self._read_configs()
 
-    def _replayed(self, records: Sequence[Message]) -> Delta:
+    def _replay(self, records: Sequence[Message]) -> Delta:
         delta = Delta()
         for record in records:
             if isinstance(record, PartitionRecord | PartitionChangeRecord):

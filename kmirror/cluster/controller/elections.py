@@ -38,20 +38,28 @@ from kmirror.spec.wire_values import LeaderRecoveryState
 
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
     """Return the changes that remove `broker_id` from every ISR and leadership; it may still be active in `image`."""
-    every = (
+    changes = (
         without_replica(image, defaults, topic, index, broker_id) for topic, index in image.topics.hosted_by(broker_id)
     )
-    return [change for change in every if change is not None]
+    return [change for change in changes if change is not None]
 
 
 def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
     """Return the changes that remove a broker from every ISR and eligible set after an unclean shutdown."""
-    every = (
-        _change(image, defaults, topic, index, _without(topic.partitions[index], broker_id), gone=broker_id, lost=True)
+    changes = (
+        _change(
+            image,
+            defaults,
+            topic,
+            index,
+            _isr_without(topic.partitions[index], broker_id),
+            removed=broker_id,
+            lost=True,
+        )
         for topic, index in image.topics.hosted_by(broker_id)
         if broker_id in (*topic.partitions[index].isr, *topic.partitions[index].eligible)
     )
-    return [change for change in every if change is not None]
+    return [change for change in changes if change is not None]
 
 
 def offline_records(
@@ -73,7 +81,7 @@ def without_replica(
     partition = topic.partitions[index]
     if broker_id not in partition.isr and partition.leader != broker_id:
         return None
-    return _change(image, defaults, topic, index, _without(partition, broker_id), gone=broker_id)
+    return _change(image, defaults, topic, index, _isr_without(partition, broker_id), removed=broker_id)
 
 
 def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | None = None) -> list[Message]:
@@ -84,7 +92,7 @@ def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | N
         partition = topic.partitions[index]
         if broker_id is not None and broker_id not in partition.replicas:
             continue  # The elections that are possible without this broker are done.
-        change = _change(image, defaults, topic, index, partition.isr, comes=broker_id)
+        change = _change(image, defaults, topic, index, partition.isr, activated=broker_id)
         if change is not None:
             records.append(change)
     return records
@@ -97,17 +105,17 @@ def with_isr(
     return _change(image, defaults, topic, index, isr, recovered=recovered)
 
 
-def _without(partition: PartitionImage, broker_id: int) -> list[int]:
+def _isr_without(partition: PartitionImage, broker_id: int) -> list[int]:
     return [member for member in partition.isr if member != broker_id]
 
 
-def _comes(image: MetadataImage, replica: int, broker_id: int | None, partition: PartitionImage) -> bool:
-    """Return whether a replica of `broker_id` may lead once that broker is active."""
+def _may_lead_once_active(image: MetadataImage, replica: int, broker_id: int | None, partition: PartitionImage) -> bool:
+    """Return whether a replica may lead once `broker_id`, its broker, is active."""
     return replica == broker_id and image.brokers[replica].has_online(partition.directory_of(replica))
 
 
-class _Elected(NamedTuple):
-    """The result of an election; the leader may be unchanged, or NO_LEADER."""
+class _Election(NamedTuple):
+    """The state of a partition before or after an election; the leader may be unchanged, or NO_LEADER."""
 
     leader: int
     isr: list[int]
@@ -123,43 +131,49 @@ def _change(
     index: int,
     isr: Sequence[int],
     *,
-    gone: int | None = None,
+    removed: int | None = None,
     lost: bool = False,
-    comes: int | None = None,
+    activated: int | None = None,
     recovered: bool = False,
 ) -> PartitionChangeRecord | None:
     """Return the change that results from the new members of the ISR; None if nothing changes.
 
-    `gone` may not lead, and is no longer eligible if it may have `lost` records; `comes` will be active. The leader may
-    have `recovered` from an unclean election.
+    `removed` may not lead, and is no longer eligible if it may have `lost` records; `activated` will be active. The
+    leader may have `recovered` from an unclean election.
     """
-    partition, keeps = topic.partitions[index], image.features.has_eligible_replicas
+    partition, has_elr = topic.partitions[index], image.features.has_eligible_replicas
     configs = Configs(Scope.TOPIC, image.configs.topic(topic.name), defaults)
-    able = [
+    candidates = [
         b
         for b in partition.replicas
-        if b != gone
-        and (b == partition.leader or image.brokers.may_lead(b, partition) or _comes(image, b, comes, partition))
+        if b != removed
+        and (
+            b == partition.leader
+            or image.brokers.may_lead(b, partition)
+            or _may_lead_once_active(image, b, activated, partition)
+        )
     ]
     eligible = list(partition.eligible)
-    if keeps:
+    if has_elr:
         min_isr = min(configs.integer("min.insync.replicas"), len(partition.replicas))
-        eligible = _eligible(partition, isr, min_isr, gone if lost else None)
+        eligible = _eligible(partition, isr, min_isr, removed if lost else None)
     unclean = configs.flag("unclean.leader.election.enable")
-    elected = _elect(partition, _Elected(partition.leader, list(isr), eligible), able, keeps=keeps, unclean=unclean)
+    election = _elect(
+        partition, _Election(partition.leader, list(isr), eligible), candidates, has_elr=has_elr, unclean=unclean
+    )
     record = PartitionChangeRecord(partition_id=index, topic_id=topic.topic_id)
-    if elected.leader != partition.leader:
-        record.leader = elected.leader
-        if elected.unclean and not partition.recovering:
+    if election.leader != partition.leader:
+        record.leader = election.leader
+        if election.unclean and not partition.recovering:
             record.leader_recovery_state = LeaderRecoveryState.RECOVERING
     if recovered and partition.recovering:
         record.leader_recovery_state = LeaderRecoveryState.RECOVERED
-    if elected.isr != list(partition.isr) and (keeps or elected.leader != NO_LEADER):
-        record.isr = elected.isr  # At level 0 the last ISR is kept: only its members may lead again.
-    _note_eligible(record, partition, elected.eligible, keeps=keeps)
-    named = record.isr, record.eligible_leader_replicas, record.last_known_elr
+    if election.isr != list(partition.isr) and (has_elr or election.leader != NO_LEADER):
+        record.isr = election.isr  # At level 0 the last ISR is kept: only its members may lead again.
+    _set_eligible(record, partition, election.eligible, has_elr=has_elr)
+    replica_fields = record.isr, record.eligible_leader_replicas, record.last_known_elr
     is_same = record.leader == LEADER_UNCHANGED and record.leader_recovery_state == RECOVERY_UNCHANGED
-    return None if is_same and named == (None, None, None) else record
+    return None if is_same and replica_fields == (None, None, None) else record
 
 
 def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost: int | None) -> list[int]:
@@ -170,30 +184,32 @@ def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost:
     return in_hash_order([b for b in candidates if b not in isr and b != lost], int, most=len(candidates))
 
 
-def _elect(partition: PartitionImage, wanted: _Elected, able: Sequence[int], *, keeps: bool, unclean: bool) -> _Elected:
-    """Return the leader, one of the replicas in `able`, with the resulting ISR and eligible replicas."""
-    isr, eligible = wanted.isr, wanted.eligible
-    clean = [b for b in able if b in (isr or eligible)]
+def _elect(
+    partition: PartitionImage, proposed: _Election, candidates: Sequence[int], *, has_elr: bool, unclean: bool
+) -> _Election:
+    """Return the leader, one of the replicas in `candidates`, with the resulting ISR and eligible replicas."""
+    isr, eligible = proposed.isr, proposed.eligible
+    clean = [b for b in candidates if b in (isr or eligible)]
     if partition.leader in clean:
-        return wanted
+        return proposed
     if clean:
         leader = clean[0]
         if isr:
-            return _Elected(leader, isr, eligible)
-        return _Elected(leader, [leader], [b for b in eligible if b != leader])
+            return _Election(leader, isr, eligible)
+        return _Election(leader, [leader], [b for b in eligible if b != leader])
     last = partition.last_known
-    if keeps and not isr and not eligible and len(last) == 1 and last[0] in able:
-        return _Elected(last[0], [last[0]], [], unclean=True)
-    if unclean and able:
-        return _Elected(able[0], [able[0]], [], unclean=True)
-    return _Elected(NO_LEADER, isr, eligible)
+    if has_elr and not isr and not eligible and len(last) == 1 and last[0] in candidates:
+        return _Election(last[0], [last[0]], [], unclean=True)
+    if unclean and candidates:
+        return _Election(candidates[0], [candidates[0]], [], unclean=True)
+    return _Election(NO_LEADER, isr, eligible)
 
 
-def _note_eligible(
-    record: PartitionChangeRecord, partition: PartitionImage, eligible: list[int], *, keeps: bool
+def _set_eligible(
+    record: PartitionChangeRecord, partition: PartitionImage, eligible: list[int], *, has_elr: bool
 ) -> None:
     """Add the eligible replicas to a change, and the last leader if the partition loses its leader."""
-    if not keeps:
+    if not has_elr:
         changes = record.leader != LEADER_UNCHANGED or record.isr is not None
         if changes and (partition.eligible or partition.last_known):
             record.eligible_leader_replicas, record.last_known_elr = [], []

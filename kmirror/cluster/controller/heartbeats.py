@@ -59,11 +59,11 @@ class Heartbeats:
             return BrokerState.CONTROLLED_SHUTDOWN if leads else BrokerState.SHUTDOWN_NOW
         if image.topics.leads(broker.broker_id):
             return BrokerState.CONTROLLED_SHUTDOWN
-        needed = self._shutdown_offsets[broker.broker_id]
-        may_go = all(replayed >= needed for replayed in self._replayed.values())
-        return BrokerState.SHUTDOWN_NOW if may_go else BrokerState.CONTROLLED_SHUTDOWN
+        shutdown_offset = self._shutdown_offsets[broker.broker_id]
+        may_stop = all(replayed >= shutdown_offset for replayed in self._replayed.values())
+        return BrokerState.SHUTDOWN_NOW if may_stop else BrokerState.CONTROLLED_SHUTDOWN
 
-    def reported(self, broker_id: int, state: BrokerState, replayed: int, log_end: int) -> None:
+    def record_heartbeat(self, broker_id: int, state: BrokerState, replayed: int, log_end: int) -> None:
         """Record that a heartbeat led to `state`; `log_end` is the last offset of the metadata log after that."""
         self._replayed.pop(broker_id, None)
         match state:
@@ -74,7 +74,7 @@ class Heartbeats:
             case BrokerState.FENCED | BrokerState.SHUTDOWN_NOW:
                 self._shutdown_offsets.pop(broker_id, None)
 
-    def fetched(self, broker_id: int, fetch_offset: int) -> None:
+    def record_fetch(self, broker_id: int, fetch_offset: int) -> None:
         """Record that a broker fetches the metadata log from `fetch_offset`; ignored for a fenced one."""
         if broker_id in self._replayed:
             self._replayed[broker_id] = max(self._replayed[broker_id], fetch_offset - 1)

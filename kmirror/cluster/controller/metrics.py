@@ -9,7 +9,7 @@ from kmirror.cluster.metrics import Sample, gauge
 from kmirror.spec.metrics import row
 
 
-def of_controller(image: MetadataImage, *, decides: bool) -> Iterator[Sample]:
+def controller_samples(image: MetadataImage, *, decides: bool) -> Iterator[Sample]:
     """Yield the metrics of a controller."""
     fenced = sum(1 for broker_id in image.brokers if not image.brokers.is_alive(broker_id))
     partitions = sum(len(topic.partitions) for topic in image.topics.values())

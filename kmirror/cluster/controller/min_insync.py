@@ -18,14 +18,16 @@ from kmirror.spec.wire_values import ResourceType
 KEY = "min.insync.replicas"
 
 
-def of_all_brokers(value: int) -> ConfigRecord:
+def cluster_wide_record(value: int) -> ConfigRecord:
     """Return the record that sets this value for all brokers."""
     return ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=KEY, value=str(value))
 
 
 def unifying_records(image: MetadataImage, static: int) -> list[Message]:
     """Return the records that make the value the same for all brokers: the cluster-wide value, or else `static`."""
-    records: list[Message] = [] if KEY in image.configs.get((ResourceType.BROKER, ""), {}) else [of_all_brokers(static)]
+    records: list[Message] = (
+        [] if KEY in image.configs.get((ResourceType.BROKER, ""), {}) else [cluster_wide_record(static)]
+    )
     for name in image.configs.names(ResourceType.BROKER):
         if name and KEY in image.configs[ResourceType.BROKER, name]:
             records.append(ConfigRecord(resource_type=ResourceType.BROKER, resource_name=name, name=KEY, value=None))

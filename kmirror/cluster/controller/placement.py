@@ -36,38 +36,38 @@ def place(image: MetadataImage, rng: Rng, count: int, factor: int) -> list[Repli
             "are registered or some brokers have all their log directories cordoned.",
         )
     start = rng.below(len(alive))
-    placed = []
+    assignments = []
     for index in range(count):
         leader = (start + index) % len(alive)
         # The distance between replicas grows with each round over the brokers, to spread the load when one dies.
         shift = index // len(alive)
-        living = min(factor, len(alive)) - 1
-        others = [alive[(leader + 1 + (shift + n) % (len(alive) - 1)) % len(alive)] for n in range(living)]
-        rest = [fenced[(index + n) % len(fenced)] for n in range(factor - 1 - living)]
-        placed.append((alive[leader], *others, *rest))
-    return placed
+        live_count = min(factor, len(alive)) - 1
+        live_replicas = [alive[(leader + 1 + (shift + n) % (len(alive) - 1)) % len(alive)] for n in range(live_count)]
+        fenced_replicas = [fenced[(index + n) % len(fenced)] for n in range(factor - 1 - live_count)]
+        assignments.append((alive[leader], *live_replicas, *fenced_replicas))
+    return assignments
 
 
 def check_assignment(image: MetadataImage, replicas: Sequence[int], factor: int | None) -> None:
     """Raise ApiError unless a partition may have these replicas; `factor` is the replica count of the others."""
     if not replicas:
-        raise _wrong("includes an empty replica list.")
-    before = None
+        raise _assignment_error("includes an empty replica list.")
+    previous = None
     for broker_id in sorted(replicas):
         if broker_id not in image.brokers:
-            raise _wrong(f"includes broker {broker_id}, but no such broker is registered.")
-        if broker_id == before:
-            raise _wrong(f"includes the broker {broker_id} more than once.")
-        before = broker_id
+            raise _assignment_error(f"includes broker {broker_id}, but no such broker is registered.")
+        if broker_id == previous:
+            raise _assignment_error(f"includes the broker {broker_id} more than once.")
+        previous = broker_id
     if factor is not None and len(replicas) != factor:
-        raise _wrong(
+        raise _assignment_error(
             f"includes a partition with {len(replicas)} replica(s), but this is not consistent with previous "
             f"partitions, which have {factor} replica(s)."
         )
 
 
-def _wrong(what: str) -> ApiError:
-    return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {what}")
+def _assignment_error(problem: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {problem}")
 
 
 def check_active(image: MetadataImage, replicas: Sequence[int], index: int) -> None:
@@ -87,7 +87,7 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
     """
     isr = [b for b in replicas if image.brokers.is_active(b)]
     if not isr:
-        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, unable(len(replicas), NONE_ACTIVE))
+        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, factor_problem(len(replicas), NONE_ACTIVE))
     return PartitionRecord(
         partition_id=index,
         topic_id=topic_id,
@@ -100,6 +100,6 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
     )
 
 
-def unable(factor: int, why: str) -> str:
+def factor_problem(factor: int, reason: str) -> str:
     """Return Kafka's message for a replication factor that cannot be met."""
-    return f"Unable to replicate the partition {factor} time(s): {why}"
+    return f"Unable to replicate the partition {factor} time(s): {reason}"

@@ -45,15 +45,15 @@ class Acls(LatestImage):
                 self._prefix_sizes[len(record.resource_name)] += 1
 
     def _forget(self, acl_id: Uuid) -> None:
-        known = self.latest.get(acl_id)
-        if not isinstance(known, AccessControlEntryRecord):
+        previous = self.latest.get(acl_id)
+        if not isinstance(previous, AccessControlEntryRecord):
             return
-        pattern = _pattern(known)
+        pattern = _pattern(previous)
         del self._by_pattern[pattern][acl_id]
         if not self._by_pattern[pattern]:
             del self._by_pattern[pattern]
-        if known.pattern_type == _PREFIXED:
-            size = len(known.resource_name)
+        if previous.pattern_type == _PREFIXED:
+            size = len(previous.resource_name)
             self._prefix_sizes[size] -= 1
             if not self._prefix_sizes[size]:
                 del self._prefix_sizes[size]

@@ -18,7 +18,7 @@ from kmirror.protocol.gen.unfence_broker_record import UnfenceBrokerRecord
 from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.keyed_records import VersionedMessage
 
-REGISTRATION_OF_CHANGE = (0, 1, 3, 4)
+REGISTRATION_VERSIONS = (0, 1, 3, 4)
 """Version of a BrokerRegistrationChangeRecord -> version of the RegisterBrokerRecord with the same fields."""
 
 
@@ -174,8 +174,8 @@ class BrokerRecords:
             broker.log_dirs = change.log_dirs
         if change.cordoned_log_dirs is not None:
             broker.cordoned_log_dirs = change.cordoned_log_dirs
-        merged = max(before.version, REGISTRATION_OF_CHANGE[version])
-        self._brokers[change.broker_id] = VersionedMessage(broker, merged)
+        merged_version = max(before.version, REGISTRATION_VERSIONS[version])
+        self._brokers[change.broker_id] = VersionedMessage(broker, merged_version)
 
     def _unregister(self, record: UnregisterBrokerRecord, version: int) -> None:
         self._brokers.pop(record.broker_id, None)

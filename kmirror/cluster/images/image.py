@@ -19,7 +19,7 @@ from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.no_op_record import NoOpRecord
 from kmirror.protocol.message import Message
 
-_CHANGE_NOTHING = (NoOpRecord, AbortTransactionRecord)
+_WITHOUT_EFFECT = (NoOpRecord, AbortTransactionRecord)
 """The records of an aborted transaction are dropped before its abort is replayed."""
 
 
@@ -71,7 +71,7 @@ class MetadataImage:
         Raises `CorruptBatch` if the record does not match the previous ones; the image is not usable then.
         """
         replays = self._replays.get(type(record))
-        assert replays is not None or isinstance(record, _CHANGE_NOTHING), f"no replay for {type(record).__name__}"
+        assert replays is not None or isinstance(record, _WITHOUT_EFFECT), f"no replay for {type(record).__name__}"
         try:
             for replay in replays or ():
                 replay(record, delta)

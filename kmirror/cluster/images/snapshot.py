@@ -26,7 +26,7 @@ from kmirror.protocol.message import Message
 
 
 class SnapshotRecords:
-    """Tables of the records that a snapshot keeps of a metadata log; only `take` changes them.
+    """Tables of the records that a snapshot keeps of a metadata log; only `merge` changes them.
 
     Transactions of the log are resolved before (`metadata/transactions.py`).
     """
@@ -49,8 +49,8 @@ class SnapshotRecords:
             LatestTable(DELEGATION_TOKENS),
         ]
         """In the order of Kafka's MetadataImage.write."""
-        merging = [configs, *(table for table in self._tables if table is not configs)]  # As in MetadataImage.aspects.
-        self._merges = by_type([table.merges() for table in merging])
+        tables = [configs, *(table for table in self._tables if table is not configs)]  # As in MetadataImage.aspects.
+        self._merges = by_type([table.merges() for table in tables])
 
     def merge(self, record: Message, version: int) -> None:
         """Merge the next record of the log; it may be modified later."""

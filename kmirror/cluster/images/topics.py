@@ -146,7 +146,7 @@ class Topics(dict[str, TopicImage]):
         partitions = self.pop(name).partitions
         if self._features.has_mirrors:
             former = self._deleted_epochs.get(topic_id, -1)
-            self._deleted_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=former)
+            self._deleted_epochs[topic_id] = max((state.leader_epoch for state in partitions.values()), default=former)
         for index, partition in partitions.items():
             tp = TopicPartition(name, index)
             delta.partitions[tp] = None
@@ -343,7 +343,7 @@ class TopicRecords:
         if self._features.level(MIRROR_VERSION) < 1:
             return
         former = self._former.pop(record.topic_id, None)
-        epochs = [one.message.leader_epoch for one in topic.partitions.values()]  # type: ignore[attr-defined]
+        epochs = [state.message.leader_epoch for state in topic.partitions.values()]  # type: ignore[attr-defined]
         latest = max(epochs, default=-1 if former is None else former.leader_epoch)
         self._former[record.topic_id] = _DeletedTopic(name, latest)
 
@@ -351,11 +351,11 @@ class TopicRecords:
         for topic_id, topic in self._topics.items():
             if record.topic_name and record.topic_name != self.name(topic_id):
                 continue
-            for one in topic.partitions.values():
-                assert isinstance(one.message, PartitionRecord), "a partition"
-                if one.message.eligible_leader_replicas or one.message.last_known_elr:
-                    one.message.eligible_leader_replicas = one.message.last_known_elr = None
-                    one.message.partition_epoch += 1
+            for state in topic.partitions.values():
+                assert isinstance(state.message, PartitionRecord), "a partition"
+                if state.message.eligible_leader_replicas or state.message.last_known_elr:
+                    state.message.eligible_leader_replicas = state.message.last_known_elr = None
+                    state.message.partition_epoch += 1
 
     def records(self) -> Iterator[VersionedMessage]:
         yield from self._former_topics()

@@ -104,34 +104,34 @@ class MetadataLog:
         self.snapshots[snapshot.id] = SnapshotFacts(len(snapshot.data), snapshot.timestamp_ms)
         self.latest_snapshot = snapshot
 
-    def snapshot_data(self, wanted: SnapshotId) -> bytes | None:
+    def snapshot_data(self, id_: SnapshotId) -> bytes | None:
         """Return the bytes of a snapshot; None if it does not exist."""
         latest = self.latest_snapshot
-        if latest is not None and latest.id == wanted:
+        if latest is not None and latest.id == id_:
             return latest.data
-        return self._log.store.read_file(wanted.file_name) if wanted in self.snapshots else None
+        return self._log.store.read_file(id_.file_name) if id_ in self.snapshots else None
 
     def begin_snapshot(self) -> WriteSnapshot | None:
         """Return the job that writes a snapshot of all committed records; None if the newest one has them all."""
         latest, end_offset, tail = self.latest_snapshot, self._log.high_watermark, []
         position = 0 if latest is None else latest.id.end_offset
         while position < end_offset:
-            found = self._log.read(position, max_bytes=_PIECE_BYTES, end_offset=end_offset)
-            tail.append(found.records)
-            position = found.end_offset
+            chunk = self._log.read(position, max_bytes=_PIECE_BYTES, end_offset=end_offset)
+            tail.append(chunk.records)
+            position = chunk.end_offset
         self.bytes_since_snapshot = 0
         return WriteSnapshot(self._log.store, b"" if latest is None else latest.data, tail) if tail else None
 
-    def begin_at(self, first: SnapshotId, now_ms: int) -> tuple[list[int], list[SnapshotId]]:
+    def advance_start(self, first: SnapshotId, now_ms: int) -> tuple[list[int], list[SnapshotId]]:
         """Remove the records and snapshots below the end of a snapshot; brokers that lack them fetch the snapshot.
 
         Returns the base offsets of the segments to purge, and the snapshots whose files must be deleted.
         """
         self._log.advance_log_start(first.end_offset)
-        gone = [older for older in self.snapshots if older < first]
-        for older in gone:
+        replaced = [older for older in self.snapshots if older < first]
+        for older in replaced:
             del self.snapshots[older]
-        return self._log.set_aside_old_segments(now_ms), gone
+        return self._log.set_aside_old_segments(now_ms), replaced
 
     def append(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
         """Append records, without committing them; return the offset of the last one.

@@ -59,7 +59,7 @@ class OpenMetadataLog:
         snapshots = _snapshots_of(log)
         batches = list(replayed_batches(log, snapshots[-1] if snapshots else None))
         formatted = None if batches else self.disk.read_file(BOOTSTRAP)
-        bootstrap = [told.message for batch in iter_batches(formatted or b"") for told in metadata_records(batch)]
+        bootstrap = [record.message for batch in iter_batches(formatted or b"") for record in metadata_records(batch)]
         return OpenedMetadataLog(log, batches, epoch, bootstrap, snapshots)
 
 
@@ -70,17 +70,17 @@ def _snapshots_of(log: PartitionLog) -> list[MetadataSnapshot]:
     beginning and there is no snapshot of it.
     """
     base_offset, newest = log.segment_base_offsets[0], None
-    for found in snapshot_ids(log.store):
-        if found.end_offset < base_offset:
-            log.store.delete_file(found.file_name)
+    for id_ in snapshot_ids(log.store):
+        if id_.end_offset < base_offset:
+            log.store.delete_file(id_.file_name)
         else:
-            newest = found
+            newest = id_
     if newest is None and base_offset:
         raise CorruptBatch(f"it begins at offset {base_offset}, and there is no snapshot of what comes before")
     if newest is not None and newest.end_offset > log.log_end_offset:
         log.truncate_fully_and_start_at(newest.end_offset)
-    read = (read_snapshot(log.store, found) for found in snapshot_ids(log.store))
-    return [snapshot for snapshot in read if snapshot is not None]
+    snapshots = (read_snapshot(log.store, id_) for id_ in snapshot_ids(log.store))
+    return [snapshot for snapshot in snapshots if snapshot is not None]
 
 
 @dataclass(frozen=True, slots=True)

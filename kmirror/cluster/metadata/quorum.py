@@ -2,7 +2,7 @@
 
 A proposed record is in the log and in the image of the leading controller before it is committed; a quorum of several
 nodes may still lose it. Responses that depend on it are therefore held until its offset is committed, and until then it
-can be taken back.
+can be removed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Listener(Protocol):
     def on_committed(self, now: Instant) -> None:
         """Release the responses that waited for the records that are now committed."""
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Stop: the quorum cannot continue."""
 
     def on_closed(self) -> None:
@@ -66,7 +66,7 @@ class Quorum(Protocol):
         not fit into one batch. Raises OSError if the disk fails.
         """
 
-    def take_back(self, end_offset: int) -> Iterable[ReplayedBatch]:
+    def remove_uncommitted(self, end_offset: int) -> Iterable[ReplayedBatch]:
         """Remove the uncommitted records from `end_offset` on; return the remaining batches."""
 
     def start(self, now: Instant) -> None:

@@ -45,9 +45,9 @@ def replay(batches: Iterable[ReplayedBatch], image: MetadataImage) -> bool:
     transactions = MetadataTransactions()
     for batch in batches:
         for record in batch.records:
-            for counting in transactions.take(record):
+            for valid in transactions.add(record):
                 try:
-                    image.apply(counting.message, delta)
+                    image.apply(valid.message, delta)
                 except CorruptBatch as error:
                     raise error.with_context(f"the batch up to offset {batch.last_offset}") from None
         image.offset = batch.last_offset

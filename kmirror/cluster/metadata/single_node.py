@@ -56,7 +56,7 @@ class SingleNode:
     def propose(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
         return self._opened.append(now, records, atomic=atomic)
 
-    def take_back(self, end_offset: int) -> Iterable[ReplayedBatch]:
+    def remove_uncommitted(self, end_offset: int) -> Iterable[ReplayedBatch]:
         log = self._opened
         log.truncate_to(end_offset)
         return replayed_batches(log.log, log.latest_snapshot)
@@ -99,7 +99,7 @@ class SingleNode:
         self._listener.on_committed(now)
         log.wake(now)
         if self._snapshots is not None:
-            self._snapshots.grown(now)
+            self._snapshots.write_if_due(now)
 
     def on_disk_done(self, now: Instant, done: DiskDone) -> None:
         self._disk_jobs.on_done(now, done)

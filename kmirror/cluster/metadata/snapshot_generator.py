@@ -57,13 +57,13 @@ class SnapshotGenerator:
     def start(self, now: Instant) -> None:
         """Start the timer, and write a snapshot if one is due."""
         self._set_timer(now)
-        self.grown(now)
+        self.write_if_due(now)
 
     def stop(self) -> None:
         """Order no more work; work in progress is completed."""
         self._is_stopped = True
 
-    def grown(self, now: Instant) -> None:
+    def write_if_due(self, now: Instant) -> None:
         """Write a snapshot if enough bytes have been appended since the last one."""
         bytes_max = self._configs().integer("metadata.log.max.record.bytes.between.snapshots")
         if self._log.bytes_since_snapshot >= bytes_max:
@@ -118,7 +118,7 @@ class SnapshotGenerator:
             (_, oldest), (second, _) = [*log.snapshots.items()][:2]
             if not is_due(oldest):
                 return
-            base_offsets, snapshots = log.begin_at(second, now_ms)
+            base_offsets, snapshots = log.advance_start(second, now_ms)
             self._outbox.note(f"the metadata log begins at offset {second.end_offset}")
             self._disk_jobs.order(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
 

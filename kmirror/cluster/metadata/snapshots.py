@@ -53,19 +53,19 @@ def snapshot_ids(store: PartitionStore) -> list[SnapshotId]:
     return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match is not None)
 
 
-def read_snapshot(store: PartitionStore, wanted: SnapshotId) -> MetadataSnapshot | None:
+def read_snapshot(store: PartitionStore, id_: SnapshotId) -> MetadataSnapshot | None:
     """Return a snapshot, or None if it does not exist; raises `CorruptBatch` if it is damaged."""
-    data = store.read_file(wanted.file_name)
-    return None if data is None else MetadataSnapshot(wanted, _timestamp_ms(data), data)
+    data = store.read_file(id_.file_name)
+    return None if data is None else MetadataSnapshot(id_, _timestamp_ms(data), data)
 
 
 def _timestamp_ms(data: bytes) -> int:
     """Return the timestamp in the header; without a header, that of the first batch."""
     for batch in iter_batches(data):
         for record in batch.records() if batch.is_control else ():
-            told = parse_control(record.key, record.value)
-            if told.type is ControlType.SNAPSHOT_HEADER:
-                return SnapshotHeaderRecord.decode(told.value or b"", 0).last_contained_log_timestamp
+            control = parse_control(record.key, record.value)
+            if control.type is ControlType.SNAPSHOT_HEADER:
+                return SnapshotHeaderRecord.decode(control.value or b"", 0).last_contained_log_timestamp
         return batch.max_timestamp
     return -1
 
@@ -85,12 +85,12 @@ class WriteSnapshot:
 
     def run(self) -> MetadataSnapshot:
         """Return the snapshot, written and flushed; raises OSError, and `CorruptBatch` for damaged batches."""
-        snapshot = merged([self.base, *self.tail])
+        snapshot = merge_chunks([self.base, *self.tail])
         self.store.write_safe_file(snapshot.id.file_name, snapshot.data)
         return snapshot
 
 
-def merged(chunks: Iterable[Chunk]) -> MetadataSnapshot:
+def merge_chunks(chunks: Iterable[Chunk]) -> MetadataSnapshot:
     """Return the snapshot of all batches in `chunks`, an earlier snapshot first; they must not end in a transaction."""
     transactions = MetadataTransactions()
     records = SnapshotRecords()
@@ -99,10 +99,10 @@ def merged(chunks: Iterable[Chunk]) -> MetadataSnapshot:
     for chunk in chunks:
         for last in iter_batches(chunk):
             if last.is_control:
-                _take_controls(last, controls)
+                _merge_controls(last, controls)
             for versioned in metadata_records(last):
-                for counting in transactions.take(versioned):
-                    records.merge(*counting)
+                for valid in transactions.add(versioned):
+                    records.merge(*valid)
     assert last is not None, "there are batches"
     assert not transactions.is_open, "a controller aborts what its predecessor left open before it does anything else"
     id_ = SnapshotId(last.last_offset + 1, last.partition_leader_epoch)
@@ -110,11 +110,11 @@ def merged(chunks: Iterable[Chunk]) -> MetadataSnapshot:
     return MetadataSnapshot(id_, last.max_timestamp, _encode(id_, last.max_timestamp, controls, values))
 
 
-def _take_controls(batch: Batch, controls: dict[ControlType, bytes]) -> None:
+def _merge_controls(batch: Batch, controls: dict[ControlType, bytes]) -> None:
     for record in batch.records():
-        told = parse_control(record.key, record.value)
-        if told.type in _KEPT_CONTROLS:
-            controls[told.type] = told.value or b""
+        control = parse_control(record.key, record.value)
+        if control.type in _KEPT_CONTROLS:
+            controls[control.type] = control.value or b""
 
 
 def _encode(id_: SnapshotId, timestamp_ms: int, controls: dict[ControlType, bytes], values: Sequence[bytes]) -> bytes:
@@ -123,14 +123,14 @@ def _encode(id_: SnapshotId, timestamp_ms: int, controls: dict[ControlType, byte
     head += [(kind, controls[kind]) for kind in _KEPT_CONTROLS if kind in controls]
     data = [_control(id_, head, 0, timestamp_ms)]
     offset = len(head)
-    for some in in_batches(values) if values else ():
-        rows = [RecordData(value=value, timestamp=timestamp_ms) for value in some]
+    for group in in_batches(values) if values else ():
+        rows = [RecordData(value=value, timestamp=timestamp_ms) for value in group]
         data.append(build_batch(rows, base_offset=offset, partition_leader_epoch=id_.epoch))
-        offset += len(some)
+        offset += len(group)
     footer = [(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord().encode(0))]
     return b"".join([*data, _control(id_, footer, offset, timestamp_ms)])
 
 
-def _control(id_: SnapshotId, told: Sequence[tuple[ControlType, bytes]], offset: int, timestamp_ms: int) -> bytes:
-    records = [RecordData(control_key(kind), value, (), timestamp_ms) for kind, value in told]
+def _control(id_: SnapshotId, controls: Sequence[tuple[ControlType, bytes]], offset: int, timestamp_ms: int) -> bytes:
+    records = [RecordData(control_key(kind), value, (), timestamp_ms) for kind, value in controls]
     return build_batch(records, base_offset=offset, partition_leader_epoch=id_.epoch, is_control=True)

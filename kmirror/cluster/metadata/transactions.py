@@ -27,7 +27,7 @@ class MetadataTransactions:
         """Whether a transaction has begun and was neither ended nor aborted."""
         return self._held is not None
 
-    def take(self, record: VersionedMessage) -> Sequence[VersionedMessage]:
+    def add(self, record: VersionedMessage) -> Sequence[VersionedMessage]:
         """Return the records that become valid with `record`, in order."""
         match record.message:
             case BeginTransactionRecord():

@@ -71,7 +71,7 @@ class InternalTopicsTarget(Stateless):
         image, transactions = MetadataImage(), MetadataTransactions()
         for batch in batches:
             for record in metadata_records(batch):
-                for counting in transactions.take(record):
+                for counting in transactions.add(record):
                     image.apply(counting.message, Delta())
         check_image(image)
 

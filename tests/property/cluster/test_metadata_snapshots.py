@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.metadata.batches import metadata_records
-from kmirror.cluster.metadata.snapshots import merged
+from kmirror.cluster.metadata.snapshots import merge_chunks
 from kmirror.cluster.metadata.transactions import MetadataTransactions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -265,8 +265,8 @@ def image_of(chunks: Sequence[bytes], delta: Delta | None = None) -> MetadataIma
     for chunk in chunks:
         for batch in iter_batches(chunk):
             for record in metadata_records(batch):
-                for counting in transactions.take(record):
-                    image.apply(counting.message, Delta() if delta is None else delta)
+                for valid in transactions.add(record):
+                    image.apply(valid.message, Delta() if delta is None else delta)
     return image
 
 
@@ -290,15 +290,15 @@ def facts(image: MetadataImage) -> dict[str, object]:
 @given(logs(), st.data())
 def test_log_and_snapshot_make_the_same_image(log: list[tuple[VersionedMessage, ...]], data: st.DataObject) -> None:
     batches = encoded(log)
-    whole = merged(batches)
+    whole = merge_chunks(batches)
     assert facts(image_of([whole.data])) == facts(image_of(batches))
     last = list(iter_batches(batches[-1]))[-1]
     assert whole.id == (last.last_offset + 1, last.partition_leader_epoch) and whole.timestamp_ms == last.max_timestamp
     cut = data.draw(st.integers(1, len(batches)))
-    first = merged(batches[:cut])
+    first = merge_chunks(batches[:cut])
     assert facts(image_of([first.data, *batches[cut:]])) == facts(image_of(batches))
     if cut < len(batches):
-        assert merged([first.data, *batches[cut:]]) == whole, "a snapshot of a snapshot loses nothing"
+        assert merge_chunks([first.data, *batches[cut:]]) == whole, "a snapshot of a snapshot loses nothing"
 
 
 def records_outside_image(chunks: Sequence[bytes]) -> dict[object, Message]:
@@ -320,7 +320,7 @@ def records_outside_image(chunks: Sequence[bytes]) -> dict[object, Message]:
 @given(logs([kind for kind in KINDS if kind.removeprefix("Remove") in SECURED]))
 def test_records_outside_the_image_stay_as_written(log: list[tuple[VersionedMessage, ...]]) -> None:
     batches = encoded(log)
-    assert records_outside_image([merged(batches).data]) == records_outside_image(batches)
+    assert records_outside_image([merge_chunks(batches).data]) == records_outside_image(batches)
 
 
 @given(logs())
@@ -329,7 +329,7 @@ def test_a_snapshot_is_framed_as_kafka_frames_it(log: list[tuple[VersionedMessag
         RecordData(control_key(kind), b"\0" * 4) for kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS)
     ]
     told = build_batch(voters, is_control=True)
-    snapshot = merged([told, *encoded(log, 2)])
+    snapshot = merge_chunks([told, *encoded(log, 2)])
     batches = list(iter_batches(snapshot.data, check_crc=True))
     kinds = [[parse_control(one.key, one.value).type for one in b.records()] for b in batches if b.is_control]
     header = [ControlType.SNAPSHOT_HEADER, ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS]
@@ -377,5 +377,5 @@ def test_the_epochs_of_deleted_topics_stay_when_mirroring_is_switched_off_and_on
         RemoveTopicRecord(topic_id=topic_id),
         off,
     ]
-    image = image_of([merged(encoded([tuple(VersionedMessage(record, 0) for record in records)])).data])
+    image = image_of([merge_chunks(encoded([tuple(VersionedMessage(record, 0) for record in records)])).data])
     assert image.topics.first_leader_epoch(topic_id) == 8 and image.features == {} and not image.topics

@@ -22,7 +22,7 @@ from tests.unit.cluster.stage import controller
 def proposed_records(log: list[tuple[VersionedMessage, ...]]) -> list[Message]:
     """Return the records that count, as a controller writes them."""
     transactions = MetadataTransactions()
-    records = [record.message for batch in log for one in batch for record in transactions.take(one)]
+    records = [record.message for batch in log for one in batch for record in transactions.add(one)]
     for record in records:
         if isinstance(record, PartitionRecord):
             record.eligible_leader_replicas = record.last_known_elr = None
@@ -58,7 +58,7 @@ def test_reverted_records_leave_the_former_image(log: list[tuple[VersionedMessag
     former, end_offset = deepcopy(facts(image)), target.quorum.end_offset
     for record in records[kept:]:
         target.commit(0, [record])
-    target.take_back(end_offset)
+    target.remove_uncommitted(end_offset)
     assert facts(image) == former and image is target.context.image
     assert image.offset + 1 == target.quorum.end_offset == end_offset
     for record in records[kept:]:

@@ -97,7 +97,7 @@ def envelopes_stay_unanswered(patch: Patch) -> None:
 @fault("metric-count", profile="with_a_config")
 def controllers_count_nothing(patch: Patch) -> None:
     """The metrics of a controller are missing."""
-    patch(controller, "of_controller", lambda image, decides: [])
+    patch(controller, "controller_samples", lambda image, decides: [])
 
 
 @fault("two-snapshots", profile="mirrored")

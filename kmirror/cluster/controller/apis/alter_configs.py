@@ -19,7 +19,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     IncrementalAlterConfigsRequest,
 )
-from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource as Incremental
+from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource as IncrementalResource
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.spec.configs import Scope, known
 from kmirror.spec.wire_values import ConfigOp, ResourceType
@@ -39,8 +39,8 @@ def decide_with(
     rights: Rights,
 ) -> Decision:
     """Return the decision about every resource, made by the function of its type in `alters`."""
-    steps = [_steps(context, resource) for resource in request.resources]
-    incremental = IncrementalAlterConfigsRequest(steps, request.validate_only)
+    resources = [_incremental_resource(context, resource) for resource in request.resources]
+    incremental = IncrementalAlterConfigsRequest(resources, request.validate_only)
     decided = incremental_alter_configs.decide_with(alters, context, incremental, rights)
     assert isinstance(decided.response, IncrementalAlterConfigsResponse)
     rows = [
@@ -50,13 +50,13 @@ def decide_with(
     return Decision(decided.records, AlterConfigsResponse(responses=rows))
 
 
-def _steps(context: ControllerContext, resource: AlterConfigsResource) -> Incremental:
+def _incremental_resource(context: ControllerContext, resource: AlterConfigsResource) -> IncrementalResource:
     """Return the resource of an equivalent IncrementalAlterConfigs."""
     kind, name = resource.resource_type, resource.resource_name
-    named = {config.name for config in resource.configs}
-    rows = known(Scope.MIRROR if kind == ResourceType.MIRROR else Scope.TOPIC)
+    names = {config.name for config in resource.configs}
+    known_configs = known(Scope.MIRROR if kind == ResourceType.MIRROR else Scope.TOPIC)
     configs = [AlterableConfig(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     for key in context.image.configs.get((kind, name), {}):
-        if key not in named and not (key in rows and rows[key].hidden):
+        if key not in names and not (key in known_configs and known_configs[key].hidden):
             configs.append(AlterableConfig(key, ConfigOp.DELETE, None))
-    return Incremental(kind, name, configs)
+    return IncrementalResource(kind, name, configs)

@@ -40,7 +40,7 @@ def decide(
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH, directories=[]))
     records: list[Message] = []
-    gone: list[Message] = []
+    removals: list[Message] = []
     for directory in request.directories:
         answers = DirectoryData(id=directory.id, topics=[])
         response.directories.append(answers)
@@ -54,13 +54,13 @@ def decide(
                 rows.partitions.append(PartitionData(partition_index=index, error_code=error))
                 if error or name is None or partition is None:
                     continue
-                change = _moved(topic.topic_id, index, partition, request.broker_id, directory.id)
+                change = _assignment_record(topic.topic_id, index, partition, request.broker_id, directory.id)
                 if change is not None:
                     records.append(change)
                 if not broker.has_online(directory.id):
-                    lost = without_replica(image, context.configs, image.topics[name], index, request.broker_id)
-                    gone += [] if lost is None else [lost]
-    return Decision([*records, *gone], response, atomic=False)
+                    removal = without_replica(image, context.configs, image.topics[name], index, request.broker_id)
+                    removals += [] if removal is None else [removal]
+    return Decision([*records, *removals], response, atomic=False)
 
 
 def _error(name: str | None, partition: PartitionImage | None, broker_id: int) -> ErrorCode:
@@ -71,7 +71,7 @@ def _error(name: str | None, partition: PartitionImage | None, broker_id: int) -
     return ErrorCode.NONE if broker_id in partition.replicas else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _moved(
+def _assignment_record(
     topic_id: Uuid, index: int, partition: PartitionImage, broker_id: int, directory_id: Uuid
 ) -> PartitionChangeRecord | None:
     """Return the record that assigns one replica to this directory; None if it is there already."""

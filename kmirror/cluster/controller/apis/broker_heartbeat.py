@@ -28,7 +28,7 @@ def handle(
     if broker.epoch != request.broker_epoch:
         inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
         return
-    state = sessions.reported(now, broker, request)
+    state = sessions.on_heartbeat(now, broker, request)
     inbound.reply(
         BrokerHeartbeatResponse(
             is_caught_up=request.current_metadata_offset >= broker.epoch,

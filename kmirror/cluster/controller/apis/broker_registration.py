@@ -42,8 +42,8 @@ def handle(
     """
     request = inbound.body
     if request.cluster_id != context.cluster_id:
-        refused = BrokerRefused(request.broker_id, request.cluster_id, context.cluster_id)
-        context.outbox.note(str(refused), refused)
+        fact = BrokerRefused(request.broker_id, request.cluster_id, context.cluster_id)
+        context.outbox.note(str(fact), fact)
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
         return
     if request.broker_id < 0 or not request.listeners:
@@ -107,11 +107,11 @@ def _ended_uncleanly(known: BrokerImage, request: BrokerRegistrationRequest, ver
 
 def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequest) -> bool:
     """Return whether a broker has no log directory, a duplicate or reserved id, or a directory of another broker."""
-    named = set(request.log_dirs)
-    if not named or len(named) < len(request.log_dirs) or any(is_reserved(each) for each in named):
+    requested = set(request.log_dirs)
+    if not requested or len(requested) < len(request.log_dirs) or any(is_reserved(each) for each in requested):
         return True
     others = (broker for number, broker in image.brokers.items() if number != request.broker_id)
-    return any(not named.isdisjoint(other.directories) for other in others)
+    return any(not requested.isdisjoint(other.directories) for other in others)
 
 
 def _problem_with_features(image: MetadataImage, request: BrokerRegistrationRequest) -> ErrorCode:

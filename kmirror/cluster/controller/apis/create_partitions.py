@@ -41,25 +41,25 @@ def decide_with(
     may_change: MayChange, context: ControllerContext, request: CreatePartitionsRequest, rights: Rights
 ) -> Decision:
     """Return the decision; `may_change` is called for every topic that exists."""
-    named = Counter(topic.name for topic in request.topics)
-    denied = rights.denied_topics(AclOperation.ALTER, [name for name, count in named.items() if count == 1])
+    name_counts = Counter(topic.name for topic in request.topics)
+    denied = rights.denied_topics(AclOperation.ALTER, [name for name, count in name_counts.items() if count == 1])
     records: list[Message] = []
     results: list[CreatePartitionsTopicResult] = []
     for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatePartitionsTopicResult(name=topic.name, error_message=None)
         results.append(result)
         try:
-            if named[topic.name] > 1:
+            if name_counts[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             if topic.name in denied:
                 raise ApiError(denied[topic.name], None)
-            records += _added(context, topic, may_change, PARTITIONS_MAX - len(records))
-        except ApiError as refused:
-            result.error_code, result.error_message = refused.error, refused.message
+            records += _added_partitions(context, topic, may_change, PARTITIONS_MAX - len(records))
+        except ApiError as rejection:
+            result.error_code, result.error_message = rejection.error, rejection.message
     return Decision(() if request.validate_only else records, CreatePartitionsResponse(results=results))
 
 
-def _added(
+def _added_partitions(
     context: ControllerContext, topic: CreatePartitionsTopic, may_change: MayChange, added_max: int
 ) -> list[Message]:
     image = context.image.topics.get(topic.name)
@@ -81,8 +81,11 @@ def _added(
         raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
     if additional > added_max:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, None)
-    placed = _assignments(context, topic, image, additional)
-    return [new_partition(context.image, image.topic_id, index, on) for index, on in enumerate(placed, count)]
+    assignments = _assignments(context, topic, image, additional)
+    return [
+        new_partition(context.image, image.topic_id, index, replicas)
+        for index, replicas in enumerate(assignments, count)
+    ]
 
 
 def _assignments(

@@ -14,7 +14,14 @@ from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.config_entries import layers_of, topic_entries
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
-from kmirror.cluster.controller.placement import Replicas, check_active, check_assignment, new_partition, place, unable
+from kmirror.cluster.controller.placement import (
+    Replicas,
+    check_active,
+    check_assignment,
+    factor_problem,
+    new_partition,
+    place,
+)
 from kmirror.cluster.error_response import error_response
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import Instant
@@ -55,12 +62,12 @@ def decide_with(
     """Return the decision; `may_create` is called for every topic that could be created."""
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
-    named = Counter(topic.name for topic in request.topics)
-    once = [name for name, count in named.items() if count == 1 and name != METADATA_TOPIC]
+    name_counts = Counter(topic.name for topic in request.topics)
+    unique_names = [name for name, count in name_counts.items() if count == 1 and name != METADATA_TOPIC]
     may_create_any = rights.allow(AclOperation.CREATE, CLUSTER)
-    denied = {} if may_create_any else rights.denied_topics(AclOperation.CREATE, once)
-    undescribed = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, once)
-    wanted = [topic for topic in request.topics if named[topic.name] == 1 and topic.name not in denied]
+    denied = {} if may_create_any else rights.denied_topics(AclOperation.CREATE, unique_names)
+    undescribed = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, unique_names)
+    wanted = [topic for topic in request.topics if name_counts[topic.name] == 1 and topic.name not in denied]
     if sum(_partition_count(context, topic) for topic in wanted) > PARTITIONS_MAX:
         error, message = ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         return Decision((), error_response(request, version, error, message))
@@ -68,34 +75,34 @@ def decide_with(
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)
         try:
-            if named[topic.name] > 1:
+            if name_counts[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             if topic.name in denied:
                 raise ApiError(denied[topic.name], "Authorization failed.")
-            made = topic_records(context, topic)
+            new_records = topic_records(context, topic)
             may_create(context, topic)
-        except ApiError as refused:
-            result.error_code, result.error_message = refused.error, refused.message
+        except ApiError as rejection:
+            result.error_code, result.error_message = rejection.error, rejection.message
             continue
-        _describe(context, result, made, is_described=topic.name not in undescribed)
+        _describe(context, result, new_records, is_described=topic.name not in undescribed)
         if not request.validate_only:
-            records += made
+            records += new_records
     return Decision(records, response)
 
 
 def _describe(
-    context: ControllerContext, result: CreatableTopicResult, made: Sequence[Message], *, is_described: bool
+    context: ControllerContext, result: CreatableTopicResult, new_records: Sequence[Message], *, is_described: bool
 ) -> None:
     """Fill in the properties of the created topic that the client may describe."""
-    first = made[0]
+    first = new_records[0]
     assert isinstance(first, TopicRecord)
     result.topic_id = first.topic_id
     if not is_described:
         result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return
-    partitions = [record for record in made if isinstance(record, PartitionRecord)]
+    partitions = [record for record in new_records if isinstance(record, PartitionRecord)]
     result.num_partitions, result.replication_factor = len(partitions), len(partitions[0].replicas)
-    configs = {record.name: record.value or "" for record in made if isinstance(record, ConfigRecord)}
+    configs = {record.name: record.value or "" for record in new_records if isinstance(record, ConfigRecord)}
     layers = layers_of(context.image, context.node_id, context.static_configs)
     result.configs = [
         CreatableTopicConfigs(
@@ -114,7 +121,7 @@ def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Mes
     image = context.image
     _check_name(context, topic.name)
     configs = _configs(context, topic)
-    assignments = _manual(context, topic) if topic.assignments else _placed(context, topic)
+    assignments = _manual_assignments(context, topic) if topic.assignments else _automatic_assignments(context, topic)
     topic_id = Uuid(context.rng.octets(16))
     if topic.mirror_info is not None:
         topic_id = topic.mirror_info.topic_id
@@ -136,9 +143,9 @@ def _check_name(context: ControllerContext, name: str) -> None:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
     if name in context.image.topics:
         raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    like = context.image.topics.colliding(name)
-    if like is not None:
-        text = f"Topic '{name}' collides with existing topic: {like}"
+    existing = context.image.topics.colliding(name)
+    if existing is not None:
+        text = f"Topic '{name}' collides with existing topic: {existing}"
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
     problem = problem_with_name(name)
     if problem is not None:
@@ -151,9 +158,9 @@ def _configs(context: ControllerContext, topic: CreatableTopic) -> list[ConfigRe
         raise ApiError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     values = {config.name: config.value or "" for config in topic.configs}
     for name, value in values.items():
-        wrong = problem_with(Scope.TOPIC, name, value)
-        if wrong is not None:
-            raise ApiError(ErrorCode.INVALID_CONFIG, wrong)
+        problem = problem_with(Scope.TOPIC, name, value)
+        if problem is not None:
+            raise ApiError(ErrorCode.INVALID_CONFIG, problem)
     conflict = problem_between(values, context.configs)
     if conflict is not None:
         raise ApiError(ErrorCode.INVALID_CONFIG, conflict)
@@ -171,7 +178,7 @@ def _partition_count(context: ControllerContext, topic: CreatableTopic) -> int:
     return max(0, topic.num_partitions)
 
 
-def _placed(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]:
+def _automatic_assignments(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]:
     factor = topic.replication_factor
     if factor < USE_DEFAULT or factor == 0:
         text = "Replication factor must be larger than 0, or -1 to use the default value."
@@ -183,26 +190,29 @@ def _placed(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]
         factor = context.configs.integer("default.replication.factor")
     try:
         return place(context.image, context.rng, _partition_count(context, topic), factor)
-    except ApiError as refused:
-        raise ApiError(refused.error, unable(factor, str(refused))) from None
+    except ApiError as rejection:
+        raise ApiError(rejection.error, factor_problem(factor, str(rejection))) from None
 
 
-def _manual(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]:
-    for number, what in ((topic.replication_factor, "replication factor"), (topic.num_partitions, "numPartitions")):
+def _manual_assignments(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]:
+    for number, field_name in (
+        (topic.replication_factor, "replication factor"),
+        (topic.num_partitions, "numPartitions"),
+    ):
         if number != USE_DEFAULT:
-            text = f"A manual partition assignment was specified, but {what} was not set to -1."
+            text = f"A manual partition assignment was specified, but {field_name} was not set to -1."
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    found: dict[int, Replicas] = {}
+    assignments: dict[int, Replicas] = {}
     factor = None
     for row in topic.assignments:
-        if row.partition_index in found:
+        if row.partition_index in assignments:
             text = f"Found multiple manual partition assignments for partition {row.partition_index}"
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         check_assignment(context.image, row.broker_ids, factor)
         factor = len(row.broker_ids)
         check_active(context.image, row.broker_ids, row.partition_index)
-        found[row.partition_index] = tuple(row.broker_ids)
-    if sorted(found) != list(range(len(found))):
+        assignments[row.partition_index] = tuple(row.broker_ids)
+    if sorted(assignments) != list(range(len(assignments))):
         text = "partitions should be a consecutive 0-based integer sequence"
         raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
-    return [found[index] for index in range(len(found))]
+    return [assignments[index] for index in range(len(assignments))]

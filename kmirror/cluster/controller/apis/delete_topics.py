@@ -49,25 +49,25 @@ def decide_with(
         error = ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST
         rows = [DeletableTopicResult(name=s.name, topic_id=s.topic_id, error_code=error) for s in states]
         return Decision((), DeleteTopicsResponse(responses=rows))
-    asked = _Asked.of(context, states, rights)
+    requested = _RequestedTopics.from_states(context, states, rights)
     records: list[Message] = []
     results: list[DeletableTopicResult] = []
-    for state in asked.states:
+    for state in requested.states:
         result = DeletableTopicResult(name=state.name, topic_id=state.topic_id, error_message=None)
         results.append(result)
         try:
-            asked.find(context, result)
+            requested.find(context, result)
             assert result.name is not None, "found"
             may_change(context, result.name)
-        except ApiError as refused:
-            result.error_code, result.error_message = refused.error, refused.message
+        except ApiError as rejection:
+            result.error_code, result.error_message = rejection.error, rejection.message
         else:
             records.append(RemoveTopicRecord(topic_id=result.topic_id))
     return Decision(records, DeleteTopicsResponse(responses=results))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestedTopics:
     """The requested topics, and the client's rights to them."""
 
     states: Sequence[DeleteTopicState]
@@ -78,28 +78,36 @@ class _Asked:
     """Number of entries for a topic id."""
     hidden: Mapping[str, ErrorCode]
     """Topics that the client may not describe."""
-    kept: Mapping[str, ErrorCode]
+    undeletable: Mapping[str, ErrorCode]
     """Topics that the client may not delete."""
 
     @classmethod
-    def of(cls, context: ControllerContext, states: Sequence[DeleteTopicState], rights: Rights) -> _Asked:
+    def from_states(
+        cls, context: ControllerContext, states: Sequence[DeleteTopicState], rights: Rights
+    ) -> _RequestedTopics:
         image = context.image
         names = Counter(s.name for s in states if s.name is not None and s.topic_id == Uuid.ZERO)
         ids = Counter(s.topic_id for s in states if s.name is None and s.topic_id != Uuid.ZERO)
-        once = [name for name, count in names.items() if count == 1]
-        meant = [image.topics.names[one] for one, count in ids.items() if count == 1 and one in image.topics.names]
+        unique_names = [name for name, count in names.items() if count == 1]
+        names_of_ids = [
+            image.topics.names[topic_id]
+            for topic_id, count in ids.items()
+            if count == 1 and topic_id in image.topics.names
+        ]
         may_delete_any = rights.allow(AclOperation.DELETE, CLUSTER)
-        hidden = {} if may_delete_any else rights.denied_topics(AclOperation.DESCRIBE, [*once, *meant])
-        kept = {} if may_delete_any else rights.denied_topics(AclOperation.DELETE, [*once, *meant])
-        told: dict[tuple[str | None, Uuid, int], DeleteTopicState] = {}
+        hidden = {} if may_delete_any else rights.denied_topics(AclOperation.DESCRIBE, [*unique_names, *names_of_ids])
+        undeletable = (
+            {} if may_delete_any else rights.denied_topics(AclOperation.DELETE, [*unique_names, *names_of_ids])
+        )
+        entries: dict[tuple[str | None, Uuid, int], DeleteTopicState] = {}
         for number, state in enumerate(states):
-            is_one = (state.name is None) != (state.topic_id == Uuid.ZERO)
+            has_one_key = (state.name is None) != (state.topic_id == Uuid.ZERO)
             if state.name is None and ids[state.topic_id] == 1:
                 name = image.topics.names.get(state.topic_id)
-                if name is not None and names[name] == 1 and name not in hidden and name not in kept:
+                if name is not None and names[name] == 1 and name not in hidden and name not in undeletable:
                     continue  # The result for its name reports the duplicate.
-            told.setdefault((state.name, state.topic_id, 0 if is_one else number), state)
-        return cls(list(told.values()), names, ids, hidden, kept)
+            entries.setdefault((state.name, state.topic_id, 0 if has_one_key else number), state)
+        return cls(list(entries.values()), names, ids, hidden, undeletable)
 
     def find(self, context: ControllerContext, result: DeletableTopicResult) -> None:
         """Fill in name and id of the topic to delete; raises ApiError."""
@@ -111,28 +119,28 @@ class _Asked:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
             name = image.topics.names.get(result.topic_id)
             if name is None:
-                raise _refused(ErrorCode.UNKNOWN_TOPIC_ID)
+                raise _rejection(ErrorCode.UNKNOWN_TOPIC_ID)
             if name not in self.hidden:  # The id is not secret, but the name is.
                 result.name = name
-            if name in self.kept or name in self.hidden:
-                raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            if name in self.undeletable or name in self.hidden:
+                raise _rejection(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             return
         if result.topic_id != Uuid.ZERO:
             raise ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
         if self.names[result.name] > 1:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         if result.name in self.hidden:
-            raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            raise _rejection(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         topic = image.topics.get(result.name)
         if topic is None:
-            raise _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if result.name in self.kept:
-            raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            raise _rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if result.name in self.undeletable:
+            raise _rejection(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         result.topic_id = topic.topic_id
         if topic.topic_id in self.ids:
             text = "The provided topic name maps to an ID that was already supplied."
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
-def _refused(error: ErrorCode) -> ApiError:
+def _rejection(error: ErrorCode) -> ApiError:
     return ApiError(error, default_message(error))

@@ -33,33 +33,33 @@ def decide(
     denied = rights.error(AclOperation.DESCRIBE, CLUSTER)
     if denied:
         return Decision((), kafka_error_response(request, version, denied))
-    asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
-    if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
-        return Decision((), _refused(request))
+    requested = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
+    if len(request.topics) != 1 or requested != [(METADATA_TOPIC, 0)]:
+        return Decision((), _unknown_partitions_response(request))
     quorum, now_ms = context.quorum, to_ms(now)
-    leading = quorum.leader
+    current_leader = quorum.leader
     leader = ReplicaState(
-        replica_id=leading.leader_id,
+        replica_id=current_leader.leader_id,
         log_end_offset=quorum.end_offset,
         last_fetch_timestamp=now_ms,
         last_caught_up_timestamp=now_ms,
     )
-    described = PartitionData(
+    partition = PartitionData(
         error_message=None,
-        leader_id=leading.leader_id,
-        leader_epoch=leading.epoch,
+        leader_id=current_leader.leader_id,
+        leader_epoch=current_leader.epoch,
         high_watermark=quorum.committed_end,
         current_voters=[leader],
     )
     response = DescribeQuorumResponse(
-        error_message=None, topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[described])]
+        error_message=None, topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[partition])]
     )
     if version >= 2:
-        response.nodes = [Node(node_id=leading.leader_id)]
+        response.nodes = [Node(node_id=current_leader.leader_id)]
     return Decision((), response)
 
 
-def _refused(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def _unknown_partitions_response(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return DescribeQuorumResponse(
         error_message=None,

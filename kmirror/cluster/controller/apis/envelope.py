@@ -35,15 +35,15 @@ def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, in
             inbound.rights.authorizer, principal, host_from(envelope.client_host_address), is_forwarded=True
         )
         head = peek_request(envelope.request_data)
-        kafka_error_response = is_served(head, context.disabled_versions())
-        if not kafka_error_response and not is_served(head, context.api_versions()):
+        is_disabled = is_served(head, context.disabled_versions())
+        if not is_disabled and not is_served(head, context.api_versions()):
             inbound.reply(EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
         body = decode_request(envelope.request_data).body
     except ProtocolError:
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
-    if kafka_error_response:
+    if is_disabled:
         answer: Message | None = disabled(body, head.api_version)
     else:
         answer = cluster_error_response(rights, body, head.api_version) or decide(now, body, head.api_version, rights)

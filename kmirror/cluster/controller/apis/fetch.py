@@ -41,22 +41,22 @@ def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, i
     if error:
         inbound.reply(kafka_error_response(request, inbound.version, error))
         return
-    if not _is_of_metadata(request):
+    if not _is_for_metadata(request):
         if inbound.version < 7:  # There is no top-level error before v7.
             inbound.drop()
         else:
             inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
     # A broker at offset 0 has no records yet: it must learn the high watermark at once, even from an empty response.
-    wanted = request.topics[0].partitions[0]
-    sessions.fetched(request.replica_state.replica_id, wanted.fetch_offset)
-    fetch = _Fetch(context, inbound, wanted)
-    if not fetch.attempt(now, wanted.fetch_offset == 0):
+    requested = request.topics[0].partitions[0]
+    sessions.record_fetch(request.replica_state.replica_id, requested.fetch_offset)
+    fetch = _Fetch(context, inbound, requested)
+    if not fetch.attempt(now, requested.fetch_offset == 0):
         fetch.timer = context.log.park(fetch.attempt)
         context.outbox.set_timer((TIMER, fetch.timer), now + request.max_wait_ms * MILLISECOND)
 
 
-def _is_of_metadata(request: FetchRequest) -> bool:
+def _is_for_metadata(request: FetchRequest) -> bool:
     """Return whether the request is for the metadata log's one partition, once, and for nothing else."""
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         return False
@@ -70,7 +70,7 @@ class _Fetch:
 
     context: ControllerContext
     inbound: Inbound[FetchRequest]
-    wanted: FetchPartition
+    requested: FetchPartition
     timer: int = 0
     """Id of the timer that ends the wait; 0 if the fetch does not wait."""
 
@@ -78,18 +78,18 @@ class _Fetch:
         """Respond if there is anything to report, or if `forced`; return whether a response was sent."""
         try:
             log, inbound = self.context.log.log, self.inbound
-            if _is_at_end(log, self.wanted):
+            if _is_at_end(log, self.requested):
                 if not forced:
                     return False
-                inbound.reply_encoded(_quiet_answer(log.high_watermark, log.log_start_offset, inbound.version))
+                inbound.reply_encoded(_empty_response(log.high_watermark, log.log_start_offset, inbound.version))
             else:
-                data = _read(self.context.log, self.wanted)
-                told = (
+                data = _read(self.context.log, self.requested)
+                has_content = (
                     data.records or data.error_code or data.diverging_epoch.epoch != -1 or data.snapshot_id.epoch != -1
                 )
-                if not (forced or told):
+                if not (forced or has_content):
                     return False
-                inbound.reply(_answer(data))
+                inbound.reply(_response(data))
             if self.timer:
                 self.context.outbox.cancel_timer((TIMER, self.timer))
         except Exception as error:
@@ -97,14 +97,14 @@ class _Fetch:
         return True
 
 
-def _answer(data: PartitionData) -> FetchResponse:
+def _response(data: PartitionData) -> FetchResponse:
     return FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])])
 
 
 @lru_cache(maxsize=100)
-def _quiet_answer(high_watermark: int, log_start_offset: int, version: int) -> bytes:
+def _empty_response(high_watermark: int, log_start_offset: int, version: int) -> bytes:
     """Return a response without records. It is cached, because all brokers get the same one repeatedly."""
-    return _answer(_offsets(high_watermark, log_start_offset)).encode(version)
+    return _response(_offsets(high_watermark, log_start_offset)).encode(version)
 
 
 def _offsets(high_watermark: int, log_start_offset: int) -> PartitionData:
@@ -117,32 +117,32 @@ def _offsets(high_watermark: int, log_start_offset: int) -> PartitionData:
     )
 
 
-def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
+def _is_at_end(log: PartitionLog, requested: FetchPartition) -> bool:
     """Return whether a broker has all committed records, so that the response only needs the offsets."""
     return (
-        wanted.fetch_offset == log.high_watermark == log.log_end_offset
-        and wanted.last_fetched_epoch == log.latest_epoch
-        and wanted.fetch_offset >= log.log_start_offset
+        requested.fetch_offset == log.high_watermark == log.log_end_offset
+        and requested.last_fetched_epoch == log.latest_epoch
+        and requested.fetch_offset >= log.log_start_offset
     )
 
 
-def _read(metadata: MetadataLog, wanted: FetchPartition) -> PartitionData:
+def _read(metadata: MetadataLog, requested: FetchPartition) -> PartitionData:
     log, snapshot = metadata.log, metadata.latest_snapshot
-    if snapshot is not None and wanted.fetch_offset < log.log_start_offset:
+    if snapshot is not None and requested.fetch_offset < log.log_start_offset:
         data = error_row(0, ErrorCode.NONE)
         data.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
         return data
-    if wanted.last_fetched_epoch >= 0:
-        epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
-        if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
+    if requested.last_fetched_epoch >= 0:
+        epoch, end_offset = log.end_offset_for_epoch(requested.last_fetched_epoch)
+        if epoch < requested.last_fetched_epoch or end_offset < requested.fetch_offset:
             data = error_row(0, ErrorCode.NONE)
             data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
             return data
-    if not log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
+    if not log.log_start_offset <= requested.fetch_offset <= log.log_end_offset:
         return error_row(0, ErrorCode.OFFSET_OUT_OF_RANGE)
     data = _offsets(log.high_watermark, log.log_start_offset)
-    if wanted.fetch_offset < log.high_watermark:
+    if requested.fetch_offset < log.high_watermark:
         data.records = log.read(
-            wanted.fetch_offset, max_bytes=wanted.partition_max_bytes, end_offset=log.high_watermark, min_one=True
+            requested.fetch_offset, max_bytes=requested.partition_max_bytes, end_offset=log.high_watermark, min_one=True
         ).records
     return data

@@ -61,21 +61,21 @@ def decide_with(
     """Return the decision about every resource, made by the function of its type in `alters`."""
     records: list[Message] = []
     response = IncrementalAlterConfigsResponse(responses=[])
-    named = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    resource_counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     for resource in request.resources:
         kind, name = resource.resource_type, resource.resource_name
         answer = AlterConfigsResourceResponse(error_message=None, resource_type=kind, resource_name=name)
         response.responses.append(answer)
         try:
-            if named[kind, name] > 1:
+            if resource_counts[kind, name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             if kind not in alters:
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
             _check_form(resource.configs)
             _check_rights(rights, kind, name)
             changes = alters[kind](context, resource)
-        except ApiError as refused:
-            answer.error_code, answer.error_message = refused.error, str(refused)
+        except ApiError as rejection:
+            answer.error_code, answer.error_message = rejection.error, str(rejection)
             continue
         if not request.validate_only:
             records += _records(context, kind, name, changes)
@@ -164,9 +164,9 @@ def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> C
         _check_list(Scope.TOPIC, config)
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-    illegal = problem_with_name(name)
-    if illegal is not None:
-        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
+    problem = problem_with_name(name)
+    if problem is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     current = context.image.configs.topic(name)
     changes = changes_of(Scope.TOPIC, current, resource.configs)
     merged = {key: value for key, value in {**current, **changes}.items() if value is not None}
@@ -192,8 +192,8 @@ def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> 
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
     try:
         changes = changes_of(Scope.BROKER, context.image.configs.get((ResourceType.BROKER, name), {}), resource.configs)
-    except ApiError as refused:
-        raise ApiError(ErrorCode.INVALID_REQUEST, str(refused)) from None
+    except ApiError as rejection:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(rejection)) from None
     problem = min_insync.problem_with(context.image, name, changes)
     if problem is not None:
         raise ApiError(ErrorCode.INVALID_CONFIG, problem)

@@ -33,7 +33,7 @@ from kmirror.spec.wire_values import AclOperation, UpgradeType
 RESULTS_LAST = 1
 """Last version with a result for each feature."""
 
-WhyNot = Callable[[ControllerContext, str, int], str | None]
+RejectionReason = Callable[[ControllerContext, str, int], str | None]
 """(context, feature, requested level) -> reason to reject a level that Kafka's rules allow, or None."""
 
 
@@ -45,24 +45,28 @@ def decide(
 
 
 def decide_with(
-    why_not: WhyNot, context: ControllerContext, request: UpdateFeaturesRequest, version: int, rights: Rights
+    rejection_reason: RejectionReason,
+    context: ControllerContext,
+    request: UpdateFeaturesRequest,
+    version: int,
+    rights: Rights,
 ) -> Decision:
-    """Return the decision; `why_not` is called for every level that Kafka's rules allow."""
+    """Return the decision; `rejection_reason` is called for every level that Kafka's rules allow."""
     denied = rights.error(AclOperation.ALTER, CLUSTER)
     if denied:
         return Decision((), kafka_error_response(request, version, denied))
-    wanted = {update.feature: update for update in request.feature_updates}
-    proposed = {**context.image.features, **{name: update.max_version_level for name, update in wanted.items()}}
+    updates = {update.feature: update for update in request.feature_updates}
+    proposed = {**context.image.features, **{name: update.max_version_level for name, update in updates.items()}}
     records: list[Message] = []
-    if proposed.get(ELIGIBLE_VERSION, 0) > 0 and ELIGIBLE_VERSION in wanted:
+    if proposed.get(ELIGIBLE_VERSION, 0) > 0 and ELIGIBLE_VERSION in updates:
         static = broker_configs(context.static_configs, {}).integer(min_insync.KEY)
         records += min_insync.unifying_records(context.image, static)
     try:
-        for name in in_hash_order(wanted, hash_of_text):
-            level = wanted[name].max_version_level
-            _check(context, name, level, wanted[name].upgrade_type)
-            _check_needs(name, level, proposed)
-            reason = why_not(context, name, level)
+        for name in in_hash_order(updates, hash_of_text):
+            level = updates[name].max_version_level
+            _check(context, name, level, updates[name].upgrade_type)
+            _check_requirements(name, level, proposed)
+            reason = rejection_reason(context, name, level)
             if reason is not None:
                 raise _invalid(name, level, reason)
             records.append(FeatureLevelRecord(name=name, feature_level=level))
@@ -106,18 +110,18 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
 
 
-def _check_needs(name: str, level: int, proposed: Mapping[str, int]) -> None:
+def _check_requirements(name: str, level: int, proposed: Mapping[str, int]) -> None:
     """Raise ApiError if a level needs another feature at a level that it will not have after the request."""
-    for other, least in requirements_of(name, level).items():
-        if proposed.get(other, 0) < least:
-            text = f"{name} could not be set to {level} because it depends on {other} level {least}"
+    for other, level_min in requirements_of(name, level).items():
+        if proposed.get(other, 0) < level_min:
+            text = f"{name} could not be set to {level} because it depends on {other} level {level_min}"
             raise _invalid(name, level, text)
 
 
 def _supported(context: ControllerContext, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield each node that must support a feature, with its minimum and maximum level; 0 and 0 if unsupported."""
-    ours = next(((row.minimum, row.maximum) for row in FEATURES if row.name == name), (0, 0))
-    yield f"Local controller {context.node_id}", ours
+    local_levels = next(((row.minimum, row.maximum) for row in FEATURES if row.name == name), (0, 0))
+    yield f"Local controller {context.node_id}", local_levels
     for number, broker in sorted(context.image.brokers.items()):
         yield f"Broker {number}", broker.features.get(name, (0, 0))
 

@@ -78,7 +78,7 @@ def put_into_a_mirror(c: Controller) -> None:
 def shut_down(c: Controller) -> None:
     request = BrokerHeartbeatRequest(broker_id=4, want_shut_down=True, current_metadata_offset=c.image.offset)
     for state in (BrokerState.CONTROLLED_SHUTDOWN, BrokerState.CONTROLLED_SHUTDOWN):
-        assert c.sessions.reported(0, c.image.brokers[4], request) is state
+        assert c.sessions.on_heartbeat(0, c.image.brokers[4], request) is state
 
 
 def fence_and_unfence(c: Controller) -> None:
