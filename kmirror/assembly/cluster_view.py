@@ -176,7 +176,7 @@ class ClusterView:
         image = self.image.topics.partition(arguments.partition(tp))
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
             return None
-        partition = self.broker(image.leader).parts.replicas.partitions.led(tp)
+        partition = self.broker(image.leader).parts.replicas.partitions.find_led(tp)
         return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:

@@ -97,7 +97,7 @@ def persisted_states(scene: Scene, cluster: str) -> Iterator[tuple[StateKey, Par
         context = scene.mirror_context(cluster, broker_id)
         replicas = scene.clusters[cluster].broker(broker_id).parts.replicas
         for number, shard in context.coordinator.runtime.states().items() if context is not None else ():
-            led = replicas.partitions.led(TopicPartition(MIRROR_STATE_TOPIC, number))
+            led = replicas.partitions.find_led(TopicPartition(MIRROR_STATE_TOPIC, number))
             epoch = -1 if led is None else led.leader_epoch
             if number not in found or found[number][0] < epoch:
                 found[number] = epoch, shard

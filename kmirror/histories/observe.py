@@ -103,12 +103,12 @@ class Observer:
             self._scene.note(str(cut))
             if fact.why.endswith(MISSED):
                 self._leader_was_cut(cut)
-            leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.led(fact.tp)
+            leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.find_led(fact.tp)
             if leader is not None:
                 self._insides.log_cut(cluster, leader, fact)
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
-            partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.led(fact.tp)
+            partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.find_led(fact.tp)
             end = -1 if partition is None else partition.log.log_end_offset
             if partition is not None:
                 self._insides.state_entered(cluster, partition, fact)

@@ -125,7 +125,7 @@ class Scene:
         best: Partition | None = None
         for broker_id in found.broker_ids:
             if found.runs(broker_id):
-                led = found.broker(broker_id).parts.replicas.partitions.led(tp)
+                led = found.broker(broker_id).parts.replicas.partitions.find_led(tp)
                 if led is None or topic is None or led.topic_id != topic.topic_id:
                     continue
                 if best is None or led.leader_epoch > best.leader_epoch:

@@ -185,7 +185,7 @@ ROWS: tuple[Sight, ...] = (
     ),
     Sight(
         "COORDINATOR_LOADS", "A broker becomes the coordinator of some groups, transactions or mirrors.",
-        _of_coordinators(lambda runtime: len(runtime.led())), _rises,
+        _of_coordinators(lambda runtime: len(runtime.led_states())), _rises,
     ),
     Sight(
         "COORDINATOR_LOADED", "A coordinator has loaded some groups, transactions or mirrors.",

@@ -82,7 +82,7 @@ class TransactionObserver:
 
     def _leads(self, cluster: str, tp: TopicPartition, broker_id: int) -> bool:
         found = self._scene.clusters[cluster]
-        return found.runs(broker_id) and found.broker(broker_id).parts.replicas.partitions.led(tp) is not None
+        return found.runs(broker_id) and found.broker(broker_id).parts.replicas.partitions.find_led(tp) is not None
 
     def _compare(self, cluster: str, tp: TopicPartition, heir: History, broker_id: int) -> None:
         """Record the producers for which another replica has later records than the new leader."""

@@ -152,7 +152,7 @@ class MirrorComponent(BrokerComponent):
         """Follow changed configs of a topic, such as `mirror.name` and `min.insync.replicas`."""
         image = self.context.broker.image.topics.get(topic)
         for index in () if image is None else image.partitions:
-            partition = self.context.replicas.partitions.led(TopicPartition(topic, index))
+            partition = self.context.replicas.partitions.find_led(TopicPartition(topic, index))
             if partition is not None:
                 self._follow_assignment(now, partition.tp, partition)
 
@@ -214,7 +214,7 @@ class MirrorComponent(BrokerComponent):
             if not mp.is_busy:  # Otherwise the answer under way triggers the look.
                 self._driver.schedule_step(now, mp)
             return
-        partition = self.context.replicas.partitions.led(tp)
+        partition = self.context.replicas.partitions.find_led(tp)
         if partition is not None and has_new_confirmation(mp, partition):
             self._driver.schedule_step(now, mp)
         elif mp.state is MirrorState.MIRRORING:

@@ -193,7 +193,7 @@ class MirrorCoordinator:
         Both tombstones of a partition are in one batch, the state's first (D8). `on_done` gets the error of each
         partition.
         """
-        for shard, state in self.runtime.led().items():
+        for shard, state in self.runtime.led_states().items():
             for key in state.keys():  # noqa: SIM118 - a shard is no dict
                 if self._is_orphan(key, state):
                     self.runtime.submit(shard, lambda newest, key=key: self._tombstones(newest, key), on_done)  # type: ignore[misc]

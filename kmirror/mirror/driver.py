@@ -99,7 +99,7 @@ class PartitionDriver:
 
     def take_step(self, now: Instant, mp: MirrorPartition) -> None:
         """Do the next step for `mp`, if there is one and nothing is under way."""
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         if mp.is_busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
             return
         if mp.state is None:

@@ -55,7 +55,7 @@ class EpochCheck:
 
     def has_agreed(self, mp: MirrorPartition) -> bool:
         """Return whether the source's leader, in its present epoch, is known to have all records of our log."""
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         return mp.agreed_epoch == mp.source_epoch or partition is None or last_epoch(partition.log) < 0
 
     def request(self, mp: MirrorPartition) -> None:
@@ -68,7 +68,7 @@ class EpochCheck:
         due, self._due = self._due, {}
         asked: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_EpochRequest]]] = {}
         for tp in due:
-            found, partition = self._loop.find(tp), self._context.replicas.partitions.led(tp)
+            found, partition = self._loop.find(tp), self._context.replicas.partitions.find_led(tp)
             if found is None:
                 continue
             fetcher, mp = found
@@ -128,7 +128,7 @@ class EpochCheck:
     ) -> None:
         """Record the agreement, or cut our log where the response shows that the two logs diverge."""
         mp = asked.mp
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         if partition is None:
             return
         log = partition.log

@@ -196,7 +196,7 @@ class MirrorFetchers:
             mp.reason = f"throttled: {RATE} is {self._broker.configs.integer(RATE)} bytes a second"
             return held_until
         position = self._position(mp)
-        partition = self._replicas.partitions.led(mp.tp)
+        partition = self._replicas.partitions.find_led(mp.tp)
         if position is None and partition is not None:
             epoch = _epoch_needed(mp)
             if epoch <= partition.leader_epoch:
@@ -208,7 +208,7 @@ class MirrorFetchers:
         return position
 
     def _position(self, mp: MirrorPartition) -> PartitionFetch | None:
-        partition = self._replicas.partitions.led(mp.tp)
+        partition = self._replicas.partitions.find_led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
         if mp.source_is_old and not self._epoch_check.has_agreed(mp):
@@ -272,7 +272,7 @@ class MirrorFetchers:
 
     def _is_at(self, mp: MirrorPartition, asked: PartitionFetch) -> bool:
         """Return whether the log is led here, and still ends at the offset of the request."""
-        partition = self._replicas.partitions.led(mp.tp)
+        partition = self._replicas.partitions.find_led(mp.tp)
         return partition is not None and asked.fetch_offset == partition.log.log_end_offset
 
     def _on_records(
@@ -345,13 +345,13 @@ class MirrorFetchers:
                     fetcher.mark(mp)
 
     def _led(self, mp: MirrorPartition) -> Partition:
-        partition = self._replicas.partitions.led(mp.tp)
+        partition = self._replicas.partitions.find_led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         return partition
 
     def raise_log_start(self, mp: MirrorPartition) -> None:
         """Follow the source's log start, as far as the local high watermark allows."""
-        partition = self._replicas.partitions.led(mp.tp)
+        partition = self._replicas.partitions.find_led(mp.tp)
         if partition is None or mp.source_log_start <= partition.log.log_start_offset:
             return
         wanted = min(mp.source_log_start, partition.log.high_watermark)

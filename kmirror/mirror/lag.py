@@ -40,7 +40,7 @@ def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
     It also counts as old if the source's broker has not proved lately that it is up to date. The records above our high
     watermark are lost if this leader fails now.
     """
-    partition = context.replicas.partitions.led(mp.tp)
+    partition = context.replicas.partitions.find_led(mp.tp)
     if partition is None or mp.source_offset < 0 or not mp.is_lag_known(now, response_time_max(context)):
         return UNKNOWN
     if not _is_proved(context, now, mp):

@@ -65,7 +65,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
     `missed` says that nothing has been read from its log since this broker leads; else this broker has decided the cut
     itself.
     """
-    partition = context.replicas.partitions.led(mp.tp)
+    partition = context.replicas.partitions.find_led(mp.tp)
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
         return

@@ -41,7 +41,7 @@ def _fetcher_samples(context: MirrorContext, fetchers: MirrorFetchers, now: Inst
     lags = {
         mp.tp: lag_of(context, now, mp)
         for mp in context.partitions.values()
-        if mp.state is MirrorState.MIRRORING and context.replicas.partitions.led(mp.tp) is not None
+        if mp.state is MirrorState.MIRRORING and context.replicas.partitions.find_led(mp.tp) is not None
     }
     at_work = [fetcher for fetcher in fetchers.fetchers() if fetcher.partitions]
     slowest = min((fetcher.requests.rates(now)[0] for fetcher in at_work), default=0.0)

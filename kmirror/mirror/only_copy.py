@@ -34,7 +34,7 @@ class OnlyCopyCheck:
 
     def check(self, now: Instant, query: SourceQuery, epoch: int) -> None:
         """Call `on_safe_cut` if a cut to `epoch` loses nothing; else the partition waits for the operator."""
-        partition = self._context.replicas.partitions.led(query.mp.tp)
+        partition = self._context.replicas.partitions.find_led(query.mp.tp)
         if partition is None:
             return
         log = partition.log

@@ -146,7 +146,7 @@ class Preparing:
             self._context.retry_later(now, mp, f"the source returned {name} for its mirror {mp.assignment.mirror}")
         elif found is not None:
             self._on_found(now, query, found)
-        elif _is_empty(self._context.replicas.partitions.led(mp.tp)):
+        elif _is_empty(self._context.replicas.partitions.find_led(mp.tp)):
             self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
             self._prove_silence(now, query)
@@ -158,7 +158,7 @@ class Preparing:
             return ring_reason(clusters)
         assert upstream is not None, "learned with the lineage"
         assert mp.reported_since is not None, "set before the source is asked"
-        if _is_empty(self._context.replicas.partitions.led(mp.tp)):  # A ring can lose nothing here.
+        if _is_empty(self._context.replicas.partitions.find_led(mp.tp)):  # A ring can lose nothing here.
             if upstream.is_complete or now >= mp.reported_since + EMPTY_WAITS_MS * MILLISECOND:
                 return ""
         elif upstream.is_complete and upstream.true_at >= mp.reported_since:
@@ -189,7 +189,7 @@ class Preparing:
             # Two clusters that mirror each other would each cut records that only the other one has.
             reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
             self._context.retry_later(now, mp, reason)
-        elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.led(mp.tp)):
+        elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.find_led(mp.tp)):
             epoch = self._lineage_check.limit_by_lineage(mp, self._own_cut_epoch(mp))
             self._only_copy.check(now, query, epoch)
         else:
@@ -243,7 +243,7 @@ class Preparing:
 
     def _confirm(self, now: Instant, query: SourceQuery, cut_epoch: int) -> None:
         """Decide on the cut, if the response is about our topic; else once the broker confirms the topic's id (D65)."""
-        if query.is_about_our_topic or _is_empty(self._context.replicas.partitions.led(query.mp.tp)):
+        if query.is_about_our_topic or _is_empty(self._context.replicas.partitions.find_led(query.mp.tp)):
             self._decide(now, query.mp, cut_epoch)
         else:
             self._source_requests.topic_ids(query, partial(self._on_topic_ids, cut_epoch))
@@ -258,7 +258,7 @@ class Preparing:
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
         epoch = self._lineage_check.limit_by_lineage(mp, cut_epoch)
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         mp.cut_epoch = epoch if partition is None else effective_cut_epoch(partition.log, epoch)
         self._schedule_step(now, mp)
 

@@ -116,7 +116,7 @@ class LineageCheck:
         shared = self.shared_with_source(mp)
         if shared is None:
             return True
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)

@@ -111,7 +111,7 @@ class StateLoader:
         state: PartitionState,
         on_persisted: Callable[[Instant], None],
     ) -> None:
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         if partition is None:
             return
 
@@ -134,7 +134,7 @@ class StateLoader:
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.is_busy, mp.previous_state = False, None
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         mp.enter(own.state)
         if own.state is MirrorState.FAILED and not mp.reason:
             mp.reason = FAILED_BEFORE

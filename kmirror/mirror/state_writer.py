@@ -103,7 +103,7 @@ class StateWriter:
         The same write has the list of uncut replicas (by default those that have not confirmed yet, D30), the lineage
         (by default the present one, D45), and in STOPPING the plan of the stop (D43).
         """
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.is_busy = True
         listed = uncut_to_persist(mp, partition, state) if uncut is None else uncut
@@ -151,7 +151,7 @@ class StateWriter:
 
     def continue_in_state(self, now: Instant, mp: MirrorPartition) -> None:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
-        partition = self._context.replicas.partitions.led(mp.tp)
+        partition = self._context.replicas.partitions.find_led(mp.tp)
         if partition is not None and not has_foreign_epochs(self._context, partition):
             self._context.replicas.appends.assign_epoch(partition)
         self._schedule_step(now, mp)

@@ -101,7 +101,7 @@ class TopicCheck:
     def _on_topic_ids(
         self, now: Instant, fetcher: Fetcher[MirrorPartition], check: _PendingCheck, ids: Mapping[str, Uuid] | None
     ) -> None:
-        mp, partition = check.mp, self._context.replicas.partitions.led(check.mp.tp)
+        mp, partition = check.mp, self._context.replicas.partitions.find_led(check.mp.tp)
         if partition is None or not self._context.is_current(mp, MirrorState.MIRRORING):
             return
         fetched = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset

@@ -40,7 +40,7 @@ class EmptyGroup(Group):
     def is_subscribed_to(self, topic):
         return False
 
-    def expired(self, offsets, now_ms, retention_ms):
+    def expired_keys(self, offsets, now_ms, retention_ms):
         return []
 
     def keep_alive(self, member_id):

@@ -146,18 +146,18 @@ class CoordinatorRuntime(Generic[S]):
         self._shards.pop(tp.partition, None)
         return leads and self._load(now, self._replicas.partitions[tp])
 
-    def _load(self, now: Instant, led: Partition) -> bool:
+    def _load(self, now: Instant, partition: Partition) -> bool:
         """Load a shard from its log; return False, and do not serve the shard, if its log cannot be read."""
         state = self._make_state()
-        unreadable = load(state, led.log.batches(), led.log.high_watermark)
-        if unreadable is not None:
-            self._context.outbox.note(f"{led.tp} cannot be read {unreadable}")
+        load_error = load(state, partition.log.batches(), partition.log.high_watermark)
+        if load_error is not None:
+            self._context.outbox.note(f"{partition.tp} cannot be read {load_error}")
             if not state.SERVED_IF_TRUNCATED:
                 return False
-        end = led.log.log_end_offset
-        shard = self._shards[led.tp.partition] = Shard(state, led.log.high_watermark >= end)
+        end = partition.log.log_end_offset
+        shard = self._shards[partition.tp.partition] = Shard(state, partition.log.high_watermark >= end)
         if not shard.is_loaded:
-            self._await_commit(now, led, shard, end)
+            self._await_commit(now, partition, shard, end)
         return True
 
     def error(self, partition: int) -> ErrorCode:
@@ -184,7 +184,7 @@ class CoordinatorRuntime(Generic[S]):
         """Return the states of all shards whose committed state is known, by partition."""
         return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
 
-    def led(self) -> dict[int, S]:
+    def led_states(self) -> dict[int, S]:
         """Return the states of all shards that this broker leads, by partition; some know only the newest state."""
         return {partition: shard.state for partition, shard in self._shards.items()}
 
@@ -211,37 +211,39 @@ class CoordinatorRuntime(Generic[S]):
         """Run the operations submitted since the last call; those of a shard share a batch where possible."""
         submitted, self._submitted = self._submitted, {}
         for partition, operations in submitted.items():
-            shard, led = (
+            shard, led_partition = (
                 self._shards.get(partition),
-                self._replicas.partitions.led(TopicPartition(self.topic, partition)),
+                self._replicas.partitions.find_led(TopicPartition(self.topic, partition)),
             )
-            if shard is None or led is None:
-                self._respond(now, [(submitted_one.on_done, ErrorCode.NOT_COORDINATOR) for submitted_one in operations])
+            if shard is None or led_partition is None:
+                self._respond(now, [(operation.on_done, ErrorCode.NOT_COORDINATOR) for operation in operations])
             else:
-                self._run(now, led, shard, operations)
+                self._run(now, led_partition, shard, operations)
 
     def end_transaction(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
         """Apply a transaction marker that was just appended to this broker's log of `tp`, below offset `end`."""
-        shard, led = self._shards.get(tp.partition), self._replicas.partitions.led(tp)
-        if tp.topic == self.topic and shard is not None and led is not None:
+        shard, partition = self._shards.get(tp.partition), self._replicas.partitions.find_led(tp)
+        if tp.topic == self.topic and shard is not None and partition is not None:
             shard.state.end_transaction(producer_id, commit=commit)
             shard.state.mark_appended(end)
-            self._await_commit(now, led, shard, end)
+            self._await_commit(now, partition, shard, end)
 
-    def _run(self, now: Instant, led: Partition, shard: Shard[S], operations: Sequence[SubmittedOperation[S]]) -> None:
-        is_short = len(led.isr) < led.min_isr
-        size_max = min(led.log.config.max_message_bytes, led.log.config.segment_bytes)
+    def _run(
+        self, now: Instant, partition: Partition, shard: Shard[S], operations: Sequence[SubmittedOperation[S]]
+    ) -> None:
+        is_short = len(partition.isr) < partition.min_isr
+        size_max = min(partition.log.config.max_message_bytes, partition.log.config.segment_bytes)
         pending = PendingBatch()
         for operation, on_done, producer in operations:
             records, error = self._decide(shard, operation)
             if not pending.has_room(records, producer, size_max):
-                self._append(now, led, shard, pending)
+                self._append(now, partition, shard, pending)
                 pending = PendingBatch()
                 records, error = self._decide(shard, operation)  # The state that it saw may have been reverted.
             if records and is_short:
                 self._respond(now, [(on_done, ErrorCode.COORDINATOR_NOT_AVAILABLE)])
                 continue
-            first = led.log.log_end_offset + len(pending.records)
+            first = partition.log.log_end_offset + len(pending.records)
             for offset, (key, value) in enumerate(records, first):
                 shard.state.replay(LoggedRecord(key, value, offset, producer.id))
             if records:
@@ -249,7 +251,7 @@ class CoordinatorRuntime(Generic[S]):
                 pending.size += size_of(records)
                 pending.producer = producer
             pending.responses.append((on_done, ErrorCode.NONE if records else error))
-        self._append(now, led, shard, pending)
+        self._append(now, partition, shard, pending)
 
     def _decide(self, shard: Shard[S], operation: Operation[S]) -> tuple[Sequence[KeyValue], ErrorCode]:
         try:
@@ -258,18 +260,18 @@ class CoordinatorRuntime(Generic[S]):
             self._context.failures.caught(f"deciding in {self.topic}", failure)
             return (), ErrorCode.UNKNOWN_SERVER_ERROR
 
-    def _append(self, now: Instant, led: Partition, shard: Shard[S], pending: PendingBatch) -> None:
+    def _append(self, now: Instant, partition: Partition, shard: Shard[S], pending: PendingBatch) -> None:
         """Append the records of `pending`, whose changes are already in the state; revert them if the append fails."""
         if pending.records:
             batch = build_batch(
                 [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in pending.records],
-                partition_leader_epoch=led.leader_epoch,
+                partition_leader_epoch=partition.leader_epoch,
                 producer_id=pending.producer.id,
                 producer_epoch=pending.producer.epoch,
                 is_transactional=pending.producer is not NOT_TRANSACTIONAL,
             )
             try:
-                info = self._replicas.appends.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
+                info = self._replicas.appends.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
             except Exception as error:
                 shard.state.revert()
                 outcome = self._outcome(error)
@@ -277,7 +279,7 @@ class CoordinatorRuntime(Generic[S]):
                 return
             shard.state.mark_appended(info.last_offset + 1)
         if pending.responses:
-            self._respond_on_commit(now, led, shard, pending)
+            self._respond_on_commit(now, partition, shard, pending)
 
     def _outcome(self, error: Exception) -> ErrorCode:
         """Return the error for the coordinator's client after an append that raised `error`."""
@@ -288,41 +290,41 @@ class CoordinatorRuntime(Generic[S]):
 
     # -- responses ----------------------------------------------------------------------------
 
-    def _respond_on_commit(self, now: Instant, led: Partition, shard: Shard[S], pending: PendingBatch) -> None:
+    def _respond_on_commit(self, now: Instant, partition: Partition, shard: Shard[S], pending: PendingBatch) -> None:
         """Send the responses of `pending` once the log up to its current end is committed."""
-        end = led.log.log_end_offset
+        end = partition.log.log_end_offset
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             if error in COMMITTED_OUTCOMES:
-                shard.state.commit(led.log.high_watermark)
+                shard.state.commit(partition.log.high_watermark)
                 self._respond(later, pending.responses)
                 return
             if pending.records:
-                self._await_commit(later, led, shard, end)
+                self._await_commit(later, partition, shard, end)
             outcome = CLIENT_ERRORS.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE)
             self._respond(later, [(on_done, outcome) for on_done, _ in pending.responses])
 
-        if led.log.high_watermark >= end:
+        if partition.log.high_watermark >= end:
             on_acked(now, ErrorCode.NONE)
         else:
-            self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
+            self._replicas.purgatory.await_acks(now, partition, end, self._timeout_ms, on_acked)
 
-    def _await_commit(self, now: Instant, led: Partition, shard: Shard[S], end: int) -> None:
+    def _await_commit(self, now: Instant, partition: Partition, shard: Shard[S], end: int) -> None:
         """Wait until the log below `end` is committed, for as long as this broker leads the shard."""
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
-            if self._shards.get(led.tp.partition) is not shard:
+            if self._shards.get(partition.tp.partition) is not shard:
                 return
             if error in COMMITTED_OUTCOMES:
                 shard.is_loaded = True
-                shard.state.commit(led.log.high_watermark)
+                shard.state.commit(partition.log.high_watermark)
                 if self._on_committed is not None:
-                    self._on_committed(later, led.tp.partition)
+                    self._on_committed(later, partition.tp.partition)
             elif error is ErrorCode.REQUEST_TIMED_OUT:
-                self._await_commit(later, led, shard, end)
+                self._await_commit(later, partition, shard, end)
 
-        if self._shards.get(led.tp.partition) is shard:
-            self._replicas.purgatory.await_acks(now, led, end, self._timeout_ms, on_acked)
+        if self._shards.get(partition.tp.partition) is shard:
+            self._replicas.purgatory.await_acks(now, partition, end, self._timeout_ms, on_acked)
 
     @property
     def _timeout_ms(self) -> int:

@@ -107,7 +107,7 @@ class Versioned(Generic[K, V]):
 
 
 class Tables:
-    """Several tables of the same log, sealed, committed and reverted together."""
+    """Several tables of the same log, whose changes are committed and reverted together."""
 
     def __init__(self, *tables: Tables | Versioned[Any, Any]) -> None:
         self._tables = tables

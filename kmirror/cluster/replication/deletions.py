@@ -77,7 +77,7 @@ class Deletions(BrokerComponent):
             self._check(tp)
 
     def _check(self, tp: TopicPartition) -> None:
-        partition = self._replicas.partitions.led(tp)
+        partition = self._replicas.partitions.find_led(tp)
         for key, wait in list(self._waits[tp].items()):
             if partition is None:
                 self._complete(key, self._replicas.partitions.unavailable(tp), NO_LOW_WATERMARK)

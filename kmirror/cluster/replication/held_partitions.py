@@ -18,7 +18,7 @@ class HeldPartitions(dict[TopicPartition, Partition]):
         """Partitions whose log directory has failed, with their topic ids: the broker ignores them until its next
         start, or until they are reassigned to other brokers."""
 
-    def led(self, tp: TopicPartition) -> Partition | None:
+    def find_led(self, tp: TopicPartition) -> Partition | None:
         """Return the partition if this broker leads it, else None."""
         partition = self.get(tp)
         return partition if partition is not None and partition.image.leader == partition.broker_id else None

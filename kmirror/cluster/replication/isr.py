@@ -91,7 +91,7 @@ class IsrManager(BrokerComponent):
         lag_max = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND
         changed, self._changed = self._changed, {}
         for tp in changed:
-            partition = self._replicas.partitions.led(tp)
+            partition = self._replicas.partitions.find_led(tp)
             if partition is None or not partition.has_followers_behind():
                 continue
             self._changed[tp] = None
@@ -123,7 +123,7 @@ class IsrManager(BrokerComponent):
         while self._unsent and len(proposals) < PARTITIONS_MAX:
             tp = next(iter(self._unsent))
             partition = self._unsent.pop(tp)
-            if self._replicas.partitions.led(tp) is partition and partition.pending_isr is not None:
+            if self._replicas.partitions.find_led(tp) is partition and partition.pending_isr is not None:
                 proposals[tp] = Proposal(partition, partition.image)
         if proposals:
             self._send(now, proposals)
@@ -169,7 +169,7 @@ class IsrManager(BrokerComponent):
             results = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
         failed = False
         for partition, image in proposals.values():
-            if self._replicas.partitions.led(partition.tp) is not partition or partition.pending_isr is None:
+            if self._replicas.partitions.find_led(partition.tp) is not partition or partition.pending_isr is None:
                 continue
             if partition.image.partition_epoch != image.partition_epoch:
                 continue  # The metadata log has already decided the proposal.

@@ -86,7 +86,7 @@ class Purgatory:
         waits[:] = [wait if wait.required <= end else replace(wait, required=TRUNCATED) for wait in waits]
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
-        partition, waits = self._partitions.led(tp), self._acks[tp]
+        partition, waits = self._partitions.find_led(tp), self._acks[tp]
         not_led = self._partitions.unavailable(tp)
         pending: list[AckWait] = []
         self._acks[tp] = []
@@ -158,7 +158,7 @@ class Purgatory:
                 del self._parked[key]
                 self._context.outbox.cancel_timer((TIMER, key))
         for tp in dirty:
-            if self._partitions.led(tp) is not None:
+            if self._partitions.find_led(tp) is not None:
                 try:
                     self._components.on_progress(now, tp)
                 except Exception as failure:

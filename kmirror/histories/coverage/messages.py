@@ -39,7 +39,7 @@ class Asked:
 
     def led(self, tp: TopicPartition) -> Partition | None:
         """Return the partition if the server leads it."""
-        return self.server.parts.replicas.partitions.led(tp) if isinstance(self.server, Broker) else None
+        return self.server.parts.replicas.partitions.find_led(tp) if isinstance(self.server, Broker) else None
 
     def topic(self, row: Any) -> str:
         """Return the name of a topic in a request, by its name or its id; empty for an unknown id."""

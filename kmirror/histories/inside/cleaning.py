@@ -145,7 +145,7 @@ class CleaningLook:
         """Check a log from which a run of the cleaner has just removed records."""
         noted = self._noted.get((cluster, broker_id, fact.tp))
         broker = self._scene.clusters[cluster].broker(broker_id)
-        leader = broker.parts.replicas.partitions.led(fact.tp)
+        leader = broker.parts.replicas.partitions.find_led(fact.tp)
         if noted is None or leader is None or not noted.is_complete or not noted.model.is_current(leader.log):
             return
         now_ms = to_ms(self._scene.local_time(cluster, broker_id))

@@ -34,5 +34,8 @@ class KeptStates:
 
     def _leads(self, cluster: str, context: MirrorContext, mp: MirrorPartition) -> bool:
         """Return whether the broker leads the partition in the controller's leader epoch."""
-        partition, image = context.replicas.partitions.led(mp.tp), self._scene.image(cluster).topics.partition(mp.tp)
+        partition, image = (
+            context.replicas.partitions.find_led(mp.tp),
+            self._scene.image(cluster).topics.partition(mp.tp),
+        )
         return partition is not None and image is not None and partition.leader_epoch == image.leader_epoch

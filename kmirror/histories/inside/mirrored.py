@@ -91,7 +91,7 @@ class MirroredLook(Look):
                     and before.caught_up_ms == mp.caught_up_ms
                 ):
                     continue
-            partition = broker.parts.replicas.partitions.led(tp)
+            partition = broker.parts.replicas.partitions.find_led(tp)
             if partition is None or partition.topic_id != mp.topic_id:
                 continue
             now = seen[tp] = Seen(

@@ -51,7 +51,7 @@ class RefusalLook(FrameLook):
             return
         topic = name if name in self._scene.image(cluster).topics else topic_of(self._scene.image(cluster), name)
         tp = TopicPartition(topic or name, index)
-        leader = found.broker(broker_id).parts.replicas.partitions.led(tp)
+        leader = found.broker(broker_id).parts.replicas.partitions.find_led(tp)
         entry = None if leader is None else leader.log.producers.entries.get(batch.producer_id)
         if entry is not None and _has(entry, batch):
             whose = f"producer {batch.producer_id}, epoch {batch.producer_epoch}"

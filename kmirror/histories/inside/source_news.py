@@ -173,7 +173,7 @@ class SourceNewsLook(FrameLook, Look):
     # -- offsets of groups ------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        for index in broker.parts.components.of(GroupCoordinator).runtime.led():
+        for index in broker.parts.components.of(GroupCoordinator).runtime.led_states():
             led = broker.parts.replicas.partitions.get(TopicPartition(GROUP_TOPIC, index))
             if led is not None:
                 self._read_on(cluster, broker.context.node_id, index, led)

@@ -227,7 +227,7 @@ class TransactionLook(FrameLook, Look):
         for (*of, tp), shard in self._shards.items():
             if of != [cluster, node_id]:
                 continue
-            leader = broker.parts.replicas.partitions.led(tp)
+            leader = broker.parts.replicas.partitions.find_led(tp)
             if (
                 tp.partition not in led
                 or leader is None

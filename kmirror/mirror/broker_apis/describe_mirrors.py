@@ -107,7 +107,7 @@ def _details(
                 state=MirrorState.STOPPED.name,
                 last_mirror_epoch=mp.settled_epochs[mirror],
             )
-            partition = context.replicas.partitions.led(tp)
+            partition = context.replicas.partitions.find_led(tp)
             if partition is not None:
                 detail.leader_epoch = partition.leader_epoch
             yield tp, detail
@@ -163,7 +163,7 @@ def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Partit
         last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
         reason=_reason(context, now, mp),
     )
-    partition = context.replicas.partitions.led(mp.tp)
+    partition = context.replicas.partitions.find_led(mp.tp)
     if partition is not None:
         detail.destination_offset = partition.log.high_watermark
         detail.leader_epoch = partition.leader_epoch
@@ -178,7 +178,7 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
 
     The error is set if this broker may no longer lead the partition, or does not know its lineage yet.
     """
-    partition, mp = context.replicas.partitions.led(tp), context.partitions.get(tp)
+    partition, mp = context.replicas.partitions.find_led(tp), context.partitions.get(tp)
     if partition is None or now >= context.broker.in_session_until:
         known = context.broker.image.topics.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
@@ -218,7 +218,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     unproved = unproved_reason(context, now, mp)
     if unproved:
         return unproved
-    partition = context.replicas.partitions.led(mp.tp)
+    partition = context.replicas.partitions.find_led(mp.tp)
     if partition is not None and partition.log.high_watermark < partition.log.log_end_offset:
         short = partition.short_isr_reason()
         if short:

@@ -106,7 +106,7 @@ class CommittedOffsets(RuleBasedStateMachine):
                 record = self.log.offsets.latest(key)
                 if key.group == group and at is not None and not pending and record is not None:
                     wanted += [key] if self.now_ms - record.committed_ms >= RETENTION_MS else []
-            gone = self.log.offsets.expired(group, self.now_ms, RETENTION_MS, None, lambda _: False)
+            gone = self.log.offsets.expired_keys(group, self.now_ms, RETENTION_MS, None, lambda _: False)
             assert sorted(gone) == wanted
             for key in wanted:
                 self.delete(key)

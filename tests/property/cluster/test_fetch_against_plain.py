@@ -155,7 +155,7 @@ class Stage:
         replicas = self.parts.replicas
         match what, second:
             case "append", int():
-                if (partition := replicas.partitions.led(self.partition(first).tp)) is not None:
+                if (partition := replicas.partitions.find_led(self.partition(first).tp)) is not None:
                     replicas.appends.append(self.now, partition, batch(second, timestamp=self.lone.now_ms))
             case "wait", None:
                 self.lone.now += first * MILLISECOND

@@ -105,7 +105,7 @@ class OffsetRequests:
         return (
             self.cluster.broker(leader)
             .parts.components.of(GroupCoordinator)
-            .runtime.led()[self.shard.partition]
+            .runtime.led_states()[self.shard.partition]
             .offsets
         )
 

@@ -140,12 +140,12 @@ def sequence_is_not_checked() -> Patch:
 
 def aborted_is_committed() -> Patch:
     """Every transaction is committed."""
-    prepared = transitions.prepared
+    prepare = transitions.prepare
 
     def committed(known: Any, *, commit: bool, **rest: Any) -> Any:
-        return prepared(known, commit=True, **rest)
+        return prepare(known, commit=True, **rest)
 
-    return patch.object(transitions, "prepared", committed)
+    return patch.object(transitions, "prepare", committed)
 
 
 def repeated_end_is_fenced() -> Patch:

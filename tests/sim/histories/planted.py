@@ -116,7 +116,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
     """Change the persisted state that new leaders read."""
 
     def gather(self: Any, now: Any, mp: Any, found: Any) -> None:
-        led = self._context.replicas.partitions.led(mp.tp)
+        led = self._context.replicas.partitions.find_led(mp.tp)
         original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
     original = patch(StateLoader, "_gather", gather)

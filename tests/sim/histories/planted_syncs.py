@@ -155,7 +155,7 @@ def last_mirrored_epoch_described_of_the_log(patch: Patch) -> None:
     """DescribeMirrors of a stopped partition returns the latest epoch of its log as the last mirrored one."""
 
     def detail(context: Any, now: Any, mp: Any) -> Any:
-        found, partition = original(context, now, mp), context.replicas.partitions.led(mp.tp)
+        found, partition = original(context, now, mp), context.replicas.partitions.find_led(mp.tp)
         if partition is not None:
             found.last_mirror_epoch = partition.log.latest_epoch
         return found

@@ -178,7 +178,7 @@ def test_a_deposed_leader_that_does_not_know_it_is_not_believed() -> None:
     for other in (CONTROLLER_ID, *(broker for broker in p.b.broker_ids if broker != old)):
         p.simulation.line(p.b.process(old), p.b.process(other)).take_down()
     p.run_until(lambda: p.b.image.topics.partition(TP).leader not in (-1, old), "another leader")  # type: ignore[union-attr]
-    assert p.b.broker(old).parts.replicas.partitions.led(TP) is not None, "it believes that it leads"
+    assert p.b.broker(old).parts.replicas.partitions.find_led(TP) is not None, "it believes that it leads"
     p.fail_over()
     assert row(p).state is MirrorState.STOPPED
 

@@ -9,10 +9,10 @@ import pytest
 
 from kmirror.cluster.coordinators.transactions.state import Status, Transaction
 from kmirror.cluster.coordinators.transactions.transitions import (
-    completed,
-    created,
-    initialised,
-    prepared,
+    complete,
+    create,
+    initialise,
+    prepare,
     with_partitions,
 )
 from kmirror.histories.account import UNAWARE, Election
@@ -79,20 +79,20 @@ def stage() -> Stage:
     return Stage()
 
 
-EMPTY = created("x", 7, timeout_ms=1_000, now_ms=1)
+EMPTY = create("x", 7, timeout_ms=1_000, now_ms=1)
 ONGOING = with_partitions(EMPTY, (TP,), client_version=0, now_ms=2)
-FENCED = prepared(ONGOING, commit=False, now_ms=5, client_version=0, fences=True)
-COMMITTING = prepared(ONGOING, commit=True, now_ms=5, client_version=0)
-COMMITTED = completed(COMMITTING, now_ms=6)
+FENCED = prepare(ONGOING, commit=False, now_ms=5, client_version=0, fences=True)
+COMMITTING = prepare(ONGOING, commit=True, now_ms=5, client_version=0)
+COMMITTED = complete(COMMITTING, now_ms=6)
 
 
 def test_a_transaction_like_kafkas_breaks_no_rule(stage: Stage) -> None:
     more = with_partitions(ONGOING, (TopicPartition("t", 1),), client_version=0, now_ms=4)
-    ended = prepared(more, commit=False, now_ms=5, client_version=2)
-    done = completed(ended, now_ms=6)
-    nothing_in_it = prepared(done, commit=False, now_ms=7, client_version=2)
-    again = initialised(completed(nothing_in_it, now_ms=8), producer_id=7, producer_epoch=3, timeout_ms=9, now_ms=9)
-    assert not stage.write(EMPTY, ONGOING, more, ended, done, nothing_in_it, completed(nothing_in_it, now_ms=8), again)
+    ended = prepare(more, commit=False, now_ms=5, client_version=2)
+    done = complete(ended, now_ms=6)
+    nothing_in_it = prepare(done, commit=False, now_ms=7, client_version=2)
+    again = initialise(complete(nothing_in_it, now_ms=8), producer_id=7, producer_epoch=3, timeout_ms=9, now_ms=9)
+    assert not stage.write(EMPTY, ONGOING, more, ended, done, nothing_in_it, complete(nothing_in_it, now_ms=8), again)
 
 
 def test_an_end_without_fencing_must_be_requested(stage: Stage) -> None:
@@ -104,7 +104,7 @@ def test_an_end_without_fencing_must_be_requested(stage: Stage) -> None:
 
 
 def test_an_unrequested_end_fences_the_producer(stage: Stage) -> None:
-    assert not stage.write(EMPTY, ONGOING, FENCED, completed(FENCED, now_ms=6))
+    assert not stage.write(EMPTY, ONGOING, FENCED, complete(FENCED, now_ms=6))
 
 
 def test_an_unrequested_end_without_fencing_is_reported(stage: Stage) -> None:
@@ -120,7 +120,7 @@ def test_an_unrequested_end_without_fencing_is_reported(stage: Stage) -> None:
         ([EMPTY, replace(FENCED, producer_epoch=1)], "transaction-life"),
         ([EMPTY, ONGOING, replace(ONGOING, started_ms=3)], "transaction-start"),
         ([EMPTY, ONGOING, replace(ONGOING, partitions=())], "transaction-partitions"),
-        ([EMPTY, ONGOING, FENCED, replace(completed(FENCED, now_ms=6), producer_epoch=0)], "transaction-epoch"),
+        ([EMPTY, ONGOING, FENCED, replace(complete(FENCED, now_ms=6), producer_epoch=0)], "transaction-epoch"),
         ([EMPTY, replace(ONGOING, producer_id=8)], "transaction-producer"),
     ],
 )
@@ -136,8 +136,8 @@ def test_records_that_kafka_never_writes_are_reported(stage: Stage, states: list
 def test_a_repeated_request_for_the_same_end_is_not_fenced(
     stage: Stage, commit: bool, error: ErrorCode, is_wrong: bool
 ) -> None:
-    ended = prepared(ONGOING, commit=True, now_ms=5, client_version=2)
-    stage.write(EMPTY, ONGOING, ended, completed(ended, now_ms=6))
+    ended = prepare(ONGOING, commit=True, now_ms=5, client_version=2)
+    stage.write(EMPTY, ONGOING, ended, complete(ended, now_ms=6))
     stage.end(ONGOING, commit=commit, version=5)
     answer(stage.look, stage.pending, EndTxnResponse(error_code=error))
     assert broken_rules(stage.scene) == (["transaction-again"] if is_wrong else [])
@@ -165,7 +165,7 @@ def test_a_transaction_in_an_epoch_lost_by_an_election_stays_open(
     if elected is not None:
         lost = CoordinatorLogLost("a", TopicPartition(TRANSACTION_TOPIC, elected), 0)
         stage.scene.account.groups.logs_lost.append(lost)
-    found = stage.write(EMPTY, ONGOING, FENCED, completed(FENCED, now_ms=6))
+    found = stage.write(EMPTY, ONGOING, FENCED, complete(FENCED, now_ms=6))
     assert found == (["transaction-markers"] if is_wrong else [])
 
 
@@ -192,8 +192,8 @@ def test_a_leader_just_deposed_by_an_unclean_election_may_have_the_marker(
     else:
         scene.account.elections.append(Election("a", TopicPartition(topic, 0), 2, 1, unclean, scene.now - ago))
     ongoing = with_partitions(EMPTY, (tp,), client_version=0, now_ms=2)
-    fenced = prepared(ongoing, commit=False, now_ms=5, client_version=0, fences=True)
-    found = stage.write(EMPTY, ongoing, fenced, completed(fenced, now_ms=6))
+    fenced = prepare(ongoing, commit=False, now_ms=5, client_version=0, fences=True)
+    found = stage.write(EMPTY, ongoing, fenced, complete(fenced, now_ms=6))
     assert found == (["transaction-markers"] if is_wrong else [])
 
 

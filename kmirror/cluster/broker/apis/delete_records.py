@@ -39,7 +39,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DeleteRecordsReque
         row = DeleteRecordsPartitionResult(partition_index=tp.partition, low_watermark=NO_LOW_WATERMARK)
         topics.setdefault(tp.topic, DeleteRecordsTopicResult(name=tp.topic, partitions=[])).partitions.append(row)
         row.error_code = denied.get(tp.topic) or _error(parts, tp, offset)
-        partition = parts.replicas.partitions.led(tp)
+        partition = parts.replicas.partitions.find_led(tp)
         if not row.error_code and partition is not None:
             led.append((partition, partition.log.high_watermark if offset == HIGH_WATERMARK else offset, row))
     gathering.response = DeleteRecordsResponse(topics=list(topics.values()))
@@ -60,7 +60,7 @@ def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if is_internal(tp.topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    partition = parts.replicas.partitions.led(tp)
+    partition = parts.replicas.partitions.find_led(tp)
     if partition is None:
         return parts.replicas.partitions.unavailable(tp)
     error = parts.components.produce_error(tp)

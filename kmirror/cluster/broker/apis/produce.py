@@ -137,7 +137,7 @@ def _verify(
         knows_abortable=version >= ABORTABLE_FROM,
     )
     for tp, batch in batches.items():
-        partition = parts.replicas.partitions.led(tp)
+        partition = parts.replicas.partitions.find_led(tp)
         if partition is not None and parts.components.produce_error(tp) is None:
             verification.register(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
 
@@ -251,7 +251,7 @@ def _append_all(
                 row.error_code = batch_error(records, version) or (ErrorCode.NONE if tp in rejected else write_error)
                 if row.error_code:
                     continue
-            partition = parts.replicas.partitions.led(tp)
+            partition = parts.replicas.partitions.find_led(tp)
             if partition is None:
                 _reject_not_led(parts, inbound, tp, records, row)
                 continue

@@ -51,7 +51,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersReq
 
 
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
-    partition = parts.replicas.partitions.led(tp)
+    partition = parts.replicas.partitions.find_led(tp)
     if partition is None:
         on_acked(now, parts.replicas.partitions.unavailable(tp))
         return

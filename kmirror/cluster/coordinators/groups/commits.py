@@ -53,7 +53,7 @@ class Commit(ABC, Generic[P]):
         self._now = now
         self._group_id = group_id
         self._topics = topics
-        self._decided: list[TopicErrors] = []
+        self._results: list[TopicErrors] = []
 
     @abstractmethod
     def check(self, group: Group | None) -> ErrorCode:
@@ -65,29 +65,29 @@ class Commit(ABC, Generic[P]):
 
     def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
         """Return the records, or the error for all partitions. This is an operation of a shard."""
-        self._decided = []
+        self._results = []
         error = self._coordinator.error(self._group_id) or self.check(self._coordinator.find(self._group_id))
         if error:
             return (), error
         records: list[KeyValue] = []
         for topic in self._topics:
             errors = TopicErrors(topic.name, topic.topic_id, [])
-            self._decided.append(errors)
+            self._results.append(errors)
             for partition in topic.partitions:
-                name = OffsetKey(self._group_id, TopicPartition(topic.name, partition.partition_index))
-                error = self.partition_error(shard, name, partition)
+                key = OffsetKey(self._group_id, TopicPartition(topic.name, partition.partition_index))
+                error = self.partition_error(shard, key, partition)
                 errors.rows.append((partition.partition_index, error))
                 if not error:
-                    records.append(self._record(topic, name, partition))
+                    records.append(self._record(topic, key, partition))
         return records, ErrorCode.NONE
 
-    def partition_error(self, shard: GroupShard, name: OffsetKey, partition: P) -> ErrorCode:
+    def partition_error(self, shard: GroupShard, key: OffsetKey, partition: P) -> ErrorCode:
         """Return the error for this offset, or NONE."""
         metadata_max = self._coordinator.context.configs.integer("offset.metadata.max.bytes")
         is_long = length_of_text(partition.committed_metadata or "") > metadata_max
         return ErrorCode.OFFSET_METADATA_TOO_LARGE if is_long else ErrorCode.NONE
 
-    def _record(self, topic: RequestedTopic[P], name: OffsetKey, partition: P) -> KeyValue:
+    def _record(self, topic: RequestedTopic[P], key: OffsetKey, partition: P) -> KeyValue:
         value = Committed(
             partition.committed_offset,
             partition.committed_leader_epoch,
@@ -96,11 +96,11 @@ class Commit(ABC, Generic[P]):
             self.expires_ms(),
             topic.topic_id,
         )
-        return value.record(name)
+        return value.record(key)
 
     def rows(self, error: ErrorCode) -> list[TopicErrors]:
         """Return the rows of the response, given the error that `decide` returned."""
-        return [topic.errors(error) for topic in self._topics] if error else self._decided
+        return [topic.errors(error) for topic in self._topics] if error else self._results
 
 
 class PlainCommit(Commit[OffsetCommitRequestPartition]):
@@ -138,7 +138,7 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         return NOT_SET if retention_ms == NOT_SET else wrap_int64(to_ms(self._now) + retention_ms)
 
 
-class JudgedCommit(PlainCommit):
+class CheckedCommit(PlainCommit):
     """An OffsetCommit that a component checks after its arrival; `errors` are the results of the check.
 
     An offset that is committed between the arrival and the append may be newer than the check, so it is kept.
@@ -155,20 +155,20 @@ class JudgedCommit(PlainCommit):
         super().__init__(coordinator, now, request, version, topics)
         self.errors: Mapping[TopicPartition, ErrorCode] = {}
         self._shard = coordinator.runtime.state(coordinator.shard_of(request.group_id))
-        names = [
+        keys = [
             OffsetKey(request.group_id, TopicPartition(t.name, p.partition_index)) for t in topics for p in t.partitions
         ]
-        self._found = {} if self._shard is None else {name: self._shard.offsets.all_of(name) for name in names}
+        self._offsets_at_arrival = {} if self._shard is None else {key: self._shard.offsets.all_of(key) for key in keys}
 
     def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
         """Return the result of the base class, or NOT_COORDINATOR if this broker has loaded the shard again since."""
         records, error = super().decide(shard)
         return ((), ErrorCode.NOT_COORDINATOR) if not error and shard is not self._shard else (records, error)
 
-    def partition_error(self, shard: GroupShard, name: OffsetKey, partition: OffsetCommitRequestPartition) -> ErrorCode:
+    def partition_error(self, shard: GroupShard, key: OffsetKey, partition: OffsetCommitRequestPartition) -> ErrorCode:
         """Return the error of the check, or UNSTABLE_OFFSET_COMMIT if the offset has changed since the arrival."""
-        error = self.errors.get(name.tp) or super().partition_error(shard, name, partition)
-        if not error and shard.offsets.all_of(name) != self._found.get(name):
+        error = self.errors.get(key.tp) or super().partition_error(shard, key, partition)
+        if not error and shard.offsets.all_of(key) != self._offsets_at_arrival.get(key):
             return ErrorCode.UNSTABLE_OFFSET_COMMIT
         return error
 
@@ -212,11 +212,11 @@ class Deletion:
         self._coordinator = coordinator
         self._group_id = group_id
         self._topics = topics
-        self.decided: list[TopicErrors] = []
+        self.results: list[TopicErrors] = []
 
     def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
         """Return tombstones, or the error for the group. This is an operation of a shard."""
-        self.decided = []
+        self.results = []
         group = self._coordinator.find(self._group_id)
         error = self._coordinator.error(self._group_id)
         if error or group is None:
@@ -227,10 +227,10 @@ class Deletion:
         records: list[KeyValue] = []
         for topic in self._topics:
             if group.is_subscribed_to(topic.name):
-                self.decided.append(topic.errors(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC))
+                self.results.append(topic.errors(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC))
                 continue
-            self.decided.append(topic.errors(ErrorCode.NONE))
+            self.results.append(topic.errors(ErrorCode.NONE))
             for partition in topic.partitions:
-                name = OffsetKey(self._group_id, TopicPartition(topic.name, partition.partition_index))
-                records += shard.offsets.deletion(name)
+                key = OffsetKey(self._group_id, TopicPartition(topic.name, partition.partition_index))
+                records += shard.offsets.deletion(key)
         return records, ErrorCode.NONE

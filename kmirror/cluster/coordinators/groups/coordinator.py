@@ -70,11 +70,11 @@ class GroupCoordinator(BrokerComponent):
 
     # -- groups -------------------------------------------------------------------------------
 
-    def live_groups(self, of: type[G]) -> Iterator[G]:
+    def live_groups(self, group_type: type[G]) -> Iterator[G]:
         """Yield the groups of this class that this broker currently serves."""
         for shard in self.runtime.states().values():
             for group in shard.live.values():
-                if isinstance(group, of):
+                if isinstance(group, group_type):
                     yield group
 
     def find(self, group_id: str) -> Group | None:
@@ -116,7 +116,7 @@ class GroupCoordinator(BrokerComponent):
     def add(self, group: Group) -> None:
         """Start to serve a new group, in a shard that this broker leads."""
         shard = self._shard(group.group_id)
-        assert shard is not None, "this broker has answered that there is no such group"
+        assert shard is not None, "this broker has reported that there is no such group"
         shard.live[group.group_id] = group
 
     def keep_alive(self, now: Instant, group_id: str, member_id: str) -> None:
@@ -221,7 +221,7 @@ class GroupCoordinator(BrokerComponent):
     def _open(self, now: Instant, partition: int) -> None:
         """Start to serve the groups of a shard, unless already done. The sessions of their members begin now."""
         shard = self.runtime.state(partition)
-        assert shard is not None, "what was in its log is committed"
+        assert shard is not None, "the records that were in its log are committed"
         if not shard.is_open:
             shard.is_open = True
             for group_id in shard.ids(committed=True):

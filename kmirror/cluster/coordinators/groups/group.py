@@ -37,7 +37,7 @@ class Group(ABC):
     def is_empty(self) -> bool:
         """Whether the group has no members and does not wait for any."""
 
-    def described(self) -> DescribedGroup | None:
+    def describe(self) -> DescribedGroup | None:
         """Return the row of DescribeGroups, or None for a kind that has its own API."""
         return None
 
@@ -60,7 +60,7 @@ class Group(ABC):
         """Return whether a member reads `topic`, or may do so."""
 
     @abstractmethod
-    def expired(self, offsets: Offsets, now_ms: int, retention_ms: int) -> list[OffsetKey]:
+    def expired_keys(self, offsets: Offsets, now_ms: int, retention_ms: int) -> list[OffsetKey]:
         """Return the keys of the group's offsets that have expired (KIP-211)."""
 
     @abstractmethod

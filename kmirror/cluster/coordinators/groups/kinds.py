@@ -48,7 +48,7 @@ class GroupKind(ABC, Tables, Generic[G]):
     def load(self, group_id: str, *, committed: bool) -> G | None:
         """Return the group according to the committed or the newest records; None if there is none."""
 
-    def simple(self, group_id: str) -> G | None:
+    def simple_group(self, group_id: str) -> G | None:
         """Return a simple group, which has offsets but no records of its own; None for most kinds."""
         return None
 

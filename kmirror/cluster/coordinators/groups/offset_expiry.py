@@ -62,16 +62,16 @@ class OffsetExpiry(BrokerComponent):
         for group_id in shard.all_ids(committed=False):
             group = self._coordinator.find(group_id)
             if group is not None:
-                for name in group.expired(shard.offsets, to_ms(now), retention_ms):
-                    self._delete(partition, name, shard.offsets.latest(name))
+                for key in group.expired_keys(shard.offsets, to_ms(now), retention_ms):
+                    self._delete(partition, key, shard.offsets.latest(key))
                 self._delete_if_unused(now, partition, group_id)
 
-    def _delete(self, partition: int, name: OffsetKey, seen: Committed | None) -> None:
+    def _delete(self, partition: int, key: OffsetKey, expired: Committed | None) -> None:
         """Remove an offset, unless another one was committed meanwhile."""
 
         def decide(shard: GroupShard) -> Records:
-            is_same = shard.offsets.latest(name) == seen and not shard.offsets.producers(name)
-            return [tombstone(name)] if is_same else (), ErrorCode.NONE
+            is_same = shard.offsets.latest(key) == expired and not shard.offsets.producers(key)
+            return [tombstone(key)] if is_same else (), ErrorCode.NONE
 
         # One operation for each offset; the runtime combines them into batches.
         self._coordinator.runtime.submit(partition, decide, _ignore)
@@ -91,11 +91,11 @@ class OffsetExpiry(BrokerComponent):
         """Remove the offsets of deleted topics."""
         if not delta.topics_deleted:
             return
-        for partition, shard in self._coordinator.runtime.led().items():
-            for name in shard.offsets.keys_of_topics(delta.topics_deleted):
+        for partition, shard in self._coordinator.runtime.led_states().items():
+            for key in shard.offsets.keys_of_topics(delta.topics_deleted):
 
-                def decide(shard: GroupShard, name: OffsetKey = name) -> Records:
-                    return list(shard.offsets.deletion(name)), ErrorCode.NONE
+                def decide(shard: GroupShard, key: OffsetKey = key) -> Records:
+                    return list(shard.offsets.deletion(key)), ErrorCode.NONE
 
                 self._coordinator.runtime.submit(partition, decide, _ignore)
 

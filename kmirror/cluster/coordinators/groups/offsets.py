@@ -89,7 +89,7 @@ class Offsets(Tables):
         self._committed: Versioned[OffsetKey, Committed] = Versioned()
         self._pending: Versioned[tuple[int, OffsetKey], Committed] = Versioned()
         """By producer id and key."""
-        # The following indexes may name too many keys, after a tombstone or a revert, but never too few.
+        # The following indexes may contain too many keys, after a tombstone or a revert, but never too few.
         self._of_group: dict[str, dict[OffsetKey, None]] = {}
         self._of_producer: dict[int, dict[OffsetKey, None]] = {}
         self._open: dict[str, dict[OffsetKey, dict[int, None]]] = {}
@@ -103,96 +103,96 @@ class Offsets(Tables):
     def replay(self, record: LoggedRecord, key: Message, value: Message | None) -> None:
         """Apply one record with an OffsetCommitKey, or with the key of Kafka's first versions."""
         assert isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey)
-        name = OffsetKey(key.group, TopicPartition(key.topic, key.partition))
+        offset_key = OffsetKey(key.group, TopicPartition(key.topic, key.partition))
         if value is None:
-            self._remove(name)
+            self._remove(offset_key)
             return
         assert isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
-        if not self.has_committed(name.group):
-            self._groups.put(name.group, True)
+        if not self.has_committed(offset_key.group):
+            self._groups.put(offset_key.group, True)
         found = _from_record(value, record.offset)
         if record.producer_id == layout.NO_PRODUCER_ID:
-            self._put(name, found)
+            self._put(offset_key, found)
         else:
-            self._pending.put((record.producer_id, name), found)
-            self._of_producer.setdefault(record.producer_id, {})[name] = None
-            self._open.setdefault(name.group, {}).setdefault(name, {})[record.producer_id] = None
+            self._pending.put((record.producer_id, offset_key), found)
+            self._of_producer.setdefault(record.producer_id, {})[offset_key] = None
+            self._open.setdefault(offset_key.group, {}).setdefault(offset_key, {})[record.producer_id] = None
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """Apply a transaction marker: commit or drop the pending offsets of the producer."""
-        for name in self._of_producer.pop(producer_id, ()):
-            pending = self._pending.get((producer_id, name))
-            self._close(name, producer_id)
+        for key in self._of_producer.pop(producer_id, ()):
+            pending = self._pending.get((producer_id, key))
+            self._close(key, producer_id)
             if pending is None:
                 continue
-            self._pending.put((producer_id, name), None)
-            before = self._committed.get(name)
+            self._pending.put((producer_id, key), None)
+            before = self._committed.get(key)
             if commit and (before is None or pending.record_offset > before.record_offset):
-                self._put(name, pending)
+                self._put(key, pending)
 
     def forget(self, group: str) -> None:
         """Record that the group was deleted; its offsets have their own tombstones."""
         self._groups.put(group, None)
 
-    def _put(self, name: OffsetKey, value: Committed) -> None:
-        known = self._of_group.setdefault(name.group, {})
-        if self._committed.get(name) is None:
-            known.pop(name, None)  # An offset that is added again moves to the end.
-        known[name] = None
-        self._committed.put(name, value)
+    def _put(self, key: OffsetKey, value: Committed) -> None:
+        known = self._of_group.setdefault(key.group, {})
+        if self._committed.get(key) is None:
+            known.pop(key, None)  # An offset that is added again moves to the end.
+        known[key] = None
+        self._committed.put(key, value)
 
-    def _remove(self, name: OffsetKey) -> None:
-        if self._committed.get(name) is not None:
-            self._committed.put(name, None)
-        for producer_id in self.producers(name):
-            self._pending.put((producer_id, name), None)
+    def _remove(self, key: OffsetKey) -> None:
+        if self._committed.get(key) is not None:
+            self._committed.put(key, None)
+        for producer_id in self.producers(key):
+            self._pending.put((producer_id, key), None)
 
-    def _close(self, name: OffsetKey, producer_id: int) -> None:
-        of_group = self._open[name.group]
-        producers = of_group[name]
+    def _close(self, key: OffsetKey, producer_id: int) -> None:
+        of_group = self._open[key.group]
+        producers = of_group[key]
         del producers[producer_id]
         if not producers:
-            del of_group[name]
+            del of_group[key]
             if not of_group:
-                del self._open[name.group]
+                del self._open[key.group]
 
     # -- lookup -------------------------------------------------------------------------------
 
-    def latest(self, name: OffsetKey) -> Committed | None:
-        """Return the committed offset of `name` at the log end, or None; an election may still revert it."""
-        return self._committed.get(name)
+    def latest(self, key: OffsetKey) -> Committed | None:
+        """Return the committed offset of `key` at the log end, or None; an election may still revert it."""
+        return self._committed.get(key)
 
-    def committed(self, name: OffsetKey) -> Committed | None:
-        """Return the committed offset of `name` at the high watermark, or None."""
-        return self._committed.committed(name)
+    def committed(self, key: OffsetKey) -> Committed | None:
+        """Return the committed offset of `key` at the high watermark, or None."""
+        return self._committed.committed(key)
 
     def has_committed(self, group: str) -> bool:
         """Return whether the group has ever committed, before or since the log was loaded, and was not deleted."""
         return self._groups.get(group) is not None
 
-    def producers(self, name: OffsetKey) -> list[int]:
-        """Return the ids of the producers whose open transactions have pending offsets for `name`."""
-        asked = self._open.get(name.group, {}).get(name, ())
-        return [producer_id for producer_id in asked if self._pending.get((producer_id, name)) is not None]
+    def producers(self, key: OffsetKey) -> list[int]:
+        """Return the ids of the producers whose open transactions have pending offsets for `key`."""
+        producer_ids = self._open.get(key.group, {}).get(key, ())
+        return [producer_id for producer_id in producer_ids if self._pending.get((producer_id, key)) is not None]
 
-    def all_of(self, name: OffsetKey) -> list[Committed | None]:
-        """Return the committed offset of `name` at the log end, and all its pending offsets."""
-        pending = [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
-        return [self._committed.get(name), *pending]
+    def all_of(self, key: OffsetKey) -> list[Committed | None]:
+        """Return the committed offset of `key` at the log end, and all its pending offsets."""
+        pending = [self._pending.get((producer_id, key)) for producer_id in self.producers(key)]
+        return [self._committed.get(key), *pending]
 
     def has_pending(self, group: str) -> bool:
         """Return whether the group has pending offsets."""
-        return any(self.producers(name) for name in self._open.get(group, ()))
+        return any(self.producers(key) for key in self._open.get(group, ()))
 
     def has_offsets(self, group: str) -> bool:
         """Return whether the group has committed offsets, at the log end, or pending ones."""
         return self.has_pending(group) or any(
-            self._committed.get(name) is not None for name in self._of_group.get(group, ())
+            self._committed.get(key) is not None for key in self._of_group.get(group, ())
         )
 
     def pending_keys(self, group: str) -> list[OffsetKey]:
         """Return the group's keys with pending offsets, in Kafka's order."""
-        return _in_order(name for name in self._open.get(group, ()) if self.producers(name))
+        return _in_order(key for key in self._open.get(group, ()) if self.producers(key))
 
     def keys(self, group: str) -> list[OffsetKey]:
         """Return the group's keys with committed offsets, at the log end or at the high watermark.
@@ -200,9 +200,9 @@ class Offsets(Tables):
         They are in the order of Kafka's maps, which is visible in responses and in the log.
         """
         known = self._of_group.get(group, {})
-        for name in list(known):
-            if self._committed.get(name) is None and not self._committed.is_pending(name):
-                del known[name]
+        for key in list(known):
+            if self._committed.get(key) is None and not self._committed.is_pending(key):
+                del known[key]
         if not known:
             self._of_group.pop(group, None)
         return _in_order(known)
@@ -213,17 +213,17 @@ class Offsets(Tables):
 
     # -- records to write ---------------------------------------------------------------------
 
-    def deletion(self, name: OffsetKey) -> Iterator[KeyValue]:
-        """Yield the tombstone of `name` if it has a committed or pending offset."""
-        if self._committed.get(name) is not None or self.producers(name):
-            yield tombstone(name)
+    def deletion(self, key: OffsetKey) -> Iterator[KeyValue]:
+        """Yield the tombstone of `key` if it has a committed or pending offset."""
+        if self._committed.get(key) is not None or self.producers(key):
+            yield tombstone(key)
 
     def deletions(self, group: str) -> list[KeyValue]:
         """Return the tombstones of all committed and pending offsets of the group, one for each key."""
-        names = dict.fromkeys((*self.keys(group), *self.pending_keys(group)))
-        return [record for name in names for record in self.deletion(name)]
+        keys = dict.fromkeys((*self.keys(group), *self.pending_keys(group)))
+        return [record for key in keys for record in self.deletion(key)]
 
-    def expired(
+    def expired_keys(
         self, group: str, now_ms: int, retention_ms: int, since_ms: int | None, is_subscribed: Callable[[str], bool]
     ) -> list[OffsetKey]:
         """Return the group's keys whose offsets have expired.
@@ -233,14 +233,14 @@ class Offsets(Tables):
         not expire, nor do those with a pending commit.
         """
         found = []
-        for name in self.keys(group):
-            offset = self._committed.get(name)
-            if offset is None or is_subscribed(name.tp.topic) or self.producers(name):
+        for key in self.keys(group):
+            offset = self._committed.get(key)
+            if offset is None or is_subscribed(key.tp.topic) or self.producers(key):
                 continue
             begin_ms = offset.committed_ms if since_ms is None else since_ms
             expires_ms = begin_ms + retention_ms if offset.expires_ms == NOT_SET else offset.expires_ms
             if now_ms >= expires_ms:
-                found.append(name)
+                found.append(key)
         return found
 
     def keys_of_topics(self, deleted: Mapping[str, Collection[Uuid]]) -> list[OffsetKey]:
@@ -250,24 +250,24 @@ class Offsets(Tables):
         """
         found: dict[OffsetKey, None] = {}
         for group in self.groups():
-            for name in (*self.keys(group), *self.pending_keys(group)):
-                topic_ids = deleted.get(name.tp.topic, ())
-                values = [self._committed.get(name)]
-                values += [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
+            for key in (*self.keys(group), *self.pending_keys(group)):
+                topic_ids = deleted.get(key.tp.topic, ())
+                values = [self._committed.get(key)]
+                values += [self._pending.get((producer_id, key)) for producer_id in self.producers(key)]
                 if any(value is not None and value.is_about(one) for value in values for one in topic_ids):
-                    found[name] = None
+                    found[key] = None
         return list(found)
 
 
-def _in_order(names: Iterable[OffsetKey]) -> list[OffsetKey]:
+def _in_order(keys: Iterable[OffsetKey]) -> list[OffsetKey]:
     """Return the keys of one group in the order of Kafka's maps, by topic and by partition."""
     topics: dict[str, list[OffsetKey]] = {}
-    for name in names:
-        topics.setdefault(name.tp.topic, []).append(name)
+    for key in keys:
+        topics.setdefault(key.tp.topic, []).append(key)
     return [
-        name
+        key
         for topic in in_timeline_order(topics, hash_of_text)
-        for name in in_timeline_order(topics[topic], lambda name: name.tp.partition)
+        for key in in_timeline_order(topics[topic], lambda key: key.tp.partition)
     ]
 
 

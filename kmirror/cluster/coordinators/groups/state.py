@@ -45,9 +45,9 @@ class GroupShard(ShardState):
         if kind is None:
             self.offsets.replay(record, name, data)
             return
-        ended = kind.replay(name, data)
-        if ended is not None:
-            self.offsets.forget(ended)
+        deleted_id = kind.replay(name, data)
+        if deleted_id is not None:
+            self.offsets.forget(deleted_id)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         self.offsets.end_transaction(producer_id, commit=commit)
@@ -70,7 +70,7 @@ class GroupShard(ShardState):
         kinds = self.kinds.values()
         found = _first(kind.load(group_id, committed=committed) for kind in kinds)
         if found is None and self.offsets.has_committed(group_id):
-            found = _first(kind.simple(group_id) for kind in kinds)
+            found = _first(kind.simple_group(group_id) for kind in kinds)
         return found
 
     def find(self, group_id: str) -> Group | None:
@@ -79,8 +79,8 @@ class GroupShard(ShardState):
 
     def committed(self, group_id: str) -> Group | None:
         """Return the result of `find` if the group's existence is committed, else None."""
-        persisted = self.load(group_id, committed=True)
-        return persisted and self.live.get(group_id, persisted)
+        committed_group = self.load(group_id, committed=True)
+        return committed_group and self.live.get(group_id, committed_group)
 
 
 def _first(groups: Iterable[Group | None]) -> Group | None:

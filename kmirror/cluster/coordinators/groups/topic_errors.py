@@ -62,31 +62,31 @@ def check_topics(
         if error is None and topic.name not in image.topics:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if error is not None:
-            _join(rejected, topic.errors(error))
+            _add_rows(rejected, topic.errors(error))
             continue
-        known: list[P] = []
+        existing: list[P] = []
         for partition in topic.partitions:
             if image.topics.partition(TopicPartition(topic.name, partition.partition_index)) is not None:
-                known.append(partition)
+                existing.append(partition)
             else:
                 row = (partition.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                _join(rejected, TopicErrors(topic.name, topic.topic_id, [row]))
-        if known:
-            accepted.append(RequestedTopic(topic.name, topic.topic_id, known))
+                _add_rows(rejected, TopicErrors(topic.name, topic.topic_id, [row]))
+        if existing:
+            accepted.append(RequestedTopic(topic.name, topic.topic_id, existing))
     return list(rejected.values()), accepted
 
 
-def merged(rejected: list[TopicErrors], decided: list[TopicErrors]) -> list[TopicErrors]:
-    """Return the topics of the response: `rejected`, extended by the coordinator's rows in `decided`."""
+def merge_errors(rejected: list[TopicErrors], results: list[TopicErrors]) -> list[TopicErrors]:
+    """Return the topics of the response: `rejected`, extended by the coordinator's rows in `results`."""
     if not rejected:
-        return decided
+        return results
     topics = {(topic.name, topic.topic_id): topic for topic in rejected}
-    for topic in decided:
-        _join(topics, topic)
+    for topic in results:
+        _add_rows(topics, topic)
     return list(topics.values())
 
 
-def _join(topics: dict[_TopicKey, TopicErrors], new: TopicErrors) -> None:
-    known = topics.setdefault((new.name, new.topic_id), new)
-    if known is not new:
-        known.rows += new.rows
+def _add_rows(topics: dict[_TopicKey, TopicErrors], new: TopicErrors) -> None:
+    row = topics.setdefault((new.name, new.topic_id), new)
+    if row is not new:
+        row.rows += new.rows

@@ -49,7 +49,7 @@ PERIODS = {
     SWEEP_TIMER: "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     EXPIRY_TIMER: "transaction.remove.expired.transaction.cleanup.interval.ms",
 }
-"""Periodic timer to the config with its interval in ms."""
+"""Periodic timer -> config with its interval in ms."""
 
 
 class TransactionCoordinator(BrokerComponent):
@@ -70,7 +70,7 @@ class TransactionCoordinator(BrokerComponent):
 
         It is not persisted: if the response is lost and the coordinator changes, the client is fenced, as in Kafka.
         """
-        self._sweeping = False
+        self._is_sweeping = False
 
     # -- lookup -------------------------------------------------------------------------------
 
@@ -92,9 +92,9 @@ class TransactionCoordinator(BrokerComponent):
 
     def retried_epoch(self, known: Transaction) -> int:
         """Return the epoch of a client that missed the response with the current epoch; -1 if there is none."""
-        answered = self.returned_epochs.get(known.transactional_id)
-        if answered is not None:
-            after, epoch = answered
+        returned = self.returned_epochs.get(known.transactional_id)
+        if returned is not None:
+            after, epoch = returned
             if (after.producer_id, after.producer_epoch) == (known.producer_id, known.producer_epoch):
                 return epoch
         return transitions.epoch_before_end(known)
@@ -136,14 +136,14 @@ class TransactionCoordinator(BrokerComponent):
             return
         if self.runtime.error(tp.partition) is ErrorCode.NONE:
             self._resume_all(now, tp.partition)
-        if not self._sweeping:
-            self._sweeping = True
+        if not self._is_sweeping:
+            self._is_sweeping = True
             for timer in PERIODS:
                 self._repeat(now, timer)
 
     def _resume_all(self, now: Instant, partition: int) -> None:
         shard = self.runtime.state(partition)
-        assert shard is not None, "what was in its log is committed"
+        assert shard is not None, "the records that were in its log are committed"
         for transactional_id in shard.all_committed():
             self._resume(now, transactional_id)
 
@@ -155,12 +155,14 @@ class TransactionCoordinator(BrokerComponent):
 
     def _epoch_of(self, transactional_id: str) -> int:
         """Return the leader epoch in which this broker coordinates an id; -1 if it does not."""
-        led = self._replicas.partitions.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transactional_id)))
-        return -1 if led is None else led.leader_epoch
+        partition = self._replicas.partitions.find_led(
+            TopicPartition(TRANSACTION_TOPIC, self.shard_of(transactional_id))
+        )
+        return -1 if partition is None else partition.leader_epoch
 
     def _complete(self, now: Instant, transaction: Transaction, pending: PendingMarkers) -> None:
         """Persist COMPLETE_* after all markers; phase two remains in progress until then."""
-        after = transitions.completed(transaction, now_ms=to_ms(now))
+        after = transitions.complete(transaction, now_ms=to_ms(now))
 
         def on_done(later: Instant, error: ErrorCode) -> None:
             if not self._markers.is_current(transaction.transactional_id, pending):
@@ -242,7 +244,7 @@ class TransactionCoordinator(BrokerComponent):
                 if on_done is not None:
                     on_done(later, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, transaction)
                 return
-            prepared = transitions.prepared(
+            prepared = transitions.prepare(
                 transaction,
                 commit=commit,
                 now_ms=to_ms(later),
@@ -253,13 +255,13 @@ class TransactionCoordinator(BrokerComponent):
 
             def on_prepared(still_later: Instant, error: ErrorCode) -> None:
                 if on_done is not None:
-                    on_done(still_later, error, transitions.completed(prepared, now_ms=to_ms(still_later)))
+                    on_done(still_later, error, transitions.complete(prepared, now_ms=to_ms(still_later)))
                 # Even after an error the record may be committed, although it was not acknowledged.
                 self._resume(still_later, prepared.transactional_id)
 
             self.write(transaction, prepared, on_prepared)
 
         if client_version >= EPOCH_BUMPS_FROM and transaction.is_epoch_exhausted:
-            self.producer_ids.take(now, prepare)
+            self.producer_ids.request_id(now, prepare)
         else:
             prepare(now, NO_PRODUCER_ID)

@@ -67,7 +67,7 @@ class TransactionMarkers:
         del self._pending[transactional_id]
 
     def is_current(self, transactional_id: str, pending: PendingMarkers) -> bool:
-        """Return whether `left` belongs to the current transaction of an id, not to an earlier one."""
+        """Return whether `pending` belongs to the current transaction of an id, not to an earlier one."""
         return self._pending.get(transactional_id) is pending
 
     def begin(self, now: Instant, transaction: Transaction) -> None:

@@ -26,29 +26,29 @@ class ProducerIds:
         self._next = 0
         self._end = 0
         self._waiting: deque[OnProducerId] = deque()
-        self._asking = False
+        self._is_requesting = False
 
-    def take(self, now: Instant, on_producer_id: OnProducerId) -> None:
+    def request_id(self, now: Instant, on_producer_id: OnProducerId) -> None:
         """Call `on_producer_id` with an unused id, or with None if the controller did not allocate a block."""
         context = self._context
         if context.mirror_enabled and self._end <= first_producer_id(context.cluster_id):
             self._next = self._end  # The block is from before mirroring was turned on (D55).
-        self._take(now, on_producer_id)
+        self._return_id(now, on_producer_id)
 
-    def _take(self, now: Instant, on_producer_id: OnProducerId) -> None:
+    def _return_id(self, now: Instant, on_producer_id: OnProducerId) -> None:
         if self._next < self._end:
             self._next += 1
             on_producer_id(now, self._next - 1)
             return
         self._waiting.append(on_producer_id)
-        if self._asking:
+        if self._is_requesting:
             return
-        self._asking = True
+        self._is_requesting = True
         request = AllocateProducerIdsRequest(broker_id=self._context.node_id, broker_epoch=self._lifecycle.epoch)
         self._context.ask_controller(now, request, self._on_reply)
 
     def _on_reply(self, now: Instant, reply: Message | None) -> None:
-        self._asking = False
+        self._is_requesting = False
         waiting, self._waiting = self._waiting, deque()
         if not isinstance(reply, AllocateProducerIdsResponse) or reply.error_code != ErrorCode.NONE:
             for on_producer_id in waiting:
@@ -57,4 +57,4 @@ class ProducerIds:
         self._next = reply.producer_id_start
         self._end = reply.producer_id_start + reply.producer_id_len
         for on_producer_id in waiting:
-            self._take(now, on_producer_id)
+            self._return_id(now, on_producer_id)

@@ -25,7 +25,7 @@ from kmirror.kernel.ids import TopicPartition
 NO_EPOCH = -1
 
 
-def created(transactional_id: str, producer_id: int, *, timeout_ms: int, now_ms: int) -> Transaction:
+def create(transactional_id: str, producer_id: int, *, timeout_ms: int, now_ms: int) -> Transaction:
     """Return the first state of a transactional id, whose producer gets `producer_id`."""
     return Transaction(
         transactional_id,
@@ -37,7 +37,7 @@ def created(transactional_id: str, producer_id: int, *, timeout_ms: int, now_ms:
     )
 
 
-def initialised(
+def initialise(
     known: Transaction, *, producer_id: int, producer_epoch: int, timeout_ms: int, now_ms: int
 ) -> Transaction:
     """Return the state after InitProducerId returned this producer id and epoch."""
@@ -70,7 +70,7 @@ def with_partitions(
     )
 
 
-def prepared(
+def prepare(
     known: Transaction,
     *,
     commit: bool,
@@ -98,7 +98,7 @@ def prepared(
     return after
 
 
-def completed(known: Transaction, *, now_ms: int) -> Transaction:
+def complete(known: Transaction, *, now_ms: int) -> Transaction:
     """Return COMPLETE_COMMIT or COMPLETE_ABORT after PREPARE_*, with the producer id and epoch for the client."""
     commit = known.status is Status.PREPARE_COMMIT
     after = replace(

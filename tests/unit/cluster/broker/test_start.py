@@ -38,7 +38,7 @@ def test_a_restarted_leader_does_not_lead_in_its_old_epoch(cluster: Cluster) -> 
     cluster.restart(old)
 
     def leads_in_old_epoch() -> bool:
-        partition = cluster.broker(old).parts.replicas.partitions.led(TP)
+        partition = cluster.broker(old).parts.replicas.partitions.find_led(TP)
         return partition is not None and partition.leader_epoch == before.leader_epoch
 
     for _ in range(300):

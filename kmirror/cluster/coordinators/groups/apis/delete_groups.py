@@ -18,12 +18,12 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[DeleteG
     names = dict.fromkeys(request.groups_names)
     errors = {name: denied(inbound, name, AclOperation.DELETE) for name in names}
     response = DeleteGroupsResponse()
-    gathering = PendingResponse(inbound, response)
+    pending = PendingResponse(inbound, response)
     for name in [name for name in names if not errors[name]]:
         row = DeletableGroupResult(group_id=name)
         response.results.append(row)
 
-        @gathering.row
+        @pending.row
         def on_done(_: Instant, error: ErrorCode, row: DeletableGroupResult = row) -> None:
             row.error_code = error
 
@@ -35,4 +35,4 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[DeleteG
     response.results += [
         DeletableGroupResult(group_id=name, error_code=error) for name, error in errors.items() if error
     ]
-    gathering.end()
+    pending.end()

@@ -44,7 +44,7 @@ def _describe(coordinator: GroupCoordinator, group_id: str, version: int) -> Des
     if error:
         return DescribedGroup(group_id=group_id, error_code=error)
     group = coordinator.committed(group_id)
-    row = None if group is None else group.described()
+    row = None if group is None else group.describe()
     if row is not None:
         return row
     row = DescribedGroup(group_id=group_id, group_state=DEAD)

@@ -24,11 +24,11 @@ def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound[ListGroup
         return
     states = {state.lower().strip() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
-    sees_all = inbound.rights.allow(AclOperation.DESCRIBE, CLUSTER)
+    may_describe_all = inbound.rights.allow(AclOperation.DESCRIBE, CLUSTER)
     rows = []
     for group in coordinator.all_committed():
         is_wanted = (not states or group.state_name.lower() in states) and (not types or group.kind in types)
-        if is_wanted and (sees_all or not denied(inbound, group.group_id, AclOperation.DESCRIBE)):
+        if is_wanted and (may_describe_all or not denied(inbound, group.group_id, AclOperation.DESCRIBE)):
             rows.append(
                 ListedGroup(
                     group_id=group.group_id,

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.coordinators.groups.commits import JudgedCommit, PlainCommit
+from kmirror.cluster.coordinators.groups.commits import CheckedCommit, PlainCommit
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merge_errors
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -55,23 +55,23 @@ def handle(
     def write(commit: PlainCommit) -> None:
         @inbound.guard
         def on_done(_: Instant, error: ErrorCode) -> None:
-            _reply(inbound, merged(rejected, commit.rows(error)))
+            _reply(inbound, merge_errors(rejected, commit.rows(error)))
 
         coordinator.write(request.group_id, commit.decide, on_done)
 
     partitions = [TopicPartition(topic.name, one.partition_index) for topic in accepted for one in topic.partitions]
-    judge = parts.components.commit_check(inbound.head.client_id or "")
-    if judge is None:
+    check = parts.components.commit_check(inbound.head.client_id or "")
+    if check is None:
         write(PlainCommit(coordinator, now, request, inbound.version, accepted))
         return
-    judged = JudgedCommit(coordinator, now, request, inbound.version, accepted)
+    checked = CheckedCommit(coordinator, now, request, inbound.version, accepted)
 
     @inbound.guard
-    def on_judged(_: Instant, errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        judged.errors = errors
-        write(judged)
+    def on_checked(_: Instant, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+        checked.errors = errors
+        write(checked)
 
-    judge(partitions, on_judged)
+    check(partitions, on_checked)
 
 
 def _requested_topics(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id: bool) -> RequestedTopics:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.groups.commits import Deletion
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merge_errors
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -40,7 +40,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetD
         if error:
             _reject(inbound, error)
         else:
-            _reply(inbound, merged(rejected, deletion.decided))
+            _reply(inbound, merge_errors(rejected, deletion.results))
 
     coordinator.write(request.group_id, deletion.decide, on_done)
 

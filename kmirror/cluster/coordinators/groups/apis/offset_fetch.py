@@ -81,34 +81,36 @@ class OffsetsView:
     offsets: Offsets
     is_stable: bool
 
-    def row(self, name: OffsetKey, topic_id: Uuid) -> OffsetFetchResponsePartitions:
-        """Return the row of `name` for the topic with this id; ZERO matches any."""
-        if self.is_stable and self.offsets.producers(name):
-            return _row(name.tp.partition, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        found = self._find(name)
-        return _row(name.tp.partition, found if found is not None and found.is_about(topic_id) else None)
+    def row(self, key: OffsetKey, topic_id: Uuid) -> OffsetFetchResponsePartitions:
+        """Return the row of `key` for the topic with this id; ZERO matches any."""
+        if self.is_stable and self.offsets.producers(key):
+            return _row(key.tp.partition, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        found = self._find(key)
+        return _row(key.tp.partition, found if found is not None and found.is_about(topic_id) else None)
 
     def all(self, group_id: str) -> list[OffsetFetchResponseTopics]:
         """Return all topics and partitions with committed offsets of the group."""
         topics: dict[str, OffsetFetchResponseTopics] = {}
-        for name in self.offsets.keys(group_id):
-            if self._find(name) is not None:
-                topic = topics.get(name.tp.topic)
+        for key in self.offsets.keys(group_id):
+            if self._find(key) is not None:
+                topic = topics.get(key.tp.topic)
                 if topic is None:
-                    topic = topics[name.tp.topic] = OffsetFetchResponseTopics(name=name.tp.topic, partitions=[])
-                topic.partitions.append(self.row(name, Uuid.ZERO))
+                    topic = topics[key.tp.topic] = OffsetFetchResponseTopics(name=key.tp.topic, partitions=[])
+                topic.partitions.append(self.row(key, Uuid.ZERO))
         return list(topics.values())
 
-    def _find(self, name: OffsetKey) -> Committed | None:
-        return self.offsets.latest(name) if self.is_stable else self.offsets.committed(name)
+    def _find(self, key: OffsetKey) -> Committed | None:
+        return self.offsets.latest(key) if self.is_stable else self.offsets.committed(key)
 
 
 def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetFetchRequest]) -> None:
     """Handle each group separately; respond once all returned offsets are committed."""
     request = inbound.body
     if inbound.version < GROUPS_FROM:
-        named = None if request.topics is None else [(t.name, Uuid.ZERO, t.partition_indexes) for t in request.topics]
-        group_request = _group_request(coordinator, inbound, request.group_id, named)
+        requested_topics = (
+            None if request.topics is None else [(t.name, Uuid.ZERO, t.partition_indexes) for t in request.topics]
+        )
+        group_request = _group_request(coordinator, inbound, request.group_id, requested_topics)
 
         @inbound.guard
         def on_row(row: OffsetFetchResponseGroup) -> None:
@@ -118,16 +120,16 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[OffsetF
         _fetch(coordinator, inbound.rights, group_request, on_row)
         return
     response = OffsetFetchResponse(groups=[OffsetFetchResponseGroup() for _ in request.groups])
-    gathering = PendingResponse(inbound, response)
-    for at, group in enumerate(request.groups):
+    pending = PendingResponse(inbound, response)
+    for position, group in enumerate(request.groups):
         requested = None if group.topics is None else [(t.name, t.topic_id, t.partition_indexes) for t in group.topics]
 
-        @gathering.row
-        def on_one(row: OffsetFetchResponseGroup, at: int = at) -> None:
-            response.groups[at] = row
+        @pending.row
+        def on_group(row: OffsetFetchResponseGroup, position: int = position) -> None:
+            response.groups[position] = row
 
-        _fetch(coordinator, inbound.rights, _group_request(coordinator, inbound, group.group_id, requested), on_one)
-    gathering.end()
+        _fetch(coordinator, inbound.rights, _group_request(coordinator, inbound, group.group_id, requested), on_group)
+    pending.end()
 
 
 def _group_request(
@@ -156,23 +158,23 @@ def _fetch(coordinator: GroupCoordinator, rights: Rights, group_request: GroupRe
 
     denied_topics = _denied_topics(rights, group_request)
 
-    def answer(view: OffsetsView) -> list[OffsetFetchResponseTopics]:
+    def read_topics(view: OffsetsView) -> list[OffsetFetchResponseTopics]:
         if group_request.topics is None:
-            return _all(coordinator, rights, group_request, view)
-        return _named(group_request.group_id, group_request.topics, denied_topics, view)
+            return _all_offsets(coordinator, rights, group_request, view)
+        return _requested_offsets(group_request.group_id, group_request.topics, denied_topics, view)
 
     if not group_request.is_stable:
         shard = coordinator.runtime.state(coordinator.shard_of(group_request.group_id))
         if shard is None:
             on_row(group_request.error(coordinator.error(group_request.group_id)))
         else:
-            topics = answer(OffsetsView(shard.offsets, is_stable=False))
+            topics = read_topics(OffsetsView(shard.offsets, is_stable=False))
             on_row(OffsetFetchResponseGroup(group_id=group_request.group_id, topics=topics))
         return
     row = OffsetFetchResponseGroup(group_id=group_request.group_id)
 
     def read(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        row.topics = answer(OffsetsView(shard.offsets, is_stable=True))
+        row.topics = read_topics(OffsetsView(shard.offsets, is_stable=True))
         return (), ErrorCode.NONE
 
     def on_done(_: Instant, error: ErrorCode) -> None:
@@ -191,7 +193,7 @@ def _denied_topics(rights: Rights, group_request: GroupRequest) -> Mapping[str, 
     return denied_topics
 
 
-def _named(
+def _requested_offsets(
     group_id: str, requested: Sequence[RequestedTopic], denied_topics: Mapping[str, ErrorCode], view: OffsetsView
 ) -> list[OffsetFetchResponseTopics]:
     """Return the requested topics; those in `denied_topics` come last, with their errors."""
@@ -209,7 +211,7 @@ def _named(
     return found + rejected
 
 
-def _all(
+def _all_offsets(
     coordinator: GroupCoordinator, rights: Rights, group_request: GroupRequest, view: OffsetsView
 ) -> list[OffsetFetchResponseTopics]:
     """Return all topics that the client may describe; in versions with topic ids, only topics that exist."""

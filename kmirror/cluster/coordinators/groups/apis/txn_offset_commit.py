@@ -12,7 +12,7 @@ from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import Verdicts, Verification
 from kmirror.cluster.coordinators.groups.commits import TransactionalCommit
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merge_errors
 from kmirror.cluster.coordinators.runtime import Producer
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.server import Inbound
@@ -60,9 +60,9 @@ def handle(
 
     @inbound.guard
     def reject(error: ErrorCode) -> None:
-        _reply(inbound, merged(rejected, [topic.errors(error) for topic in accepted]))
+        _reply(inbound, merge_errors(rejected, [topic.errors(error) for topic in accepted]))
 
-    partition = parts.replicas.partitions.led(TopicPartition(GROUP_TOPIC, coordinator.shard_of(request.group_id)))
+    partition = parts.replicas.partitions.find_led(TopicPartition(GROUP_TOPIC, coordinator.shard_of(request.group_id)))
     if not request.group_id:
         reject(ErrorCode.INVALID_GROUP_ID)
     elif partition is None:
@@ -113,19 +113,19 @@ def _commit(
 
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
-        _reply(inbound, merged(rejected, commit.rows(error)))
+        _reply(inbound, merge_errors(rejected, commit.rows(error)))
 
     producer = Producer(request.producer_id, request.producer_epoch)
     coordinator.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
 
 
 def _reply(inbound: Inbound[Message], topics: list[TopicErrors]) -> None:
-    loading, old = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, inbound.version < LOADING_FROM
+    loading, is_old = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, inbound.version < LOADING_FROM
     rows = []
     for topic in topics:
         row = TxnOffsetCommitResponseTopic(name=topic.name, partitions=[])
         rows.append(row)
         for index, error in topic.rows:
-            code = ErrorCode.COORDINATOR_NOT_AVAILABLE if old and error is loading else error
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_old and error is loading else error
             row.partitions.append(TxnOffsetCommitResponsePartition(partition_index=index, error_code=code))
     inbound.reply(TxnOffsetCommitResponse(topics=rows))

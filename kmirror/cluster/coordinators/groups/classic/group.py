@@ -84,13 +84,13 @@ class Member:
         """Whether a waiting request keeps the member alive: it cannot send heartbeats meanwhile."""
         return not self.is_new and (self.join_waiter is not None or self.sync_waiter is not None)
 
-    def listed(self, protocol: str) -> JoinGroupResponseMember:
+    def join_row(self, protocol: str) -> JoinGroupResponseMember:
         """Return the row for the leader, which computes an assignment for `protocol`."""
         return JoinGroupResponseMember(
             member_id=self.member_id, group_instance_id=self.group_instance_id, metadata=self.protocols[protocol]
         )
 
-    def described(self, protocol: str | None) -> DescribedGroupMember:
+    def describe(self, protocol: str | None) -> DescribedGroupMember:
         """Return the row of DescribeGroups; `protocol` is None until the generation is stable."""
         return DescribedGroupMember(
             member_id=self.member_id,
@@ -113,28 +113,28 @@ class Members(dict[str, Member]):
         super().__init__()
         self.static: dict[str, str] = {}
         """Group instance id -> member id."""
-        self._most = 0
+        self._max_count = 0
         """The largest number of members so far: a hash map does not shrink."""
-        self._common: frozenset[str] | None = None
+        self._common_protocols: frozenset[str] | None = None
         """The result of `common_protocols`; None if it has to be made again."""
 
     def in_order(self) -> list[Member]:
         """Return the members in the order of Kafka's hash map."""
-        return [self[member_id] for member_id in in_hash_order(self, hash_of_text, most=self._most)]
+        return [self[member_id] for member_id in in_hash_order(self, hash_of_text, most=self._max_count)]
 
     def put(self, member: Member) -> None:
-        if self._common is not None:  # Joins of a large group must not look at every member each time.
-            self._common = self._common.intersection(member.protocols) if self else None
+        if self._common_protocols is not None:  # Joins of a large group must not look at every member each time.
+            self._common_protocols = self._common_protocols.intersection(member.protocols) if self else None
         self[member.member_id] = member
-        self._most = max(self._most, len(self))
+        self._max_count = max(self._max_count, len(self))
         if member.group_instance_id is not None:
             self.static[member.group_instance_id] = member.member_id
 
-    def take(self, member_id: str) -> Member | None:
+    def remove_member(self, member_id: str) -> Member | None:
         """Remove a member; return it, or None."""
         member = self.pop(member_id, None)
         if member is not None:
-            self._common = None
+            self._common_protocols = None
             if member.group_instance_id is not None:
                 self.static.pop(member.group_instance_id, None)
         return member
@@ -142,16 +142,16 @@ class Members(dict[str, Member]):
     def set_protocols(self, member: Member, protocols: Mapping[str, bytes]) -> None:
         """Change the protocols that a member supports."""
         if member.protocols.keys() != protocols.keys():
-            self._common = None
+            self._common_protocols = None
         member.protocols = protocols
 
     @property
     def common_protocols(self) -> frozenset[str]:
         """The protocols that every member supports."""
-        if self._common is None:
+        if self._common_protocols is None:
             supported = [member.protocols.keys() for member in self.values()]
-            self._common = frozenset(supported[0]).intersection(*supported) if supported else frozenset()
-        return self._common
+            self._common_protocols = frozenset(supported[0]).intersection(*supported) if supported else frozenset()
+        return self._common_protocols
 
     @property
     def awaiting_join(self) -> int:
@@ -242,7 +242,7 @@ class ClassicGroup(Group):
 
     def remove(self, member_id: str) -> None:
         """Remove a member or a pending one, and cancel its session; another member replaces a removed leader."""
-        self.members.take(member_id)
+        self.members.remove_member(member_id)
         if self.leader == member_id:
             self.leader = next((other.member_id for other in self.members.in_order()), None)
         self.pending_joins.pop(member_id, None)
@@ -259,7 +259,7 @@ class ClassicGroup(Group):
     def replace(self, old: Member, member_id: str) -> Member:
         """Replace static member `old`, which has no waiting request, by a new one with another id; return it."""
         assert old.join_waiter is None and old.sync_waiter is None, "requests that wait are answered first"
-        self.members.take(old.member_id)
+        self.members.remove_member(old.member_id)
         new = dataclasses.replace(old, member_id=member_id, is_new=False)
         self.members.put(new)
         if self.leader == old.member_id:
@@ -322,7 +322,7 @@ class ClassicGroup(Group):
             leader=(self.leader if leader is None else leader) or "",
             skip_assignment=skip_assignment,
             member_id=member.member_id,
-            members=[other.listed(self.protocol or "") for other in self.members.in_order()] if leads else [],
+            members=[other.join_row(self.protocol or "") for other in self.members.in_order()] if leads else [],
         )
 
     def sync_response(self, member: Member) -> SyncGroupResponse:
@@ -343,9 +343,9 @@ class ClassicGroup(Group):
         leader = self.members.get(self.leader or "")
         if leader is not None and leader.has_waiting_join:
             return True
-        join_response = next((member.member_id for member in self.members.in_order() if member.has_waiting_join), None)
-        self.leader = join_response or self.leader
-        return join_response is not None
+        joined_id = next((member.member_id for member in self.members.in_order() if member.has_waiting_join), None)
+        self.leader = joined_id or self.leader
+        return joined_id is not None
 
     def begin_generation(self, now_ms: int) -> None:
         """Begin the next generation with the current members; without members the group becomes EMPTY."""
@@ -409,7 +409,7 @@ class ClassicGroup(Group):
         """Return NON_EMPTY_GROUP if there are members without the consumer protocol, else NONE."""
         return ErrorCode.NONE if self.is_consumer_group else self.delete_error()
 
-    def expired(self, offsets: Offsets, now_ms: int, retention_ms: int) -> list[OffsetKey]:
+    def expired_keys(self, offsets: Offsets, now_ms: int, retention_ms: int) -> list[OffsetKey]:
         """Return the keys of the offsets that have expired.
 
         Offsets of a simple group, and of topics that no member reads, expire after their commit; those of a group whose
@@ -421,7 +421,7 @@ class ClassicGroup(Group):
                 since_ms = None if self.state_since_ms == NO_TIME else self.state_since_ms
             elif self.state is not _S.STABLE or self.subscribed_topics is None:
                 return []
-        return offsets.expired(self.group_id, now_ms, retention_ms, since_ms, self.is_subscribed_to)
+        return offsets.expired_keys(self.group_id, now_ms, retention_ms, since_ms, self.is_subscribed_to)
 
     # -- reported state -----------------------------------------------------------------------
 
@@ -433,7 +433,7 @@ class ClassicGroup(Group):
     def is_empty(self) -> bool:
         return self.state is _S.EMPTY
 
-    def described(self) -> DescribedGroup:
+    def describe(self) -> DescribedGroup:
         # Metadata of the members and the protocol are only reported for a stable generation.
         protocol = self.protocol if self.state is _S.STABLE else None
         return DescribedGroup(
@@ -441,5 +441,5 @@ class ClassicGroup(Group):
             group_state=self.state_name,
             protocol_type=self.protocol_type or "",
             protocol_data=protocol or "",
-            members=[member.described(protocol) for member in self.members.in_order()],
+            members=[member.describe(protocol) for member in self.members.in_order()],
         )

@@ -57,7 +57,7 @@ class ClassicGroups(GroupKind[ClassicGroup]):
         value = self.values.committed(group_id) if committed else self.values.get(group_id)
         return None if value is None else group_of(group_id, value)
 
-    def simple(self, group_id: str) -> ClassicGroup | None:
+    def simple_group(self, group_id: str) -> ClassicGroup | None:
         return ClassicGroup(group_id, NO_TIME)
 
     def tombstones(self, group_id: str) -> list[KeyValue]:
@@ -90,9 +90,9 @@ def _on_join_timer(group: ClassicGroup, now_ms: int) -> None:
     if group.initial_delay is not None and group.has_new_member and group.initial_delay[1] > 0:
         delay_ms, left_ms = group.initial_delay
         group.has_new_member = False
-        following_ms = min(group.limits.initial_rebalance_delay_ms, left_ms)
-        group.initial_delay = (following_ms, max(left_ms - delay_ms, 0))
-        group.effects.append(SetTimer(Timer.JOIN, "", following_ms))
+        next_delay_ms = min(group.limits.initial_rebalance_delay_ms, left_ms)
+        group.initial_delay = (next_delay_ms, max(left_ms - delay_ms, 0))
+        group.effects.append(SetTimer(Timer.JOIN, "", next_delay_ms))
     else:
         rebalance.complete(group, now_ms)
 

@@ -74,7 +74,7 @@ def complete(group: ClassicGroup, now_ms: int) -> None:
 def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
     """Persist the assignment of this generation, then send it to the members."""
     generation = group.storing_generation = group.generation
-    found = {member_id: assignments.get(member_id, b"") for member_id in group.members}
+    assignment = {member_id: assignments.get(member_id, b"") for member_id in group.members}
 
     def on_written(now_ms: int, error: ErrorCode) -> None:
         if group.storing_generation == generation:
@@ -86,12 +86,12 @@ def store_assignment(group: ClassicGroup, assignments: Mapping[str, bytes]) -> N
             prepare(group, now_ms)
             return
         for member in group.members.in_order():
-            member.assignment = found.get(member.member_id, b"")
+            member.assignment = assignment.get(member.member_id, b"")
             if group.respond_to_sync(member, group.sync_response(member)):
                 group.expect_heartbeat(member)
         group.move_to(_S.STABLE, now_ms)
 
-    group.write(record_of(group, found), on_written)
+    group.write(record_of(group, assignment), on_written)
 
 
 def drop_assignment(group: ClassicGroup, error: ErrorCode) -> None:

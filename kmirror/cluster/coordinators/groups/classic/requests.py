@@ -60,23 +60,23 @@ class Join:
 # -- joining ----------------------------------------------------------------------------------------
 
 
-def join(group: ClassicGroup, now_ms: int, received: Join) -> None:
+def join(group: ClassicGroup, now_ms: int, attempt: Join) -> None:
     """Handle a JoinGroup; the response is sent once, now or when the join phase ends."""
-    request = received.request
+    request = attempt.request
     if not _has_room(group, request.member_id):
         if request.member_id:
             group.expel(request.member_id)
-        _reject(group, received, ErrorCode.GROUP_MAX_SIZE_REACHED)
+        _reject(group, attempt, ErrorCode.GROUP_MAX_SIZE_REACHED)
     elif not group.supports(request.protocol_type, [row.name for row in request.protocols]):
-        _reject(group, received, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+        _reject(group, attempt, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     elif request.member_id == UNKNOWN_MEMBER:
-        _join_new(group, now_ms, received)
+        _join_new(group, now_ms, attempt)
     elif request.member_id in group.pending_joins and request.group_instance_id is None:
-        _add(group, now_ms, received, request.member_id)
+        _add(group, now_ms, attempt, request.member_id)
     elif error := group.members.error(request.member_id, request.group_instance_id):
-        _reject(group, received, error, request.member_id)
+        _reject(group, attempt, error, request.member_id)
     else:
-        _join_again(group, now_ms, received, group.members[request.member_id])
+        _join_again(group, now_ms, attempt, group.members[request.member_id])
     if group.is_new:
         group.is_new = False
         _write_new_group(group)
@@ -94,34 +94,34 @@ def _has_room(group: ClassicGroup, member_id: str) -> bool:
     return member_id in group.members
 
 
-def _reject(group: ClassicGroup, received: Join, error: ErrorCode, member_id: str = UNKNOWN_MEMBER) -> None:
-    group.effects.append(Respond(received.waiter, JoinGroupResponse(error_code=error, member_id=member_id)))
+def _reject(group: ClassicGroup, attempt: Join, error: ErrorCode, member_id: str = UNKNOWN_MEMBER) -> None:
+    group.effects.append(Respond(attempt.waiter, JoinGroupResponse(error_code=error, member_id=member_id)))
 
 
-def _join_new(group: ClassicGroup, now_ms: int, received: Join) -> None:
-    instance = received.request.group_instance_id
+def _join_new(group: ClassicGroup, now_ms: int, attempt: Join) -> None:
+    instance = attempt.request.group_instance_id
     if instance is not None and instance in group.members.static:
-        _replace_static(group, now_ms, received, group.members[group.members.static[instance]])
-    elif instance is None and received.version >= MEMBER_ID_REQUIRED_FROM:
-        group.pending_joins[received.new_member_id] = None
-        group.effects.append(SetTimer(Timer.SESSION, received.new_member_id, received.request.session_timeout_ms))
-        _reject(group, received, ErrorCode.MEMBER_ID_REQUIRED, received.new_member_id)
+        _replace_static(group, now_ms, attempt, group.members[group.members.static[instance]])
+    elif instance is None and attempt.version >= MEMBER_ID_REQUIRED_FROM:
+        group.pending_joins[attempt.new_member_id] = None
+        group.effects.append(SetTimer(Timer.SESSION, attempt.new_member_id, attempt.request.session_timeout_ms))
+        _reject(group, attempt, ErrorCode.MEMBER_ID_REQUIRED, attempt.new_member_id)
     else:
-        _add(group, now_ms, received, received.new_member_id)
+        _add(group, now_ms, attempt, attempt.new_member_id)
 
 
-def _add(group: ClassicGroup, now_ms: int, received: Join, member_id: str) -> None:
-    request = received.request
+def _add(group: ClassicGroup, now_ms: int, attempt: Join, member_id: str) -> None:
+    request = attempt.request
     member = Member(
         member_id,
         request.group_instance_id,
-        received.client_id,
-        received.client_host,
+        attempt.client_id,
+        attempt.client_host,
         request.rebalance_timeout_ms,
         request.session_timeout_ms,
         request.protocol_type,
-        received.protocols,
-        join_waiter=received.waiter,
+        attempt.protocols,
+        join_waiter=attempt.waiter,
         is_new=True,
     )
     if group.state is _S.PREPARING_REBALANCE and group.previous_state is _S.EMPTY:
@@ -131,25 +131,25 @@ def _add(group: ClassicGroup, now_ms: int, received: Join, member_id: str) -> No
     rebalance.rebalance(group, now_ms)
 
 
-def _join_again(group: ClassicGroup, now_ms: int, received: Join, member: Member) -> None:
+def _join_again(group: ClassicGroup, now_ms: int, attempt: Join, member: Member) -> None:
     leads = group.leader == member.member_id
     is_settled = group.state is _S.COMPLETING_REBALANCE or (group.state is _S.STABLE and not leads)
-    if is_settled and [*member.protocols.items()] == [*received.protocols.items()]:
+    if is_settled and [*member.protocols.items()] == [*attempt.protocols.items()]:
         # It may have missed the response to its join. A leader that joins in STABLE wants to assign again.
-        group.effects.append(Respond(received.waiter, group.join_response(member)))
+        group.effects.append(Respond(attempt.waiter, group.join_response(member)))
     else:
-        _await_join(group, received, member)
+        _await_join(group, attempt, member)
         rebalance.rebalance(group, now_ms)
 
 
-def _await_join(group: ClassicGroup, received: Join, member: Member) -> None:
+def _await_join(group: ClassicGroup, attempt: Join, member: Member) -> None:
     """Make the join of a member wait, with its new protocols; an earlier waiting join gets REBALANCE_IN_PROGRESS."""
     body = JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
     group.respond_to_join(member, body)
-    group.members.set_protocols(member, received.protocols)
-    member.rebalance_timeout_ms = received.request.rebalance_timeout_ms
-    member.session_timeout_ms = received.request.session_timeout_ms
-    member.join_waiter = received.waiter
+    group.members.set_protocols(member, attempt.protocols)
+    member.rebalance_timeout_ms = attempt.request.rebalance_timeout_ms
+    member.session_timeout_ms = attempt.request.session_timeout_ms
+    member.join_waiter = attempt.waiter
 
 
 def _write_new_group(group: ClassicGroup) -> None:
@@ -167,14 +167,14 @@ def _write_new_group(group: ClassicGroup) -> None:
 # -- static members ---------------------------------------------------------------------------------
 
 
-def _replace_static(group: ClassicGroup, now_ms: int, received: Join, old: Member) -> None:
+def _replace_static(group: ClassicGroup, now_ms: int, attempt: Join, old: Member) -> None:
     """Replace the former static member by one that was restarted and does not know its member id."""
     former_leader = group.leader
     group.fail_waiting(old, ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id)
-    member = group.replace(old, received.new_member_id)
-    _await_join(group, received, member)
+    member = group.replace(old, attempt.new_member_id)
+    _await_join(group, attempt, member)
     if group.state is _S.STABLE and group.members.choose_protocol() == group.protocol:
-        _write_replaced(group, old, member, former_leader, received.version)
+        _write_replaced(group, old, member, former_leader, attempt.version)
     else:
         # In COMPLETING_REBALANCE the leader may be computing an assignment for the old member id.
         rebalance.rebalance(group, now_ms)
@@ -242,8 +242,8 @@ def _sync_error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         return error
     if request.generation_id != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
-    named = ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol))
-    if any(None not in pair and pair[0] != pair[1] for pair in named):
+    protocol_pairs = ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol))
+    if any(None not in pair and pair[0] != pair[1] for pair in protocol_pairs):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is _S.PREPARING_REBALANCE else ErrorCode.NONE
 

@@ -60,39 +60,41 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[A
     def on_done(errors: Errors) -> None:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_in_request_order(requested, errors)))
 
-    rejected = _denied(coordinator, inbound.rights, requested) or _unknown(coordinator, requested)
+    rejected = _denied_errors(coordinator, inbound.rights, requested) or _unknown_errors(coordinator, requested)
     if rejected:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(rejected)))
     else:
         add(coordinator, now, requested, inbound.version, on_done)
 
 
-def _denied(coordinator: TransactionCoordinator, rights: Rights, requested: AddPartitionsToTxnTransaction) -> Errors:
+def _denied_errors(
+    coordinator: TransactionCoordinator, rights: Rights, requested: AddPartitionsToTxnTransaction
+) -> Errors:
     """Return an error for each partition if the client may not write to all of them, else nothing.
 
     Partitions of internal topics are always denied.
     """
-    wanted = _partitions(requested)
+    partitions = _partitions(requested)
     error = rights.error(AclOperation.WRITE, Resource.transactional_id(requested.transactional_id))
     if error:
-        return dict.fromkeys(wanted, error)
-    topics = dict.fromkeys(tp.topic for tp in wanted)
+        return dict.fromkeys(partitions, error)
+    topics = dict.fromkeys(tp.topic for tp in partitions)
     denied = dict(rights.denied_topics(AclOperation.WRITE, [name for name in topics if not is_internal(name)]))
     denied.update({name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in topics if is_internal(name)})
     if not denied:
         return {}
     known = coordinator.context.image.topics.partition
     missing, rest = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
-    return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
+    return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in partitions}
 
 
-def _unknown(coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction) -> Errors:
+def _unknown_errors(coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction) -> Errors:
     """Return an error for each partition if one of them does not exist, else nothing."""
-    wanted = _partitions(requested)
-    unknown = [tp for tp in wanted if coordinator.context.image.topics.partition(tp) is None]
+    partitions = _partitions(requested)
+    unknown = [tp for tp in partitions if coordinator.context.image.topics.partition(tp) is None]
     if not unknown:
         return {}
-    errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
+    errors = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
     errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     return errors
 
@@ -101,13 +103,13 @@ def _handle_batch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[Message], request: AddPartitionsToTxnRequest
 ) -> None:
     response = AddPartitionsToTxnResponse()
-    gathering = PendingResponse(inbound, response)
+    pending = PendingResponse(inbound, response)
 
     for requested in request.transactions:
         result = AddPartitionsToTxnResult(transactional_id=requested.transactional_id)
         response.results_by_transaction.append(result)
 
-        @gathering.row
+        @pending.row
         def on_done(
             errors: Errors,
             result: AddPartitionsToTxnResult = result,
@@ -116,23 +118,25 @@ def _handle_batch(
         ) -> None:
             result.topic_results = _in_request_order(requested, errors) if is_added else _rows(errors)
 
-        if unknown := _unknown(coordinator, requested):
+        if unknown := _unknown_errors(coordinator, requested):
             on_done(unknown, is_added=False)
         elif requested.verify_only:
-            on_done(_verified(coordinator, requested, inbound.version), is_added=False)
+            on_done(_verification_errors(coordinator, requested, inbound.version), is_added=False)
         else:  # A leader adds partitions only for a client that knows transaction.version 2.
             add(coordinator, now, requested, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
-    gathering.end()
+    pending.end()
 
 
-def _verified(coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction, version: int) -> Errors:
+def _verification_errors(
+    coordinator: TransactionCoordinator, requested: AddPartitionsToTxnTransaction, version: int
+) -> Errors:
     """Return NONE for each partition that is in the open transaction, else TRANSACTION_ABORTABLE (KIP-890)."""
-    wanted = _partitions(requested)
+    partitions = _partitions(requested)
     known, error = _find(coordinator, requested, version)
     if error or known is None:
-        return dict.fromkeys(wanted, error)
+        return dict.fromkeys(partitions, error)
     missing = ErrorCode.TRANSACTION_ABORTABLE
-    return {tp: ErrorCode.NONE if tp in known.partitions else missing for tp in wanted}
+    return {tp: ErrorCode.NONE if tp in known.partitions else missing for tp in partitions}
 
 
 def _find(
@@ -167,16 +171,16 @@ def add(
 
     `client_version` is the transaction.version that the client follows.
     """
-    wanted = _partitions(requested)
+    partitions = _partitions(requested)
     known, error = _find(coordinator, requested, version)
     if error or known is None:
-        on_done(dict.fromkeys(wanted, error))
+        on_done(dict.fromkeys(partitions, error))
         return
-    if known.status is Status.ONGOING and set(known.partitions).issuperset(wanted):
-        on_done(dict.fromkeys(wanted, ErrorCode.NONE))
+    if known.status is Status.ONGOING and set(known.partitions).issuperset(partitions):
+        on_done(dict.fromkeys(partitions, ErrorCode.NONE))
         return
-    after = with_partitions(known, tuple(wanted), client_version=client_version, now_ms=to_ms(now))
-    coordinator.write(known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
+    after = with_partitions(known, tuple(partitions), client_version=client_version, now_ms=to_ms(now))
+    coordinator.write(known, after, lambda _, error: on_done(dict.fromkeys(partitions, error)))
 
 
 def _partitions(requested: AddPartitionsToTxnTransaction) -> list[TopicPartition]:

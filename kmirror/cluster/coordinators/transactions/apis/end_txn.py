@@ -66,7 +66,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[E
 
 
 def _check(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCode | None:
-    """Return the error for a client whose epoch does not change, or ENDS."""
+    """Return the error for a client whose epoch does not change, or END_TRANSACTION."""
     error = producer_error(known, request.producer_id, request.producer_epoch, version)
     if error or known.status is Status.ONGOING:
         return error or END_TRANSACTION
@@ -76,7 +76,7 @@ def _check(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCod
 
 
 def _check_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode | None:
-    """Return the error for a client whose epoch is raised, or ENDS."""
+    """Return the error for a client whose epoch is raised, or END_TRANSACTION."""
     has_wrapped = (
         known.previous_producer_id == request.producer_id
         and request.producer_epoch == EPOCH_MAX - 1

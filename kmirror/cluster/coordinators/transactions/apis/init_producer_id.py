@@ -64,7 +64,7 @@ def _next_epoch(
     if is_current and known.is_epoch_exhausted:
         _new_producer_id(coordinator, now, inbound, known.transactional_id, known)
     elif is_current or request.producer_epoch == coordinator.retried_epoch(known):
-        after = transitions.initialised(
+        after = transitions.initialise(
             known,
             producer_id=known.producer_id,
             producer_epoch=known.producer_epoch + 1 if is_current else known.producer_epoch,
@@ -120,14 +120,14 @@ def _new_producer_id(
         else:
             timeout_ms, now_ms = request.transaction_timeout_ms, to_ms(later)
             if known is None:
-                after = transitions.created(name, producer_id, timeout_ms=timeout_ms, now_ms=now_ms)
+                after = transitions.create(name, producer_id, timeout_ms=timeout_ms, now_ms=now_ms)
             else:
-                after = transitions.initialised(
+                after = transitions.initialise(
                     known, producer_id=producer_id, producer_epoch=0, timeout_ms=timeout_ms, now_ms=now_ms
                 )
             _persist(coordinator, inbound, known, after)
 
-    coordinator.producer_ids.take(now, on_producer_id)
+    coordinator.producer_ids.request_id(now, on_producer_id)
 
 
 def _persist(

@@ -36,7 +36,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[L
         return
     statuses = {STATUSES[name] for name in request.state_filters if name in STATUSES}
 
-    def passes(found: Transaction) -> bool:
+    def matches(found: Transaction) -> bool:
         age_ms = to_ms(now) - found.started_ms
         return (
             found.status is not Status.DEAD
@@ -48,8 +48,8 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound[L
 
     for state in coordinator.runtime.states().values():
         for found in state.all_committed().values():
-            on = Resource.transactional_id(found.transactional_id)
-            if passes(found) and inbound.rights.allow(AclOperation.DESCRIBE, on):
+            resource = Resource.transactional_id(found.transactional_id)
+            if matches(found) and inbound.rights.allow(AclOperation.DESCRIBE, resource):
                 response.transaction_states.append(
                     TransactionState(found.transactional_id, found.producer_id, found.status.display_name)
                 )

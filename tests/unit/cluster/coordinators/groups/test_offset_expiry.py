@@ -27,7 +27,7 @@ def expires_at(
     group = ClassicGroup("g", since_ms)
     group.state, group.protocol_type, group.subscribed_topics = state, protocol_type, reads
     for now_ms in (*range(0, 6000, 500), 10**12):
-        if group.expired(log.offsets, now_ms, RETENTION_MS) == [KEY]:
+        if group.expired_keys(log.offsets, now_ms, RETENTION_MS) == [KEY]:
             return now_ms
     return None
 

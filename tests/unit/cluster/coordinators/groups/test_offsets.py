@@ -160,7 +160,7 @@ def test_deletions_of_a_group_name_each_key_once() -> None:
 
 
 def expired(log: LogOfOffsets, now_ms: int, *, since_ms: int | None = None, subscribed: str = "") -> bool:
-    found = log.offsets.expired("g", now_ms, 1000, since_ms, lambda topic: topic == subscribed)
+    found = log.offsets.expired_keys("g", now_ms, 1000, since_ms, lambda topic: topic == subscribed)
     assert found in ([], [KEY])
     return bool(found)
 

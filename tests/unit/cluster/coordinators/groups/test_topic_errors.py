@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merged
+from kmirror.cluster.coordinators.groups.topic_errors import RequestedTopic, TopicErrors, check_topics, merge_errors
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
@@ -38,7 +38,7 @@ def test_a_topic_named_twice_has_one_row_in_the_response() -> None:
     refused, accepted = check_topics(MetadataImage(), asked("a", "b", "a"), {})
     assert accepted == []
     decided = [TopicErrors("b", Uuid.ZERO, [(7, NONE)]), TopicErrors("c", Uuid.ZERO, [(8, NONE)])]
-    assert merged(refused, decided) == [
+    assert merge_errors(refused, decided) == [
         TopicErrors("a", Uuid.ZERO, [(0, UNKNOWN), (0, UNKNOWN)]),
         TopicErrors("b", Uuid.ZERO, [(0, UNKNOWN), (7, NONE)]),
         TopicErrors("c", Uuid.ZERO, [(8, NONE)]),
@@ -50,5 +50,5 @@ def test_the_work_grows_with_the_topics_and_not_with_their_square() -> None:
     Name.compared = 0
     refused, _ = check_topics(MetadataImage(), asked(*(Name(f"t{n}") for n in range(count))), {})
     decided = [TopicErrors(Name(f"d{n}"), Uuid.ZERO, [(0, NONE)]) for n in range(count)]
-    assert len(merged(refused, decided)) == 2 * count
+    assert len(merge_errors(refused, decided)) == 2 * count
     assert Name.compared < 10 * count

@@ -37,14 +37,14 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGro
         configs.integer("group.min.session.timeout.ms"),
         configs.integer("group.max.session.timeout.ms"),
     )
-    error, named = denied(inbound, request.group_id), ""
+    error, member_id = denied(inbound, request.group_id), ""
     if not error and not request.group_id:
-        error, named = ErrorCode.INVALID_GROUP_ID, request.member_id
+        error, member_id = ErrorCode.INVALID_GROUP_ID, request.member_id
     elif not error and not timeout_min <= request.session_timeout_ms <= timeout_max:
-        error, named = ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id
+        error, member_id = ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id
     group = error or coordinator.live_group(now, request.group_id)
     if isinstance(group, ErrorCode):
-        respond(JoinGroupResponse(error_code=group, member_id=named))
+        respond(JoinGroupResponse(error_code=group, member_id=member_id))
         return
     if inbound.version == 0:  # Version 0 has no rebalance timeout.
         request.rebalance_timeout_ms = request.session_timeout_ms
