@@ -33,9 +33,9 @@ from kmirror.fuzz.clients.campaign import (
     ClientTally,
     entries_of,
 )
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.server_front import Front, OwnCluster
-from kmirror.fuzz.clients.session import LATE_S, Drawn, Next, Row, Session
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.servers import OwnCluster, Servers
+from kmirror.fuzz.clients.session import LATE_S, RandomPlan, Reaction, ReactionKey, Session
 from kmirror.fuzz.clients.stored_responses import Names
 from kmirror.fuzz.findings import Fault, Finding, to_json
 from kmirror.proxy.proxy import HOST, PORT_MAX, Proxy
@@ -64,7 +64,7 @@ def client_options(command: C) -> C:
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """Options for a client and the port in front of it."""
+    """Options for a client, and for the port that serves it."""
 
     bootstrap_server: str | None
     owns_host: bool
@@ -85,7 +85,7 @@ class ClientOptions:
         return Client(words, self.patience, self.memory, self.strict, self.late)
 
 
-class _ProxyFront(Proxy):
+class _ProxyServers(Proxy):
     """The proxy in front of any broker."""
 
     def names(self) -> Names:
@@ -95,11 +95,11 @@ class _ProxyFront(Proxy):
 
 
 @contextmanager
-def _server(options: ClientOptions, door: Door) -> Iterator[Front]:
+def _open_servers(options: ClientOptions, interceptor: ResponseInterceptor) -> Iterator[Servers]:
     """Run the server that answers clients, until the block ends."""
     host, port = _address(options.listen)
     if options.bootstrap_server is None:
-        with OwnCluster(door, host=host, port=port) as cluster:
+        with OwnCluster(interceptor, host=host, port=port) as cluster:
             yield cluster
         return
     if host != HOST:
@@ -107,7 +107,7 @@ def _server(options: ClientOptions, door: Door) -> Iterator[Front]:
             f"in front of a broker that is not kmirror's, the proxy listens on {HOST} only: use --listen PORT"
         )
     servers = options.bootstrap_server
-    with _ProxyFront(servers, port=port, own_host=options.owns_host, interpose=door.interpose) as proxy:
+    with _ProxyServers(servers, port=port, own_host=options.owns_host, interpose=interceptor.interpose) as proxy:
         yield proxy
 
 
@@ -128,16 +128,16 @@ def fuzz_client(
     seconds: float | None,
 ) -> int:
     """Fuzz a client, and print the results; return the exit code."""
-    door = Door()
+    interceptor = ResponseInterceptor()
     if options.client is None:
-        with _server(options, door) as front:
-            port = _ClientPort(door, front, seed, options.late, frames=frames, seconds=seconds)
+        with _open_servers(options, interceptor) as servers:
+            port = _ClientPort(interceptor, servers, seed, options.late, frames=frames, seconds=seconds)
             is_stopped = port.run(output)
         _print_summary(port.tally, seed, output)
         return EXIT_STOPPED if is_stopped else 0
-    with _server(options, door) as front:
+    with _open_servers(options, interceptor) as servers:
         campaign = ClientCampaign(
-            options.program, front, door, seed, shrinks=options.shrinks, on_finding=display.add_finding
+            options.program, servers, interceptor, seed, shrinks=options.shrinks, on_finding=display.add_finding
         )
         with _sigterm_as_interrupt():
             display.show(campaign.run(frames=frames, seconds=seconds), campaign.tally)
@@ -160,34 +160,41 @@ def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
 
     The program is the one in --client: no file determines which program is run.
     """
-    door = Door()
-    with _server(options, door) as front:
-        campaign = ClientCampaign(options.program, front, door, finding.seed)
-        campaign.begin()
-        return campaign.play(entries_of(finding), REPLAY_TRIES)
+    interceptor = ResponseInterceptor()
+    with _open_servers(options, interceptor) as servers:
+        campaign = ClientCampaign(options.program, servers, interceptor, finding.seed)
+        campaign.measure_baseline()
+        return campaign.replay(entries_of(finding), REPLAY_TRIES)
 
 
 class _ClientPort:
     """A port that serves any client; each link is a session."""
 
     def __init__(
-        self, door: Door, front: Front, seed: int, late_s: float, *, frames: int | None, seconds: float | None
+        self,
+        interceptor: ResponseInterceptor,
+        servers: Servers,
+        seed: int,
+        late_s: float,
+        *,
+        frames: int | None,
+        seconds: float | None,
     ) -> None:
         self.tally = ClientTally()
-        self._server = front
+        self._servers = servers
         self._seed = seed
         self._late_s = late_s
         self._frames = frames
         self._seconds = seconds
-        self._begun = 0
+        self._session_count = 0
         self._open: dict[int, Session] = {}
-        door.session, door.on_end = self._begin, self._end
+        interceptor.get_session, interceptor.on_link_closed = self._begin, self._end
 
     def run(self, output: str) -> bool:
         """Print the bootstrap servers, and serve until the limit or a signal; return whether a signal came."""
         signals = Signals()
         with signals.caught():
-            servers = self._server.bootstrap_servers
+            servers = self._servers.bootstrap_servers
             fields = {"bootstrap_servers": servers, "seed": self._seed}
             click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={servers}")
             began = time.monotonic()
@@ -199,26 +206,26 @@ class _ClientPort:
 
     def _is_done(self, seconds: float) -> bool:
         self.tally.seconds = seconds
-        answers = self.tally.frames + sum(session.answers for session in list(self._open.values()))
+        answers = self.tally.frames + sum(session.response_count for session in list(self._open.values()))
         return (self._frames is not None and answers >= self._frames) or (
             self._seconds is not None and seconds >= self._seconds
         )
 
     def _begin(self) -> Session:
-        number, self._begun = self._begun, self._begun + 1
+        number, self._session_count = self._session_count, self._session_count + 1
         session = self._open[number] = Session(
-            number, Drawn(self._seed, number, late_s=self._late_s), self._server.names()
+            number, RandomPlan(self._seed, number, late_s=self._late_s), self._servers.names()
         )
         return session
 
     def _end(self, session: Session) -> None:
         if self._open.pop(session.number, None) is None:
             return
-        session.ended()
+        session.finish()
         self.tally.add(session)
         last = session.last
         if last is not None and last.story:
-            text = f"{last.entry} ({', '.join(last.story)}), then {last.next.value}"
+            text = f"{last.entry} ({', '.join(last.story)}), then {last.reaction.value}"
             write_stderr(f"kmirror: link {session.number} of seed {self._seed}: {text}\n")
 
 
@@ -232,20 +239,20 @@ def _print_summary(tally: ClientTally, seed: int, output: str) -> None:
     console = make_console()
     table = plain_table()
     add_names(table, "answer")
-    add_numbers(table, "version", "whole", "broken", *(f"broken, {what.value}" for what in Next))
-    for (message, version), counts in _counts_by_response(tally.rows).items():
-        broken = [counts[True, what] for what in Next]
-        whole = sum(counts[False, what] for what in Next)
+    add_numbers(table, "version", "whole", "broken", *(f"broken, {reaction.value}" for reaction in Reaction))
+    for (message, version), counts in _counts_by_response(tally.reactions).items():
+        broken = [counts[True, reaction] for reaction in Reaction]
+        whole = sum(counts[False, reaction] for reaction in Reaction)
         table.add_row(message, str(version), *(f"{each:,}" for each in (whole, sum(broken), *broken)))
     console.print(table)
     ends = plain_table()
     add_names(ends, "the program's end")
     add_numbers(ends, "times")
-    for what, count in tally.ends.most_common():
-        ends.add_row(what, f"{count:,}")
-    for what, count in tally.unsteady.most_common():
-        ends.add_row(f"not seen again: {what}", f"{count:,}")
-    if tally.ends:
+    for outcome, count in tally.program_outcomes.most_common():
+        ends.add_row(outcome, f"{count:,}")
+    for cause, count in tally.unconfirmed.most_common():
+        ends.add_row(f"not seen again: {cause}", f"{count:,}")
+    if tally.program_outcomes:
         console.print(ends)
     console.print(
         f"{NAME}, seed {seed}: {tally.sessions:,} sessions, {tally.frames:,} responses, "
@@ -254,10 +261,10 @@ def _print_summary(tally: ClientTally, seed: int, output: str) -> None:
     )
 
 
-def _counts_by_response(rows: Counter[Row]) -> dict[tuple[str, int], Counter[tuple[bool, Next]]]:
-    found: dict[tuple[str, int], Counter[tuple[bool, Next]]] = {}
-    for row, count in sorted(rows.items(), key=lambda each: each[0][:2]):
-        found.setdefault((row.message, row.version), Counter())[row.is_broken, row.next] += count
+def _counts_by_response(reactions: Counter[ReactionKey]) -> dict[tuple[str, int], Counter[tuple[bool, Reaction]]]:
+    found: dict[tuple[str, int], Counter[tuple[bool, Reaction]]] = {}
+    for row, count in sorted(reactions.items(), key=lambda each: each[0][:2]):
+        found.setdefault((row.message, row.version), Counter())[row.is_broken, row.reaction] += count
     return found
 
 
@@ -274,12 +281,12 @@ def _as_json(tally: ClientTally, seed: int) -> dict[str, Any]:
                 "message": row.message,
                 "version": row.version,
                 "broken": row.is_broken,
-                "next": row.next.value,
+                "next": row.reaction.value,
                 "times": n,
             }
-            for row, n in sorted(tally.rows.items(), key=lambda each: (each[0][:3], each[0].next.value))
+            for row, n in sorted(tally.reactions.items(), key=lambda each: (each[0][:3], each[0].reaction.value))
         ],
-        "ends": dict(tally.ends),
-        "notSeenAgain": dict(tally.unsteady),
+        "ends": dict(tally.program_outcomes),
+        "notSeenAgain": dict(tally.unconfirmed),
         "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
     }

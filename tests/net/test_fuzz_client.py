@@ -13,10 +13,10 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign, entries_of
-from kmirror.fuzz.clients.delivery_faults import Way
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.server_front import OwnCluster
-from kmirror.fuzz.clients.session import Next
+from kmirror.fuzz.clients.delivery_faults import Delivery
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.servers import OwnCluster
+from kmirror.fuzz.clients.session import Reaction
 from kmirror.fuzz.clients.stored_responses import Entry, read_entry
 from kmirror.fuzz.findings import FaultKind, Finding, load
 from kmirror.fuzz.targets.rows import TargetOptions, open_target
@@ -32,13 +32,13 @@ PATIENCE_S = 4 * WITHIN_S
 
 
 @pytest.fixture(scope="module")
-def door() -> Door:
-    return Door()
+def interceptor() -> ResponseInterceptor:
+    return ResponseInterceptor()
 
 
 @pytest.fixture(scope="module")
-def front(door: Door) -> Iterator[OwnCluster]:
-    with OwnCluster(door) as cluster:
+def cluster(interceptor: ResponseInterceptor) -> Iterator[OwnCluster]:
+    with OwnCluster(interceptor) as cluster:
         yield cluster
 
 
@@ -46,8 +46,10 @@ def client(fault: str, *, patience_s: float = 20.0, is_strict: bool = False) -> 
     return Client((*QUICK, fault, "{bootstrap}"), patience_s, memory_mib=64, is_strict=is_strict)
 
 
-def campaign(of: Client, front: OwnCluster, door: Door, *, shrinks: bool = False) -> ClientCampaign:
-    return ClientCampaign(of, front, door, 1, shrinks=shrinks)
+def campaign(
+    program: Client, cluster: OwnCluster, interceptor: ResponseInterceptor, *, shrinks: bool = False
+) -> ClientCampaign:
+    return ClientCampaign(program, cluster, interceptor, 1, shrinks=shrinks)
 
 
 def first_finding(found: ClientCampaign) -> Finding:
@@ -70,63 +72,69 @@ def first_finding(found: ClientCampaign) -> Finding:
     ],
 )
 def test_a_bad_client_is_found(
-    fault: str, kind: FaultKind, cause: str, patience_s: float, front: OwnCluster, door: Door
+    fault: str, kind: FaultKind, cause: str, patience_s: float, cluster: OwnCluster, interceptor: ResponseInterceptor
 ) -> None:
-    finding = first_finding(campaign(client(fault, patience_s=patience_s), front, door))
+    finding = first_finding(campaign(client(fault, patience_s=patience_s), cluster, interceptor))
     assert (finding.target, finding.kind, finding.cause) == ("client", kind, cause)
     assert (finding.message, finding.version) == ("ApiVersionsResponse", 0)
 
 
-def delivery_faults() -> dict[Way, Entry]:
+def delivery_faults() -> dict[Delivery, Entry]:
     """Return for each delivery fault a response to the second request."""
-    numbers = {Way.LENGTH: -1, Way.LENGTH_AND_END: 5_000, Way.CUT: 9, Way.LATE: 100}
-    data = {way: numbers.get(way, 0).to_bytes(4, "big", signed=True) for way in Way}
-    return {way: Entry(18, 0, 1, data[way], way) for way in Way}
+    numbers = {Delivery.LENGTH: -1, Delivery.LENGTH_AND_END: 5_000, Delivery.CUT: 9, Delivery.LATE: 100}
+    data = {delivery: numbers.get(delivery, 0).to_bytes(4, "big", signed=True) for delivery in Delivery}
+    return {delivery: Entry(18, 0, 1, data[delivery], delivery) for delivery in Delivery}
 
 
-def test_a_client_with_a_timeout_ends_for_every_delivery_fault(front: OwnCluster, door: Door) -> None:
-    sound = campaign(client("nothing"), front, door)
-    sound.begin()
-    assert {way for way, entry in delivery_faults().items() if sound.play([entry])} == set()
+def test_a_client_with_a_timeout_ends_for_every_delivery_fault(
+    cluster: OwnCluster, interceptor: ResponseInterceptor
+) -> None:
+    sound = campaign(client("nothing"), cluster, interceptor)
+    sound.measure_baseline()
+    assert {delivery for delivery, entry in delivery_faults().items() if sound.replay([entry])} == set()
 
 
-@pytest.mark.parametrize("way", [Way.NEVER, Way.LENGTH_AND_END])
-def test_a_client_that_waits_without_a_bound_is_found(way: Way, front: OwnCluster, door: Door) -> None:
-    trusting = campaign(client("trusts", patience_s=1.0), front, door)
-    trusting.begin()
-    fault = trusting.play([delivery_faults()[way]])
+@pytest.mark.parametrize("delivery", [Delivery.NEVER, Delivery.LENGTH_AND_END])
+def test_a_client_that_waits_without_a_bound_is_found(
+    delivery: Delivery, cluster: OwnCluster, interceptor: ResponseInterceptor
+) -> None:
+    trusting = campaign(client("trusts", patience_s=1.0), cluster, interceptor)
+    trusting.measure_baseline()
+    fault = trusting.replay([delivery_faults()[delivery]])
     assert fault is not None
-    assert (fault.kind, fault.cause) == (FaultKind.SILENT, f"hangs after ApiVersionsResponse{way.about}")
+    assert (fault.kind, fault.cause) == (FaultKind.SILENT, f"hangs after ApiVersionsResponse{delivery.name_suffix}")
 
 
-def test_an_exit_code_is_reported_and_judged_on_request(front: OwnCluster, door: Door) -> None:
-    lenient = campaign(client("gives_up"), front, door)
+def test_an_exit_code_is_reported_and_judged_on_request(cluster: OwnCluster, interceptor: ResponseInterceptor) -> None:
+    lenient = campaign(client("gives_up"), cluster, interceptor)
     for tally in lenient.run():
-        if "exit code 1 LookupError in bad_client.py:gives_up" in tally.ends:
+        if "exit code 1 LookupError in bad_client.py:gives_up" in tally.program_outcomes:
             break
         assert tally.sessions < SESSIONS_MAX
     assert not lenient.tally.findings
-    finding = first_finding(campaign(client("gives_up", is_strict=True), front, door))
+    finding = first_finding(campaign(client("gives_up", is_strict=True), cluster, interceptor))
     assert finding.cause == "exit code 1 LookupError in bad_client.py:gives_up"
     assert any(line.startswith("stderr: LookupError: error ") for line in finding.story)
 
 
-def test_a_finding_is_shrunk_and_seen_again_elsewhere(front: OwnCluster, door: Door) -> None:
-    finding = first_finding(campaign(client("dies"), front, door, shrinks=True))
+def test_a_finding_is_shrunk_and_seen_again_elsewhere(cluster: OwnCluster, interceptor: ResponseInterceptor) -> None:
+    finding = first_finding(campaign(client("dies"), cluster, interceptor, shrinks=True))
     assert not finding.before
     (entry,) = entries_of(finding)
     assert len(entry.data) == 10  # The count is the last field that such a client needs: it is below zero.
-    other = Door()
+    other = ResponseInterceptor()
     with OwnCluster(other) as elsewhere:
         again = campaign(client("dies"), elsewhere, other)
-        again.begin()
-        fault = again.play([entry])
+        again.measure_baseline()
+        fault = again.replay([entry])
         assert fault is not None and fault.cause == finding.cause
-        assert again.play([entry._replace(version=1)]) is None  # This client does not send that version.
-        assert again.play([entry._replace(nth=7)]) is None
+        assert again.replay([entry._replace(version=1)]) is None  # This client does not send that version.
+        assert again.replay([entry._replace(nth=7)]) is None
 
 
-def test_an_unreproduced_end_is_no_finding(front: OwnCluster, door: Door, tmp_path: Path) -> None:
+def test_an_unreproduced_end_is_no_finding(
+    cluster: OwnCluster, interceptor: ResponseInterceptor, tmp_path: Path
+) -> None:
     once = tmp_path / "once.py"
     once.write_text(
         "import os, pathlib, runpy, signal, sys\n"
@@ -136,35 +144,37 @@ def test_an_unreproduced_end_is_no_finding(front: OwnCluster, door: Door, tmp_pa
         "if len(mark.read_text()) == 9: os.kill(os.getpid(), signal.SIGSEGV)\n"
     )
     words = (sys.executable, "-I", "-S", str(once), "nothing", "{bootstrap}", str(tmp_path / "mark"))
-    found = campaign(Client(words), front, door)
+    found = campaign(Client(words), cluster, interceptor)
     for tally in found.run():
         if tally.sessions == 12:
             break
     assert not tally.findings
-    assert tally.unsteady.total() == tally.ends["signal 11"] == 1
+    assert tally.unconfirmed.total() == tally.program_outcomes["signal 11"] == 1
 
 
-def test_a_program_that_cannot_run_is_reported(front: OwnCluster, door: Door) -> None:
+def test_a_program_that_cannot_run_is_reported(cluster: OwnCluster, interceptor: ResponseInterceptor) -> None:
     with pytest.raises(UsageError, match="it cannot even be run"):
-        campaign(client("fails"), front, door).begin()
-    with pytest.raises(UsageError, match="it has asked nothing"):
-        campaign(Client((sys.executable, "-c", "")), front, door).begin()
+        campaign(client("fails"), cluster, interceptor).measure_baseline()
+    with pytest.raises(UsageError, match="it has sent no request"):
+        campaign(Client((sys.executable, "-c", "")), cluster, interceptor).measure_baseline()
     with pytest.raises(UsageError, match="no-such-program: "):
-        campaign(Client(("no-such-program",)), front, door).begin()
+        campaign(Client(("no-such-program",)), cluster, interceptor).measure_baseline()
 
 
-def test_the_tally_counts_the_clients_next_actions(front: OwnCluster, door: Door) -> None:
-    found = campaign(client("nothing"), front, door)
+def test_the_tally_counts_the_clients_next_actions(cluster: OwnCluster, interceptor: ResponseInterceptor) -> None:
+    found = campaign(client("nothing"), cluster, interceptor)
     *_, tally = found.run(frames=150)
-    assert 150 <= tally.frames == tally.rows.total()
-    assert tally.taken == sum(count for row, count in tally.rows.items() if not row.is_broken) < tally.frames
-    assert {row.next for row in tally.rows} == set(Next)  # Nothing more if the port closed the link.
-    assert {(row.message, row.version) for row in tally.rows} == {("ApiVersionsResponse", 0)}
+    assert 150 <= tally.frames == tally.reactions.total()
+    assert tally.taken == sum(count for row, count in tally.reactions.items() if not row.is_broken) < tally.frames
+    assert {row.reaction for row in tally.reactions} == set(Reaction)  # Nothing more if the port closed the link.
+    assert {(row.message, row.version) for row in tally.reactions} == {("ApiVersionsResponse", 0)}
 
 
-def test_clients_outside_of_sessions_get_unchanged_responses(front: OwnCluster, door: Door) -> None:
-    campaign(client("nothing"), front, door).begin()
-    with Wire(front.bootstrap_servers) as wire:
+def test_clients_outside_of_sessions_get_unchanged_responses(
+    cluster: OwnCluster, interceptor: ResponseInterceptor
+) -> None:
+    campaign(client("nothing"), cluster, interceptor).measure_baseline()
+    with Wire(cluster.bootstrap_servers) as wire:
         for _ in range(50):
             wire.ask(ApiVersionsRequest(), 3)
 
@@ -187,7 +197,9 @@ def kmirror(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_finding_is_kept_and_replayed_by_the_command(front: OwnCluster, door: Door, tmp_path: Path) -> None:
+def test_a_finding_is_kept_and_replayed_by_the_command(
+    cluster: OwnCluster, interceptor: ResponseInterceptor, tmp_path: Path
+) -> None:
     program = " ".join((*QUICK, "dies", "{bootstrap}"))
     words = ("client", "--client", program, "--seed", "1", "--frames", "200", "--corpus", str(tmp_path), "-o", "json")
     ran = kmirror(*words)
@@ -224,8 +236,8 @@ def test_sigterm_ends_the_program_with_a_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_behind", [False, True], ids=["own", "proxied"])
-def test_a_port_serves_any_number_of_clients(is_behind: bool, front: OwnCluster) -> None:
-    more = ("--bootstrap-server", front.bootstrap_servers) if is_behind else ()
+def test_a_port_serves_any_number_of_clients(is_behind: bool, cluster: OwnCluster) -> None:
+    more = ("--bootstrap-server", cluster.bootstrap_servers) if is_behind else ()
     command = [sys.executable, "-m", "kmirror", "fuzz", "client", "--seed", "3", "-o", "json", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -241,17 +253,17 @@ def test_a_port_serves_any_number_of_clients(is_behind: bool, front: OwnCluster)
     assert "link " in err and " of seed 3: ApiVersionsResponse v0, number " in err
 
 
-def test_invalid_options_are_refused(front: OwnCluster) -> None:
+def test_invalid_options_are_refused(cluster: OwnCluster) -> None:
     for words, told in (
         (("--listen", "x"), "--listen must be PORT or HOST:PORT"),
         (("--jobs", "2"), "does not support --jobs"),
-        (("--listen", "0.0.0.0:0", "--bootstrap-server", front.bootstrap_servers), "--listen PORT"),
+        (("--listen", "0.0.0.0:0", "--bootstrap-server", cluster.bootstrap_servers), "--listen PORT"),
     ):
         ran = kmirror("client", *words)
         assert ran.returncode in (1, 2) and told in ran.stderr
 
 
 def test_an_entry_is_read_as_it_was_kept() -> None:
-    with pytest.raises(UsageError, match="9 bytes and more"):
+    with pytest.raises(UsageError, match="at least 9 bytes"):
         read_entry(bytes(7))
     assert decode_response(bytes(10), 18, 0).body  # The prefix of the shrunk finding above.

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign
-from kmirror.fuzz.clients.delivery_faults import Way
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.server_front import OwnCluster
+from kmirror.fuzz.clients.delivery_faults import Delivery
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.servers import OwnCluster
 from kmirror.fuzz.clients.stored_responses import Entry
 from kmirror.protocol.registry import by_name, key_of
 
@@ -20,15 +20,17 @@ WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
 ANSWERS = 150
 PATIENCE_S = 60.0
 """Far more than the timeouts of all its calls: a faulty client waits for ever."""
-NUMBERS = {Way.LENGTH: -1, Way.LENGTH_AND_END: 2**31 - 1, Way.CUT: 9, Way.LATE: 600}
+NUMBERS = {Delivery.LENGTH: -1, Delivery.LENGTH_AND_END: 2**31 - 1, Delivery.CUT: 9, Delivery.LATE: 600}
 ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
 
 
 @pytest.fixture(scope="module")
 def campaign() -> Iterator[ClientCampaign]:
-    door = Door()
-    with OwnCluster(door) as front:
-        yield ClientCampaign(Client(WORDS, PATIENCE_S, is_strict=True, late_s=0.6), front, door, 3, shrinks=False)
+    interceptor = ResponseInterceptor()
+    with OwnCluster(interceptor) as cluster:
+        yield ClientCampaign(
+            Client(WORDS, PATIENCE_S, is_strict=True, late_s=0.6), cluster, interceptor, 3, shrinks=False
+        )
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +39,14 @@ def versions(campaign: ClientCampaign) -> dict[str, int]:
     *_, tally = campaign.run(frames=ANSWERS)
     assert not tally.findings, [each.told for each in tally.findings.values()]
     assert 0 < tally.taken < tally.frames
-    return {row.message: row.version for row in tally.rows}
+    return {row.message: row.version for row in tally.reactions}
 
 
-@pytest.mark.parametrize("way", [way for way in Way if way is not Way.WHOLE])
+@pytest.mark.parametrize("delivery", [delivery for delivery in Delivery if delivery is not Delivery.WHOLE])
 def test_kmirrors_clients_end_for_every_delivery_fault(
-    way: Way, campaign: ClientCampaign, versions: dict[str, int]
+    delivery: Delivery, campaign: ClientCampaign, versions: dict[str, int]
 ) -> None:
-    data = NUMBERS.get(way, 0).to_bytes(4, "big", signed=True)
+    data = NUMBERS.get(delivery, 0).to_bytes(4, "big", signed=True)
     wanted = {key_of(by_name(f"{name}Response")): versions[f"{name}Response"] for name in ASKED}
-    fault = campaign.play([Entry(key, version, 0, data, way) for key, version in wanted.items()])
+    fault = campaign.replay([Entry(key, version, 0, data, delivery) for key, version in wanted.items()])
     assert fault is None, fault

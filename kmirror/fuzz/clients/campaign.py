@@ -1,7 +1,7 @@
 """Campaign against a client library: its program runs repeatedly, each time with other broken responses.
 
 A fault is a signal, a timeout, or much more memory, processor time or requests than with valid responses. An exit code
-is reported, and is a fault only with `is_strict`. A finding must show again with the same responses.
+is reported, and is a fault only with `is_strict`. A finding must be reproducible with the same responses.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import NoReturn
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Tally
-from kmirror.fuzz.clients.delivery_faults import Way
-from kmirror.fuzz.clients.program import Bounds, Ended, run_program
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.server_front import Front
-from kmirror.fuzz.clients.session import LATE_S, Drawn, Plan, Row, Script, Session, Whole
+from kmirror.fuzz.clients.delivery_faults import Delivery
+from kmirror.fuzz.clients.program import Limits, ProgramResult, run_program
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.servers import Servers
+from kmirror.fuzz.clients.session import LATE_S, Plan, RandomPlan, ReactionKey, Session, StoredPlan, UnbrokenPlan
 from kmirror.fuzz.clients.stored_responses import Entry, read_entry
 from kmirror.fuzz.findings import Fault, FaultKind, Finding
 from kmirror.fuzz.shrink import fewer, shrink
@@ -46,10 +46,10 @@ NAME = "client"
 class Client:
     """A program that uses a client library, and its limits.
 
-    In its words {bootstrap} is replaced by the servers, and {session} by a name that no other run has.
+    In its command {bootstrap} is replaced by the servers, and {session} by a name that no other run has.
     """
 
-    words: tuple[str, ...]
+    command: tuple[str, ...]
     patience_s: float = PATIENCE_S
     memory_mib: int = MEMORY_MIB
     """Limit above the memory used with valid responses."""
@@ -64,33 +64,35 @@ class ClientTally(Tally):
     """Counts of a campaign; its frames are responses, and `taken` counts those that were not broken."""
 
     sessions: int = 0
-    rows: Counter[Row] = field(default_factory=Counter)
-    """Reactions of the client to the responses."""
-    ends: Counter[str] = field(default_factory=Counter)
-    """Outcomes of the program."""
-    unsteady: Counter[str] = field(default_factory=Counter)
-    """Faults that did not show again."""
+    reactions: Counter[ReactionKey] = field(default_factory=Counter)
+    """Number of responses by the client's reaction."""
+    program_outcomes: Counter[str] = field(default_factory=Counter)
+    """Number of runs by the outcome of the program."""
+    unconfirmed: Counter[str] = field(default_factory=Counter)
+    """Faults that were not reproduced."""
 
     def add(self, session: Session) -> None:
         """Count the responses of a finished session."""
         self.sessions += 1
-        self.frames += session.answers
-        self.taken += session.answers - len(session.broken)
-        self.rows += session.rows
-        self.outcomes.update((row.message, row.version, row.next.value) for row in session.rows if row.is_broken)
+        self.frames += session.response_count
+        self.taken += session.response_count - len(session.broken)
+        self.reactions += session.reactions
+        self.outcomes.update(
+            (row.message, row.version, row.reaction.value) for row in session.reactions if row.is_broken
+        )
 
 
 class ClientCampaign:
-    """Sessions of a client's program at an open front.
+    """Sessions of a client's program with running servers.
 
-    Sets the `session` of the front's door.
+    Sets `get_session` of the servers' interceptor.
     """
 
     def __init__(
         self,
         client: Client,
-        front: Front,
-        door: Door,
+        servers: Servers,
+        interceptor: ResponseInterceptor,
         seed: int,
         *,
         shrinks: bool = True,
@@ -98,17 +100,17 @@ class ClientCampaign:
     ) -> None:
         self.tally = ClientTally()
         self._client = client
-        self._front = front
+        self._servers = servers
         self._seed = seed
         self._shrinks = shrinks
         self._on_finding = on_finding
         self._session: Session | None = None
-        self._runs = 0
-        self._seen: list[tuple[int, int]] = []
-        self._whole: Ended | None = None
+        self._run_count = 0
+        self._api_counts: list[tuple[int, int]] = []
+        self._baseline: ProgramResult | None = None
         self._until = math.inf
-        self._whole_answers = 0
-        door.session = lambda: self._session
+        self._baseline_responses = 0
+        interceptor.get_session = lambda: self._session
 
     def run(self, *, frames: int | None = None, seconds: float | None = None) -> Iterator[ClientTally]:
         """Run until `frames` responses were sent, or for `seconds` seconds; yield the tally after each session.
@@ -117,158 +119,162 @@ class ClientCampaign:
         """
         began = time.monotonic()
         self._until = math.inf if seconds is None else began + seconds
-        self.begin()
+        self.measure_baseline()
         tally, number = self.tally, 0
         while (frames is None or tally.frames < frames) and (seconds is None or tally.seconds < seconds):
-            session, ended = self._run(Drawn(self._seed, number, self._seen, late_s=self._client.late_s), number)
+            session, result = self._run_session(
+                RandomPlan(self._seed, number, self._api_counts, late_s=self._client.late_s), number
+            )
             tally.add(session)
-            fault = self.judge_response(session, ended)
-            tally.ends[ended.outcome] += 1
+            fault = self.judge_session(session, result)
+            tally.program_outcomes[result.outcome] += 1
             if fault is not None:
-                self._found(session, fault, ended)
+                self._add_fault(session, fault, result)
             number += 1
             tally.seconds = time.monotonic() - began
             yield tally
 
-    def begin(self) -> None:
+    def measure_baseline(self) -> None:
         """Run the program with valid responses, to record its requests and its use of resources.
 
-        Twice, as the first run has the cluster create its internal topics. Raises `UsageError` if the program fails.
+        The program runs twice, as the cluster creates its internal topics during the first run. Raises `UsageError` if
+        the program fails.
         """
         for _ in range(2):
-            session, ended = self._run(Whole(), 0)
-        if ended.code or ended.is_late or not session.answers:
-            told = ended.outcome if ended.code or ended.is_late else "it has asked nothing"
+            session, result = self._run_session(UnbrokenPlan(), 0)
+        if result.code or result.is_late or not session.response_count:
+            command = self._client.command[0]
+            problem = result.outcome if result.code or result.is_late else "it has sent no request"
             raise UsageError(
-                f"{self._client.words[0]} must exit with 0 if all responses are valid: {told}\n{ended.stderr[-2000:]}"
+                f"{command} must exit with 0 if all responses are valid: {problem}\n{result.stderr[-2000:]}"
             )
-        self._seen, self._whole, self._whole_answers = session.seen, ended, session.answers
+        self._api_counts, self._baseline, self._baseline_responses = session.api_counts, result, session.response_count
 
-    def play(self, entries: Sequence[Entry], tries: int = 1) -> Fault | None:
+    def replay(self, entries: Sequence[Entry], tries: int = 1) -> Fault | None:
         """Run the program with these responses; return its fault, or None.
 
         A program with threads may change the order of its requests, so up to `tries` runs are made.
         """
-        faults = (self._shown(entries) for _ in range(tries))
+        faults = (self._replay(entries) for _ in range(tries))
         return next((found[0] for found in faults if found is not None), None)
 
-    def judge_response(self, session: Session, ended: Ended) -> Fault | None:
+    def judge_session(self, session: Session, result: ProgramResult) -> Fault | None:
         """Return the fault of a finished session, or None."""
-        assert self._whole is not None, "it was run with whole answers first"
+        assert self._baseline is not None, "the baseline is measured first"
         last = session.broken[-1].entry if session.broken else None
-        after = f"after {last}" if last is not None else "with whole answers"
-        short = last.about if last is not None else "whole answers"
-        patience = self._client.patience_s
-        if ended.is_large:
-            told = f"{_mib(ended.memory)}, {_mib(self._whole.memory)} with whole answers, {after}"
-            return Fault(FaultKind.MEMORY, told, f"memory after {short}", f"at most {self._client.memory_mib} MiB more")
-        if ended.busy_s > self._whole.busy_s + patience / 2:
-            told = f"busy for {ended.busy_s:.1f} s of {ended.seconds:.1f} s {after}"
-            return Fault(FaultKind.SLOW, told, f"spins after {short}", f"about {self._whole.busy_s:.1f} s")
-        if session.answers > _STORM_TIMES * self._whole_answers + _STORM_MIN:
-            told = f"asked {session.answers:,} times in {ended.seconds:.1f} s {after}"
+        after = f"after {last}" if last is not None else "with valid responses"
+        cause = last.full_name if last is not None else "valid responses"
+        timeout_s = self._client.patience_s
+        if result.is_large:
+            text = f"{_mib(result.memory)}, {_mib(self._baseline.memory)} with valid responses, {after}"
+            return Fault(FaultKind.MEMORY, text, f"memory after {cause}", f"at most {self._client.memory_mib} MiB more")
+        if result.busy_s > self._baseline.busy_s + timeout_s / 2:
+            text = f"busy for {result.busy_s:.1f} s of {result.seconds:.1f} s {after}"
+            return Fault(FaultKind.SLOW, text, f"spins after {cause}", f"about {self._baseline.busy_s:.1f} s")
+        if session.response_count > _STORM_TIMES * self._baseline_responses + _STORM_MIN:
+            text = f"sent {session.response_count:,} requests in {result.seconds:.1f} s {after}"
             return Fault(
-                FaultKind.SLOW, told, f"asks without pause after {short}", f"about {self._whole_answers:,} times"
+                FaultKind.SLOW, text, f"asks without pause after {cause}", f"about {self._baseline_responses:,} times"
             )
-        if ended.is_late:
-            return Fault(FaultKind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
-        if ended.code < 0:
-            name = signal.Signals(-ended.code).name
-            return Fault(FaultKind.RAISED, f"{name} {after}: {ended.reason}", f"{name} after {short}", "no signal")
-        if ended.code and self._client.is_strict:
+        if result.is_late:
+            return Fault(FaultKind.SILENT, f"no end within {timeout_s:g} s {after}", f"hangs after {cause}", "an end")
+        if result.code < 0:
+            name = signal.Signals(-result.code).name
+            return Fault(FaultKind.RAISED, f"{name} {after}: {result.reason}", f"{name} after {cause}", "no signal")
+        if result.code and self._client.is_strict:
             return Fault(
-                FaultKind.RAISED, f"exit code {ended.code} {after}: {ended.reason}", ended.outcome, "exit code 0"
+                FaultKind.RAISED, f"exit code {result.code} {after}: {result.reason}", result.outcome, "exit code 0"
             )
         return None
 
     # -- one session --------------------------------------------------------------------------
 
-    def _run(self, plan: Plan, number: int) -> tuple[Session, Ended]:
-        """Run the program once; return its session and its end."""
-        self._runs += 1
-        told = {"{bootstrap}": self._front.bootstrap_servers, "{session}": f"s{self._seed}-{self._runs}"}
-        words = [_filled(word, told) for word in self._client.words]
-        more = self._client.memory_mib << 20
-        peak, reserved = (1 << 40, 1 << 40) if self._whole is None else self._whole.memory
-        bounds = Bounds(self._client.patience_s, peak + more, reserved + more + (RESERVED_MIB << 20))
-        session = self._session = Session(number, plan, self._front.names())
+    def _run_session(self, plan: Plan, number: int) -> tuple[Session, ProgramResult]:
+        """Run the program once; return its session and its result."""
+        self._run_count += 1
+        values = {"{bootstrap}": self._servers.bootstrap_servers, "{session}": f"s{self._seed}-{self._run_count}"}
+        command = [_fill(word, values) for word in self._client.command]
+        extra = self._client.memory_mib << 20
+        peak, reserved = (1 << 40, 1 << 40) if self._baseline is None else self._baseline.memory
+        limits = Limits(self._client.patience_s, peak + extra, reserved + extra + (RESERVED_MIB << 20))
+        session = self._session = Session(number, plan, self._servers.names())
         try:
-            ended = run_program(words, bounds)
+            result = run_program(command, limits)
         finally:
             self._session = None
         until = time.monotonic() + _SETTLE_S
         while session.is_open and time.monotonic() < until:
             time.sleep(0.001)  # Its links are closed; the port takes a moment to notice.
-        session.ended()
-        return session, ended
+        session.finish()
+        return session, result
 
     # -- findings -----------------------------------------------------------------------------
 
-    def _found(self, session: Session, fault: Fault, ended: Ended) -> None:
+    def _add_fault(self, session: Session, fault: Fault, result: ProgramResult) -> None:
         tally = self.tally
-        entries = [given.entry for given in session.broken]
+        entries = [sent.entry for sent in session.broken]
         cause = f"{fault.kind.value} {fault.cause}"
         if cause not in tally.findings:
-            needed = self._needed(entries, fault)
-            if needed is None:
-                tally.unsteady[cause] += 1
+            confirmed = self._confirm(entries, fault)
+            if confirmed is None:
+                tally.unconfirmed[cause] += 1
                 return
-            entries, fault, ended = needed
+            entries, fault, result = confirmed
             cause = f"{fault.kind.value} {fault.cause}"
         tally.counts[cause] = tally.counts.get(cause, 0) + 1
         if cause in tally.findings:
             return
-        finding = self._finding(session, entries, fault, ended)
+        finding = self._make_finding(session, entries, fault, result)
         tally.findings[cause] = finding
         if self._on_finding is not None:
             self._on_finding(finding)
 
-    def _needed(self, entries: list[Entry], fault: Fault) -> tuple[list[Entry], Fault, Ended] | None:
-        """Return the fewest responses found that show a fault of this kind, and the fault; None if it is not shown."""
-        shown: list[tuple[Fault, Ended]] = []
+    def _confirm(self, entries: list[Entry], fault: Fault) -> tuple[list[Entry], Fault, ProgramResult] | None:
+        """Return the fewest responses found that reproduce a fault of this kind, and the fault; None if none do."""
+        reproduced: list[tuple[Fault, ProgramResult]] = []
 
-        def shows(some: Sequence[bytes]) -> bool:
-            found = self._shown([read_entry(raw) for raw in some])
+        def reproduces(subset: Sequence[bytes]) -> bool:
+            found = self._replay([read_entry(raw) for raw in subset])
             if found is not None and found[0].kind is fault.kind:
-                shown.append(found)
+                reproduced.append(found)
                 return True
             return False
 
         kept = [entry.to_bytes() for entry in entries]
-        if not kept or not any(shows(kept) for _ in range(CONFIRM_TRIES)):
+        if not kept or not any(reproduces(kept) for _ in range(CONFIRM_TRIES)):
             return None
         if self._shrinks:
-            kept = self._shrunk(kept, shows)
-        return [read_entry(raw) for raw in kept], *shown[-1]
+            kept = self._shrink(kept, reproduces)
+        return [read_entry(raw) for raw in kept], *reproduced[-1]
 
-    def _shrunk(self, kept: list[bytes], shows: Callable[[Sequence[bytes]], bool]) -> list[bytes]:
+    def _shrink(self, kept: list[bytes], reproduces: Callable[[Sequence[bytes]], bool]) -> list[bytes]:
         until = min(time.monotonic() + _SHRINK_S, self._until)
 
-        def still_shows(some: Sequence[bytes]) -> bool:
-            return bool(some) and time.monotonic() < until and shows(some)
+        def still_reproduces(subset: Sequence[bytes]) -> bool:
+            return bool(subset) and time.monotonic() < until and reproduces(subset)
 
-        alone = next((raw for raw in kept[::-1][:3] if len(kept) > 1 and still_shows([raw])), None)
-        kept = [alone] if alone is not None else fewer(kept, still_shows, _TRIES_MAX, until=until)
+        single = next((raw for raw in kept[::-1][:3] if len(kept) > 1 and still_reproduces([raw])), None)
+        kept = [single] if single is not None else fewer(kept, still_reproduces, _TRIES_MAX, until=until)
         *before, last = kept
-        if read_entry(last).way is not Way.WHOLE:
+        if read_entry(last).delivery is not Delivery.WHOLE:
             return kept
         head = read_entry(last).head
-        data = shrink(last[len(head) :], lambda data: still_shows([*before, head + data]), _TRIES_MAX, until=until)
+        data = shrink(last[len(head) :], lambda data: still_reproduces([*before, head + data]), _TRIES_MAX, until=until)
         return [*before, head + data]
 
-    def _shown(self, entries: Sequence[Entry]) -> tuple[Fault, Ended] | None:
-        session, ended = self._run(Script(entries, self._front.names()), 0)
-        fault = self.judge_response(session, ended)
-        return None if fault is None else (fault, ended)
+    def _replay(self, entries: Sequence[Entry]) -> tuple[Fault, ProgramResult] | None:
+        session, result = self._run_session(StoredPlan(entries, self._servers.names()), 0)
+        fault = self.judge_session(session, result)
+        return None if fault is None else (fault, result)
 
-    def _finding(self, session: Session, entries: list[Entry], fault: Fault, ended: Ended) -> Finding:
+    def _make_finding(self, session: Session, entries: list[Entry], fault: Fault, result: ProgramResult) -> Finding:
         *before, last = entries
-        stories = {(given.entry.key, given.entry.nth): given.story for given in session.broken}
-        story = [f"{entry}: {', '.join(stories.get((entry.key, entry.nth), ()))}" for entry in entries]
-        told = [f"stderr: {line}" for line in ended.stderr.splitlines()[-_STDERR_LINES:]]
+        stories_by_request = {(sent.entry.key, sent.entry.nth): sent.story for sent in session.broken}
+        story = [f"{entry}: {', '.join(stories_by_request.get((entry.key, entry.nth), ()))}" for entry in entries]
+        stderr = [f"stderr: {line}" for line in result.stderr.splitlines()[-_STDERR_LINES:]]
         return Finding(
             NAME, fault.kind, fault.cause, fault.told, fault.expected, last.name, last.version,
-            self._seed, session.number, (f"program: {' '.join(self._client.words)}", *story, *told),
+            self._seed, session.number, (f"program: {' '.join(self._client.command)}", *story, *stderr),
             last.to_bytes(), tuple(entry.to_bytes() for entry in before),
         )  # fmt: skip
 
@@ -285,12 +291,12 @@ def _mib(memory: tuple[int, int]) -> str:
     return f"{peak} MiB ({reserved} reserved)"
 
 
-def _filled(word: str, told: dict[str, str]) -> str:
-    for name, value in told.items():
+def _fill(word: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
         word = word.replace(name, value)
     return word
 
 
-def open_target(wanted: object) -> NoReturn:
+def open_target(options: object) -> NoReturn:
     """Raise `UsageError`: a client sends its own requests, and takes no stream of frames."""
     raise UsageError("the target client does not take frames: run `kmirror fuzz client`")

@@ -1,7 +1,7 @@
 """Delivery of responses that are not sent as one frame at once.
 
 Each link has a queue of bytes, pauses, and its end. Later responses of the broker wait behind those in delivery, as on
-a real link. A response that changes places with the next waits outside of the queue, for at most `HELD`.
+a real link. A response that changes places with the next waits outside of the queue, for at most `HELD_MAX`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from kmirror.fuzz.clients.delivery_faults import Way, number_of
+from kmirror.fuzz.clients.delivery_faults import Delivery, read_number
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import (
     PREFIX_BYTES,
@@ -23,7 +23,7 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 
-HELD = 300 * MILLISECOND
+HELD_MAX = 300 * MILLISECOND
 """Maximum time that a response waits for the next one, with which it changes places."""
 _PIECE_PAUSE = MILLISECOND
 _SINGLE_BYTES = 128
@@ -34,7 +34,7 @@ Step = Effect | Duration
 """An effect to emit now, or a pause."""
 
 
-class _Line:
+class _LinkQueue:
     """Pending steps of a link."""
 
     def __init__(self) -> None:
@@ -42,104 +42,104 @@ class _Line:
         self.held: bytes | None = None
         self.is_pausing = False
         self.is_over = False
-        """Whether nothing more is sent on it."""
+        """Whether nothing more is sent on this link."""
 
 
-class Sending:
+class Deliveries:
     """Responses in delivery to clients; `name` separates its timers from those of the inner node."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lines: dict[InboundLink, _Line] = {}
+        self._queues: dict[InboundLink, _LinkQueue] = {}
 
-    def send(self, now: Instant, link: InboundLink, way: Way, number: bytes, frame: bytes) -> list[Effect]:
-        """Return the effects that send a response now, or begin to; `fire` returns later ones."""
-        line = self._lines.get(link)
-        if line is None:
-            if way is Way.WHOLE:
+    def send(self, now: Instant, link: InboundLink, delivery: Delivery, number: bytes, frame: bytes) -> list[Effect]:
+        """Return the effects that send a response, or its first part, now; `fire` returns those for the rest."""
+        queue = self._queues.get(link)
+        if queue is None:
+            if delivery is Delivery.WHOLE:
                 return [Reply(link, (frame,))]
-            line = self._lines[link] = _Line()
-        if line.is_over:
+            queue = self._queues[link] = _LinkQueue()
+        if queue.is_over:
             return []
-        if way is Way.AFTER_NEXT and line.held is None:
-            line.held = frame
-            return [SetTimer(self._key("held", link), now + HELD)]
-        line.steps += _steps(link, way, number, frame)
-        line.is_over = way in (Way.CUT, Way.LENGTH_AND_END)
+        if delivery is Delivery.AFTER_NEXT and queue.held is None:
+            queue.held = frame
+            return [SetTimer(self._timer_key("held", link), now + HELD_MAX)]
+        queue.steps += _delivery_steps(link, delivery, number, frame)
+        queue.is_over = delivery in (Delivery.CUT, Delivery.LENGTH_AND_END)
         effects: list[Effect] = []
-        if line.held is not None:
-            effects.append(CancelTimer(self._key("held", link)))
-            self._release(link, line)
-        return effects + self._go_on(now, link, line)
+        if queue.held is not None:
+            effects.append(CancelTimer(self._timer_key("held", link)))
+            self._queue_held_response(link, queue)
+        return effects + self._send_steps(now, link, queue)
 
-    def is_mine(self, key: TimerKey) -> bool:
+    def has_timer(self, key: TimerKey) -> bool:
         """Return whether a timer belongs to this object."""
         return key[0] == self._name
 
     def fire(self, now: Instant, key: TimerKey) -> list[Effect]:
         """Return the effects due when a timer fires."""
-        _, what, link = key
+        _, timer, link = key
         assert isinstance(link, InboundLink), key
-        line = self._lines[link]
-        if what == "held":
-            self._release(link, line)
+        queue = self._queues[link]
+        if timer == "held":
+            self._queue_held_response(link, queue)
         else:
-            line.is_pausing = False
-        return self._go_on(now, link, line)
+            queue.is_pausing = False
+        return self._send_steps(now, link, queue)
 
     def forget(self, link: InboundLink) -> list[Effect]:
         """Forget a link that is closed."""
-        if self._lines.pop(link, None) is None:
+        if self._queues.pop(link, None) is None:
             return []
-        return [CancelTimer(self._key(what, link)) for what in ("held", "pause")]
+        return [CancelTimer(self._timer_key(timer, link)) for timer in ("held", "pause")]
 
-    def _key(self, what: str, link: InboundLink) -> TimerKey:
-        return self._name, what, link
+    def _timer_key(self, timer: str, link: InboundLink) -> TimerKey:
+        return self._name, timer, link
 
-    def _release(self, link: InboundLink, line: _Line) -> None:
-        """Queue the held response, unless its link is over."""
-        if line.held is not None and not line.is_over:
-            line.steps.append(Reply(link, (line.held,)))
-        line.held = None
+    def _queue_held_response(self, link: InboundLink, queue: _LinkQueue) -> None:
+        """Queue the held response, unless nothing more is sent on its link."""
+        if queue.held is not None and not queue.is_over:
+            queue.steps.append(Reply(link, (queue.held,)))
+        queue.held = None
 
-    def _go_on(self, now: Instant, link: InboundLink, line: _Line) -> list[Effect]:
+    def _send_steps(self, now: Instant, link: InboundLink, queue: _LinkQueue) -> list[Effect]:
         effects: list[Effect] = []
-        while line.steps and not line.is_pausing:
-            step = line.steps.popleft()
+        while queue.steps and not queue.is_pausing:
+            step = queue.steps.popleft()
             if isinstance(step, int):
-                line.is_pausing = True
-                effects.append(SetTimer(self._key("pause", link), now + step))
+                queue.is_pausing = True
+                effects.append(SetTimer(self._timer_key("pause", link), now + step))
             else:
                 effects.append(step)
         return effects
 
 
-def _steps(link: InboundLink, way: Way, number: bytes, frame: bytes) -> Iterator[Step]:
+def _delivery_steps(link: InboundLink, delivery: Delivery, number: bytes, frame: bytes) -> Iterator[Step]:
     whole = Reply(link, (frame,))
     sized = len(frame).to_bytes(PREFIX_BYTES, "big") + frame
-    match way:
-        case Way.WHOLE | Way.AFTER_NEXT:
+    match delivery:
+        case Delivery.WHOLE | Delivery.AFTER_NEXT:
             yield whole
-        case Way.LENGTH | Way.LENGTH_AND_END:
+        case Delivery.LENGTH | Delivery.LENGTH_AND_END:
             yield ReplyBytes(link, number[:PREFIX_BYTES] + frame)
-        case Way.CUT:
-            yield ReplyBytes(link, sized[: max(0, number_of(number))])
+        case Delivery.CUT:
+            yield ReplyBytes(link, sized[: max(0, read_number(number))])
             yield CloseLink(link)
-        case Way.TWICE:
+        case Delivery.TWICE:
             yield whole
             yield whole
-        case Way.LATE:
-            yield number_of(number) * MILLISECOND
+        case Delivery.LATE:
+            yield read_number(number) * MILLISECOND
             yield whole
-        case Way.DRIBBLED:
-            for piece in _pieces(sized):
+        case Delivery.BYTE_BY_BYTE:
+            for piece in _split_bytes(sized):
                 yield ReplyBytes(link, piece)
                 yield _PIECE_PAUSE
-        case Way.NEVER:
+        case Delivery.NEVER:
             pass
 
 
-def _pieces(data: bytes) -> Iterator[bytes]:
+def _split_bytes(data: bytes) -> Iterator[bytes]:
     for at in range(min(_SINGLE_BYTES, len(data))):
         yield data[at : at + 1]
     rest = data[_SINGLE_BYTES:]

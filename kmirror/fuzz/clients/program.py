@@ -20,16 +20,16 @@ from typing import IO
 from kmirror.errors import UsageError
 from kmirror.fuzz.processes import peak_bytes, reserved_bytes, runnable_seconds
 
-LOOK_EVERY_S = 0.01
-STACK_S = 1.0
-TOLD_BYTES_MAX = 16_384
+POLL_INTERVAL_S = 0.01
+STACKS_TIMEOUT_S = 1.0
+STDERR_BYTES_MAX = 16_384
 _REASON = re.compile(r"Assertion|panic: |terminate called|\*\*\* ")
-_PLACE = re.compile(r'File "[^"]*?([^"/]+)", line \d+, in (\S+)')
+_TRACEBACK_FRAME = re.compile(r'File "[^"]*?([^"/]+)", line \d+, in (\S+)')
 """A frame of a Python traceback; the last match is the innermost frame."""
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Limits:
     """Limits of a program."""
 
     seconds: float
@@ -38,7 +38,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramResult:
     """Outcome and resource use of a finished program."""
 
     code: int
@@ -78,32 +78,32 @@ class Ended:
             return f"signal {-self.code}"
         if not self.code:
             return "exit code 0"
-        places = _PLACE.findall(self.stderr)
-        where = " in {}:{}".format(*places[-1]) if places else ""
-        return f"exit code {self.code} {self.reason.partition(':')[0][:80]}{where}"
+        frames = _TRACEBACK_FRAME.findall(self.stderr)
+        location = " in {}:{}".format(*frames[-1]) if frames else ""
+        return f"exit code {self.code} {self.reason.partition(':')[0][:80]}{location}"
 
 
-def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
+def run_program(command: Sequence[str], limits: Limits) -> ProgramResult:
     """Run a program until it ends or exceeds a limit; raises `UsageError` if it cannot be started."""
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as stderr_file:
         try:
             process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr_file, start_new_session=True
             )
         except OSError as error:
-            raise UsageError(f"{words[0]}: {error.strerror}") from None
+            raise UsageError(f"{command[0]}: {error.strerror}") from None
         began = time.monotonic()
         run = _Run(process.pid, began)
         try:
-            while not run.has_ended() and not run.is_beyond(bounds):
-                time.sleep(LOOK_EVERY_S)
+            while not run.has_ended() and not run.is_over_limit(limits):
+                time.sleep(POLL_INTERVAL_S)
             if run.is_late:
-                run.ask_stacks()
+                run.request_stacks()
         finally:
             run.kill()
             process.returncode = run.code  # `os.wait4` was used, for its resource usage.
-        return Ended(
-            run.code, time.monotonic() - began, run.busy_s, run.peak_bytes, run.reserved_bytes, _tail(told),
+        return ProgramResult(
+            run.code, time.monotonic() - began, run.busy_s, run.peak_bytes, run.reserved_bytes, _tail(stderr_file),
             run.is_late, run.is_large,
         )  # fmt: skip
 
@@ -132,21 +132,21 @@ class _Run:
                 self.busy_s = max(self.busy_s, usage.ru_utime + usage.ru_stime)
         return self._has_ended
 
-    def is_beyond(self, bounds: Bounds) -> bool:
+    def is_over_limit(self, limits: Limits) -> bool:
         self.peak_bytes = max(self.peak_bytes, peak_bytes(self._pid))
         self.reserved_bytes = max(self.reserved_bytes, reserved_bytes(self._pid))
-        self.is_large = self.peak_bytes > bounds.peak_bytes or self.reserved_bytes > bounds.reserved_bytes
-        self.is_late = not self.is_large and time.monotonic() - self._began > bounds.seconds
+        self.is_large = self.peak_bytes > limits.peak_bytes or self.reserved_bytes > limits.reserved_bytes
+        self.is_late = not self.is_large and time.monotonic() - self._began > limits.seconds
         if self.is_late:
             self.busy_s = runnable_seconds(self._pid)
         return self.is_large or self.is_late
 
-    def ask_stacks(self) -> None:
+    def request_stacks(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGQUIT)
-        until = time.monotonic() + STACK_S
+        until = time.monotonic() + STACKS_TIMEOUT_S
         while not self.has_ended() and time.monotonic() < until:
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_INTERVAL_S)
 
     def kill(self) -> None:
         """Kill it and its child processes."""
@@ -155,7 +155,7 @@ class _Run:
         self.has_ended(0)
 
 
-def _tail(told: IO[bytes]) -> str:
-    size = told.seek(0, os.SEEK_END)
-    told.seek(max(0, size - TOLD_BYTES_MAX))
-    return told.read().decode("utf-8", "replace")
+def _tail(stderr_file: IO[bytes]) -> str:
+    size = stderr_file.seek(0, os.SEEK_END)
+    stderr_file.seek(max(0, size - STDERR_BYTES_MAX))
+    return stderr_file.read().decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Stored form of a broken response for replay: its place in the session, and its bytes without values of one run.
+"""Stored form of a broken response for replay: its position in the session, and its bytes without values of one run.
 
 A response that is delivered wrongly has a number instead of bytes, as its bytes are the broker's.
 
@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.clients.delivery_faults import Way
+from kmirror.fuzz.clients.delivery_faults import Delivery
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.registry import find_response
 
 _HEAD_BYTES = 9
-_WAY_AT = 8
+_DELIVERY_AT = 8
 _ID_BYTES = 4
 
 
@@ -29,47 +29,47 @@ class Entry(NamedTuple):
     version: int
     nth: int
     data: bytes
-    """Its bytes if its way is WHOLE, otherwise the number of the way."""
-    way: Way = Way.WHOLE
+    """Its bytes if its delivery is WHOLE, otherwise the number of the delivery."""
+    delivery: Delivery = Delivery.WHOLE
 
     @property
     def name(self) -> str:
         """Return the name of the message, as in MetadataResponse."""
         response = find_response(self.key)
-        return f"the answer of API {self.key}" if response is None else response.NAME
+        return f"the response of API {self.key}" if response is None else response.NAME
 
     @property
     def head(self) -> bytes:
-        """Return the stored prefix of the data: key, version, number and way."""
-        place = self.key.to_bytes(2, "big") + self.version.to_bytes(2, "big") + self.nth.to_bytes(4, "big")
-        return place + self.way.to_bytes(1, "big")
+        """Return the stored prefix of the data: key, version, number and delivery."""
+        position = self.key.to_bytes(2, "big") + self.version.to_bytes(2, "big") + self.nth.to_bytes(4, "big")
+        return position + self.delivery.to_bytes(1, "big")
 
     @property
-    def about(self) -> str:
-        """Return the name of the message, and the way of its delivery."""
-        return self.name + self.way.about
+    def full_name(self) -> str:
+        """Return the name of the message, with its delivery fault."""
+        return self.name + self.delivery.name_suffix
 
     def to_bytes(self) -> bytes:
         """Return the stored form."""
         return self.head + self.data
 
     def __str__(self) -> str:
-        return f"{self.name} v{self.version}, number {self.nth}{self.way.about}"
+        return f"{self.name} v{self.version}, number {self.nth}{self.delivery.name_suffix}"
 
 
 def read_entry(raw: bytes) -> Entry:
     """Return a stored entry; raises `UsageError` if it is invalid."""
     if len(raw) < _HEAD_BYTES:
-        raise UsageError(f"an answer is kept with its API, version, number and way: {_HEAD_BYTES} bytes and more")
+        raise UsageError(f"a stored response has its API, version, number and delivery: at least {_HEAD_BYTES} bytes")
     key, version = int.from_bytes(raw[:2], "big"), int.from_bytes(raw[2:4], "big")
     try:
-        way = Way(raw[_WAY_AT])
+        delivery = Delivery(raw[_DELIVERY_AT])
     except ValueError:
-        raise UsageError(f"an answer is kept that is sent in a way that is not known: {raw[_WAY_AT]}") from None
-    return Entry(key, version, int.from_bytes(raw[4:_WAY_AT], "big"), raw[_HEAD_BYTES:], way)
+        raise UsageError(f"a stored response has an unknown delivery: {raw[_DELIVERY_AT]}") from None
+    return Entry(key, version, int.from_bytes(raw[4:_DELIVERY_AT], "big"), raw[_HEAD_BYTES:], delivery)
 
 
-def xored(frame: bytes, correlation_id: bytes) -> bytes:
+def with_xored_id(frame: bytes, correlation_id: bytes) -> bytes:
     """Return the frame with its correlation id XORed with the client's; applied twice it returns the original."""
     if len(frame) < _ID_BYTES:
         return frame
@@ -81,19 +81,20 @@ class Names:
 
     def __init__(self, ports: Iterable[Endpoint] = (), ids: Iterable[Uuid] = ()) -> None:
         self._pairs = [
-            (_address(at.host, at.port), _address(at.host, number)) for number, at in enumerate(ports, 1)
+            (_address(endpoint.host, endpoint.port), _address(endpoint.host, number))
+            for number, endpoint in enumerate(ports, 1)
         ] + [(bytes(each), b"the id no. %05d" % number) for number, each in enumerate(ids, 1)]
 
-    def kept(self, data: bytes) -> bytes:
+    def to_stored(self, data: bytes) -> bytes:
         """Return the stored form of a response."""
-        for here, name in self._pairs:
-            data = data.replace(here, name)
+        for actual, name in self._pairs:
+            data = data.replace(actual, name)
         return data
 
-    def given(self, data: bytes) -> bytes:
+    def from_stored(self, data: bytes) -> bytes:
         """Return a stored response with the ports and ids of this run."""
-        for here, name in self._pairs:
-            data = data.replace(name, here)
+        for actual, name in self._pairs:
+            data = data.replace(name, actual)
         return data
 
 

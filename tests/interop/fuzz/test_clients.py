@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign, entries_of
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.server_front import OwnCluster
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.servers import OwnCluster
 from kmirror.fuzz.findings import FaultKind, Finding, load
 
 HERE = Path(__file__).parent
@@ -37,14 +37,14 @@ def client(family: str, *steps: str, patience_s: float = PATIENCE_S) -> Client:
 
 @pytest.mark.parametrize("family", ["kafka_python", "aio", "confluent"])
 def test_a_library_is_fuzzed(family: str) -> None:
-    door = Door()
-    with OwnCluster(door) as front:
-        campaign = ClientCampaign(client(family), front, door, 7, shrinks=False)
+    interceptor = ResponseInterceptor()
+    with OwnCluster(interceptor) as cluster:
+        campaign = ClientCampaign(client(family), cluster, interceptor, 7, shrinks=False)
         *_, tally = campaign.run(frames=ANSWERS)
     # Other faults of the libraries are their own: docs/findings.md.
-    assert {f"{name}Response" for name in ASKED} <= {row.message for row in tally.rows}
+    assert {f"{name}Response" for name in ASKED} <= {row.message for row in tally.reactions}
     assert 0 < tally.taken < tally.frames
-    assert tally.ends["exit code 0"]
+    assert tally.program_outcomes["exit code 0"]
 
 
 def is_of_this_release(found: Finding) -> bool:
@@ -57,7 +57,7 @@ def causes_of(campaign: ClientCampaign, found: Finding) -> list[str]:
     """Return the causes when the same responses are repeated, up to the finding."""
     seen: list[str] = []
     for _ in range(TRIES):
-        fault = campaign.play(entries_of(found), 1)
+        fault = campaign.replay(entries_of(found), 1)
         seen += [] if fault is None else [fault.cause]
         if found.cause in seen:
             break
@@ -71,16 +71,18 @@ def test_findings_are_reproduced(program: str) -> None:
     if not all(map(is_of_this_release, cases.values())):
         pytest.skip("found in another release of the library")
     _, _, script, *_, step = program.split()
-    door = Door()
-    with OwnCluster(door) as front:
+    interceptor = ResponseInterceptor()
+    with OwnCluster(interceptor) as cluster:
         seen: dict[str, list[str]] = {}
         for patience_s, those in (
             (PATIENCE_S, {name: found for name, found in cases.items() if found.kind not in ENDLESS}),
             (SHORT_PATIENCE_S, {name: found for name, found in cases.items() if found.kind in ENDLESS}),
         ):
             if those:
-                campaign = ClientCampaign(client(Path(script).stem, step, patience_s=patience_s), front, door, 0)
-                campaign.begin()
+                campaign = ClientCampaign(
+                    client(Path(script).stem, step, patience_s=patience_s), cluster, interceptor, 0
+                )
+                campaign.measure_baseline()
                 for name, found in those.items():
                     for _ in range(ATTEMPTS):
                         seen[name] = causes_of(campaign, found)

@@ -24,7 +24,7 @@ from kmirror.spec.error_codes import ErrorCode
 MIN_ISR = {"min.insync.replicas": "2"}
 
 
-def number_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> int:
+def read_number(cluster: Cluster, broker_id: int, tp: TopicPartition) -> int:
     """Return the log directory of a broker that contains a partition."""
     (found,) = (n for n, disk in enumerate(cluster.log_dirs[broker_id]) if disk.is_open(tp))
     return found
@@ -55,7 +55,7 @@ def test_new_replicas_are_placed_in_the_directory_with_the_fewest_logs() -> None
             ids = tuple(disk.directory_id for disk in a.log_dirs[broker_id])
             assert a.image.brokers[broker_id].directories == ids
             for index, partition in a.image.topics["orders"].partitions.items():
-                lies_in = a.log_dirs[broker_id][number_of(a, broker_id, TopicPartition("orders", index))]
+                lies_in = a.log_dirs[broker_id][read_number(a, broker_id, TopicPartition("orders", index))]
                 assert partition.directory_of(broker_id) == lies_in.directory_id
 
 
@@ -74,7 +74,7 @@ def test_leaders_of_a_failed_directory_move_and_other_partitions_stay(led: bool,
             a.produce("orders", tp.partition, [b"before"])
         simulation.run_for(span_s=2)
         (tp, *_) = lying_in(a, 1, number, "orders", led=led)
-        there = [each for each in tps if number_of(a, 1, each) == number]
+        there = [each for each in tps if read_number(a, 1, each) == number]
         a.fail_log_dir(1, number)
         for each in tps:
             a.produce("orders", each.partition, [b"after"])  # Retried where the leader has just lost the log.
@@ -96,7 +96,7 @@ def test_leaders_of_a_failed_directory_move_and_other_partitions_stay(led: bool,
         a.restart(1)
         simulation.run_for(span_s=30)
         assert all(len(isr(a, each)) == 3 for each in tps)
-        assert [number_of(a, 1, each) == number for each in tps] == [each in there for each in tps]
+        assert [read_number(a, 1, each) == number for each in tps] == [each in there for each in tps]
         assert {each: values(a, each) for each in tps} == sent
 
 
@@ -167,7 +167,7 @@ def test_a_new_topic_has_its_place_while_a_directory_is_offline() -> None:
         for tp in a.partitions(["more"]):
             a.produce("more", tp.partition, [b"one"])
         simulation.run_for(span_s=10)
-        assert all(len(isr(a, tp)) == 3 and number_of(a, 1, tp) == 0 for tp in a.partitions(["more"]))
+        assert all(len(isr(a, tp)) == 3 and read_number(a, 1, tp) == 0 for tp in a.partitions(["more"]))
 
 
 def test_a_mirrored_partition_continues_at_another_broker() -> None:

@@ -14,7 +14,7 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror, Part
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.wire_values import ResourceType
-from tests.sim.mirror.test_throttles import HELD, RATE, loaded
+from tests.sim.mirror.test_throttles import HELD_MAX, RATE, loaded
 from tests.sim.stage import ONE_BROKER, TP, Pair, StagedCluster, pair, wait_until_mirrored
 
 pytestmark = pytest.mark.decision("D62")
@@ -141,13 +141,13 @@ def test_records_that_too_few_replicas_have_count_as_lag() -> None:
 def test_the_lag_of_a_throttled_partition_is_unknown_without_fetches() -> None:
     p = loaded(rate=1_000)
     p.simulation.run_for(span_s=10)
-    found = row(p, HELD)
+    found = row(p, HELD_MAX)
     assert (found.lag, found.reason) == (-1, f"throttled: {RATE} is 1000 bytes a second")
-    others = [each.lag for each in p.there.describe() if each.tp != HELD]
+    others = [each.lag for each in p.there.describe() if each.tp != HELD_MAX]
     assert others and min(others) >= 0
     assert p.b.metrics().find("MaxLag")[0].value == -1, "the greatest of those that are known would understate it"
     p.b.alter("", {RATE: str(1 << 30)}, kind=ResourceType.BROKER)
-    p.run_until(lambda: row(p, HELD).lag == 0, "the throttled one is there")
+    p.run_until(lambda: row(p, HELD_MAX).lag == 0, "the throttled one is there")
 
 
 def test_the_lag_is_unknown_until_a_new_leader_here_was_answered() -> None:

@@ -16,7 +16,7 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import Pair, StagedCluster, assert_equal, has_all, pair
 
-HELD, FREE = TopicPartition("held", 0), TopicPartition("free", 0)
+HELD_MAX, FREE = TopicPartition("held", 0), TopicPartition("free", 0)
 RATE, REPLICAS = "mirror.replication.throttled.rate", "mirror.replication.throttled.replicas"
 VALUE = "v" * 10_000
 COUNT = 100
@@ -28,16 +28,16 @@ def loaded(*, fetchers: str = "1", rate: int, listed: str = "*") -> Pair:
     p = pair(
         5, brokers=1, b_configs={"replica.fetch.max.bytes": str(20 * KIB), "mirror.num.replica.fetchers": fetchers}
     )
-    for tp in (HELD, FREE):
+    for tp in (HELD_MAX, FREE):
         p.a.create_topic(tp.topic)
     p.there.create()
-    p.there.add_topics([HELD.topic, FREE.topic])
-    p.run_until(lambda: all(p.b.state(tp) == "MIRRORING" for tp in (HELD, FREE)), "both are mirrored")
+    p.there.add_topics([HELD_MAX.topic, FREE.topic])
+    p.run_until(lambda: all(p.b.state(tp) == "MIRRORING" for tp in (HELD_MAX, FREE)), "both are mirrored")
     p.b.alter("", {RATE: str(rate)}, kind=ResourceType.BROKER)
-    p.b.alter(HELD.topic, {REPLICAS: listed})
+    p.b.alter(HELD_MAX.topic, {REPLICAS: listed})
     p.simulation.run_for(span_s=1)
     for _ in range(COUNT):
-        for tp in (HELD, FREE):
+        for tp in (HELD_MAX, FREE):
             p.a.write(VALUE, tp=tp)
     return p
 
@@ -48,34 +48,34 @@ def loaded(*, fetchers: str = "1", rate: int, listed: str = "*") -> Pair:
 def test_a_throttled_replica_keeps_the_rate_and_others_continue(rate: int, fetchers: str) -> None:
     p = loaded(rate=rate, fetchers=fetchers)
     began_s = p.simulation.now_ms / 1000
-    before = p.b.log(HELD).log_end_offset * len(VALUE)
+    before = p.b.log(HELD_MAX).log_end_offset * len(VALUE)
     p.run_until(lambda: has_all(p.there, FREE), "what is not throttled is there", within_s=3)
-    assert not has_all(p.there, HELD)
+    assert not has_all(p.there, HELD_MAX)
     p.simulation.run_for(span_s=1)
-    assert p.b.reason(HELD) == f"throttled: {RATE} is {rate} bytes a second"
-    p.run_until(lambda: has_all(p.there, HELD), "the throttled one as well", within_s=60)
+    assert p.b.reason(HELD_MAX) == f"throttled: {RATE} is {rate} bytes a second"
+    p.run_until(lambda: has_all(p.there, HELD_MAX), "the throttled one as well", within_s=60)
     span_s = p.simulation.now_ms / 1000 - began_s
     of_late = COUNT * len(VALUE) - before
     assert 0.7 * of_late < rate * span_s < 1.2 * of_late + 2 * rate
-    assert_equal(p.there, [HELD.topic, FREE.topic])
+    assert_equal(p.there, [HELD_MAX.topic, FREE.topic])
 
 
 @pytest.mark.parametrize("listed", ["0:2", "1:1", ""])
 def test_a_list_without_this_replica_holds_nothing(listed: str) -> None:
     p = loaded(rate=1, listed=listed)
-    p.run_until(lambda: has_all(p.there, HELD), "as if there were no rate", within_s=3)
+    p.run_until(lambda: has_all(p.there, HELD_MAX), "as if there were no rate", within_s=3)
 
 
 @pytest.mark.parametrize("altered", ["rate", "list"])
 def test_a_raised_rate_or_an_emptied_list_ends_the_throttle(altered: str) -> None:
     p = loaded(rate=1, listed="0:1")
     p.simulation.run_for(span_s=2)
-    assert not has_all(p.there, HELD)
+    assert not has_all(p.there, HELD_MAX)
     if altered == "rate":
         p.b.alter("", {RATE: "100000000"}, kind=ResourceType.BROKER)
     else:
-        p.b.alter(HELD.topic, {REPLICAS: ""})
-    p.run_until(lambda: has_all(p.there, HELD), f"the {altered} was altered", within_s=3)
+        p.b.alter(HELD_MAX.topic, {REPLICAS: ""})
+    p.run_until(lambda: has_all(p.there, HELD_MAX), f"the {altered} was altered", within_s=3)
 
 
 def test_the_rate_is_no_static_config() -> None:
@@ -88,9 +88,9 @@ def test_the_rate_is_no_static_config() -> None:
 def test_a_throttling_source_is_not_fetched_from_until_its_time_is_over() -> None:
     """A broker returns nothing above consumer_byte_rate, and continues the session."""
     p = pair(6, brokers=1)
-    p.a.create_topic(HELD.topic)
-    p.a.write("first", tp=HELD)
-    p.begin([HELD.topic])
+    p.a.create_topic(HELD_MAX.topic)
+    p.a.write("first", tp=HELD_MAX)
+    p.begin([HELD_MAX.topic])
     asked: list[tuple[Instant, bool]] = []
 
     def throttling(real: Handler) -> Handler:
@@ -110,9 +110,9 @@ def test_a_throttling_source_is_not_fetched_from_until_its_time_is_over() -> Non
     server = p.a.broker(1).parts.server
     server.serve({FetchRequest: throttling(server.routes[FetchRequest])})
     for index in range(10):
-        p.a.write(f"r{index}", tp=HELD)
+        p.a.write(f"r{index}", tp=HELD_MAX)
         p.simulation.run_for(span_s=1)
-    p.run_until(lambda: has_all(p.there, HELD), "all is mirrored")
+    p.run_until(lambda: has_all(p.there, HELD_MAX), "all is mirrored")
     pauses = [next_at - at for (at, is_throttled), (next_at, _) in pairwise(asked) if is_throttled]
     assert len(pauses) > 5 and min(pauses) >= 900 * MILLISECOND
-    assert_equal(p.there, [HELD.topic])
+    assert_equal(p.there, [HELD_MAX.topic])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kmirror.fuzz.clients.response_interceptor import Door
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
 from kmirror.fuzz.clients.stored_responses import Names
 from kmirror.fuzz.requests import PARTITIONS, TOPIC
 from kmirror.net.cluster import TcpCluster
@@ -18,7 +18,7 @@ _CONFIGS = {
 }
 
 
-class Front(Protocol):
+class Servers(Protocol):
     """The servers that clients connect to."""
 
     @property
@@ -27,16 +27,21 @@ class Front(Protocol):
         ...
 
     def names(self) -> Names:
-        """Return the names of this run's ports and ids in stored responses."""
+        """Return the names that stored responses use for the ports and ids of this run."""
         ...
 
 
 class OwnCluster(TcpCluster):
     """A kmirror broker in memory, with the topic `TOPIC`, listening at `host` and `port`."""
 
-    def __init__(self, door: Door, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, interceptor: ResponseInterceptor, *, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(
-            brokers=1, host=host, port=port, configs=_CONFIGS, topics={TOPIC: PARTITIONS}, interpose=door.interpose
+            brokers=1,
+            host=host,
+            port=port,
+            configs=_CONFIGS,
+            topics={TOPIC: PARTITIONS},
+            interpose=interceptor.interpose,
         )
 
     def start(self) -> None:

@@ -6,10 +6,17 @@ from random import Random
 
 import pytest
 
-from kmirror.fuzz.clients.deliveries import HELD, Sending
-from kmirror.fuzz.clients.delivery_faults import WAYS, Broken, Way, in_some_way, number_of, numbered
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.session import Script, Session
+from kmirror.fuzz.clients.deliveries import HELD_MAX, Deliveries
+from kmirror.fuzz.clients.delivery_faults import (
+    DELIVERY_FAULTS,
+    BrokenResponse,
+    Delivery,
+    apply_delivery_fault,
+    read_number,
+    with_number,
+)
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.session import Session, StoredPlan
 from kmirror.fuzz.clients.stored_responses import Entry, Names
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import (
@@ -38,25 +45,25 @@ FRAME = encode_response(
     MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="127.0.0.1", port=9_092)]), 9, correlation_id=5
 )
 SIZE = len(FRAME)
-ROWS = {row.name: row for row in WAYS}
+ROWS = {row.name: row for row in DELIVERY_FAULTS}
 
 
-def draw_results(name: str) -> list[Broken]:
-    """Return the results of a row for the response, without those that pass it on."""
+def draw_results(name: str) -> list[BrokenResponse]:
+    """Return the results of a row for the response, without those that leave it unchanged."""
     random = Random(1).random
     found = [ROWS[name].make(random, FRAME, HEAD, 700) for _ in range(200)]
     return [each for each in found if each is not None]
 
 
 def lengths(name: str) -> list[int]:
-    return [number_of(each.data) for each in draw_results(name)]
+    return [read_number(each.data) for each in draw_results(name)]
 
 
 def test_every_delivery_fault_is_drawn() -> None:
-    assert len(ROWS) == len(WAYS)
+    assert len(ROWS) == len(DELIVERY_FAULTS)
     random = Random(1).random
-    found = [in_some_way(random, FRAME, HEAD, 700) for _ in range(500)]
-    assert {each.way for each in found if each is not None} == set(Way)
+    found = [apply_delivery_fault(random, FRAME, HEAD, 700) for _ in range(500)]
+    assert {each.delivery for each in found if each is not None} == set(Delivery)
 
 
 def test_lengths_are_wrong_as_in_their_rows() -> None:
@@ -67,8 +74,8 @@ def test_lengths_are_wrong_as_in_their_rows() -> None:
     assert {True} == {number > SIZE for number in lengths("a length whose rest never comes")}
     huge = lengths("a length near 2^31")
     assert 2**31 - 1 in huge and min(huge) >= 10**9
-    assert {each.way for each in draw_results("a length that is too long")} == {Way.LENGTH}
-    assert {each.way for each in draw_results("a length near 2^31")} == {Way.LENGTH_AND_END}
+    assert {each.delivery for each in draw_results("a length that is too long")} == {Delivery.LENGTH}
+    assert {each.delivery for each in draw_results("a length near 2^31")} == {Delivery.LENGTH_AND_END}
 
 
 def test_a_response_is_truncated_anywhere_or_complete_before_the_link_is_closed() -> None:
@@ -97,7 +104,7 @@ def test_a_response_is_written_in_another_version_than_requested() -> None:
 
 def test_delivery_faults_accept_unreadable_responses() -> None:
     random = Random(1).random
-    for row in WAYS:
+    for row in DELIVERY_FAULTS:
         row.make(random, b"", HEAD, 700)
         row.make(random, b"\1\2", RequestHead(9_999, 0, 5, None, 0), 700)
 
@@ -105,7 +112,7 @@ def test_delivery_faults_accept_unreadable_responses() -> None:
 # -- bytes on a link ------------------------------------------------------------------------------
 
 
-class Wires:
+class Streams:
     """Carries out effects; `streams` has the bytes for clients, `times` their times."""
 
     def __init__(self) -> None:
@@ -141,23 +148,23 @@ class Wires:
         return key
 
 
-class Links(Wires):
-    """The same for a `Sending`."""
+class Links(Streams):
+    """Those of `Deliveries`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sending = Sending("test")
+        self.deliveries = Deliveries("test")
 
-    def send(self, way: Way, data: bytes, frame: bytes = FRAME, link: InboundLink = LINK) -> None:
-        self.carry_out(self.sending.send(self.now, link, way, data, frame))
+    def send(self, delivery: Delivery, data: bytes, frame: bytes = FRAME, link: InboundLink = LINK) -> None:
+        self.carry_out(self.deliveries.send(self.now, link, delivery, data, frame))
 
     def send_whole(self, frame: bytes = b"whole", link: InboundLink = LINK) -> None:
-        self.send(Way.WHOLE, b"", frame, link)
+        self.send(Delivery.WHOLE, b"", frame, link)
 
     def run(self) -> bytes:
         while self.timers:
             key = self.next_timer()
-            self.carry_out(self.sending.fire(self.now, key))
+            self.carry_out(self.deliveries.fire(self.now, key))
         return self.streams.get(LINK, b"")
 
 
@@ -167,14 +174,14 @@ def sized(*frames: bytes) -> bytes:
 
 def test_a_wrong_length_precedes_the_response() -> None:
     links = Links()
-    links.send(Way.LENGTH, numbered(Way.LENGTH, -7, "").data)
+    links.send(Delivery.LENGTH, with_number(Delivery.LENGTH, -7, "").data)
     links.send_whole()
     assert links.run() == (-7).to_bytes(4, "big", signed=True) + FRAME + sized(b"whole")
 
 
 def test_nothing_follows_a_length_without_its_bytes() -> None:
     links = Links()
-    links.send(Way.LENGTH_AND_END, numbered(Way.LENGTH_AND_END, 2**31 - 1, "").data)
+    links.send(Delivery.LENGTH_AND_END, with_number(Delivery.LENGTH_AND_END, 2**31 - 1, "").data)
     links.send_whole()
     links.send_whole(link=OTHER)
     assert links.run() == b"\x7f\xff\xff\xff" + FRAME
@@ -185,7 +192,7 @@ def test_nothing_follows_a_length_without_its_bytes() -> None:
 @pytest.mark.parametrize("kept", [0, 3, 4, 9, SIZE + 4])
 def test_a_link_is_closed_within_a_response_or_after_it(kept: int) -> None:
     links = Links()
-    links.send(Way.CUT, numbered(Way.CUT, kept, "").data)
+    links.send(Delivery.CUT, with_number(Delivery.CUT, kept, "").data)
     links.send_whole()
     assert links.run() == sized(FRAME)[:kept]
     assert links.closed == [LINK]
@@ -193,31 +200,31 @@ def test_a_link_is_closed_within_a_response_or_after_it(kept: int) -> None:
 
 def test_a_response_is_lost_duplicated_or_reordered() -> None:
     links = Links()
-    links.send(Way.NEVER, b"")
-    links.send(Way.TWICE, b"", b"two")
-    links.send(Way.AFTER_NEXT, b"", b"later")
-    links.send(Way.AFTER_NEXT, b"", b"sooner")
+    links.send(Delivery.NEVER, b"")
+    links.send(Delivery.TWICE, b"", b"two")
+    links.send(Delivery.AFTER_NEXT, b"", b"later")
+    links.send(Delivery.AFTER_NEXT, b"", b"sooner")
     links.send_whole()
     assert links.run() == sized(b"two", b"two", b"sooner", b"later", b"whole")
 
 
 def test_a_response_that_waits_for_the_next_is_sent_alone_if_there_is_none() -> None:
     links = Links()
-    links.send(Way.AFTER_NEXT, b"")
+    links.send(Delivery.AFTER_NEXT, b"")
     assert links.run() == sized(FRAME)
-    assert links.now == HELD
+    assert links.now == HELD_MAX
 
 
 def test_a_response_that_waits_for_the_next_is_lost_with_its_link() -> None:
     links = Links()
-    links.send(Way.AFTER_NEXT, b"", b"lost")
-    links.send(Way.CUT, numbered(Way.CUT, 4, "").data)
+    links.send(Delivery.AFTER_NEXT, b"", b"lost")
+    links.send(Delivery.CUT, with_number(Delivery.CUT, 4, "").data)
     assert links.run() == sized(FRAME)[:4]
 
 
 def test_bytes_after_a_late_response_wait_for_it() -> None:
     links = Links()
-    links.send(Way.LATE, numbered(Way.LATE, 700, "").data)
+    links.send(Delivery.LATE, with_number(Delivery.LATE, 700, "").data)
     links.send_whole()
     assert LINK not in links.streams
     assert links.run() == sized(FRAME, b"whole")
@@ -228,26 +235,26 @@ def test_bytes_after_a_late_response_wait_for_it() -> None:
 
 def test_a_response_is_sent_byte_by_byte_up_to_a_limit() -> None:
     links = Links()
-    links.send(Way.DRIBBLED, b"")
+    links.send(Delivery.BYTE_BY_BYTE, b"")
     links.send_whole()
     assert links.run() == sized(FRAME, b"whole")
     assert len(set(links.times)) == SIZE + 5 == len(links.times)
     links = Links()
-    links.send(Way.DRIBBLED, b"", bytes(1 << 20))
+    links.send(Delivery.BYTE_BY_BYTE, b"", bytes(1 << 20))
     assert links.run() == sized(bytes(1 << 20))
     assert 150 < len(links.times) < 250
 
 
-@pytest.mark.parametrize("way", [Way.LATE, Way.AFTER_NEXT, Way.DRIBBLED])
-def test_no_timer_is_left_of_a_closed_link(way: Way) -> None:
+@pytest.mark.parametrize("delivery", [Delivery.LATE, Delivery.AFTER_NEXT, Delivery.BYTE_BY_BYTE])
+def test_no_timer_is_left_of_a_closed_link(delivery: Delivery) -> None:
     links = Links()
-    links.send(way, numbered(Way.LATE, 700, "").data)
+    links.send(delivery, with_number(Delivery.LATE, 700, "").data)
     assert links.timers
-    links.carry_out(links.sending.forget(LINK))
+    links.carry_out(links.deliveries.forget(LINK))
     assert not links.timers
 
 
-# -- at the door ----------------------------------------------------------------------------------
+# -- through the interceptor -----------------------------------------------------------------------
 
 KEY = key_of(HeartbeatResponse)
 
@@ -256,7 +263,7 @@ class Broker:
     """A node that answers each request with a Heartbeat, and records the links that were closed."""
 
     def __init__(self) -> None:
-        self.gone: list[InboundLink] = []
+        self.closed_links: list[InboundLink] = []
         self.fired: list[TimerKey] = []
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
@@ -264,25 +271,25 @@ class Broker:
             case RequestReceived(link, frame):
                 return [Reply(link, (frame[4:8], b"body")), SetTimer(("own",), now)]
             case LinkClosed(InboundLink() as link):
-                self.gone.append(link)
+                self.closed_links.append(link)
             case TimerFired(key):
                 self.fired.append(key)
         return []
 
 
-class Doors(Wires):
-    """A door in front of that broker, and a session for all links."""
+class InterceptedBroker(Streams):
+    """That broker behind an interceptor, and a session for all links."""
 
     def __init__(self, *entries: Entry) -> None:
         super().__init__()
-        self.broker = Broker()
+        self.inner = Broker()
         self.ends: list[Session] = []
-        door = Door()
-        self.session = Session(0, Script(entries, Names()), Names())
-        door.session, door.on_end = lambda: self.session, self.ends.append
-        self.node = door.interpose("broker", self.broker)
+        interceptor = ResponseInterceptor()
+        self.session = Session(0, StoredPlan(entries, Names()), Names())
+        interceptor.get_session, interceptor.on_link_closed = lambda: self.session, self.ends.append
+        self.node = interceptor.interpose("broker", self.inner)
 
-    def ask(self, number: int, link: InboundLink = LINK) -> None:
+    def request(self, number: int, link: InboundLink = LINK) -> None:
         frame = encode_request(HeartbeatRequest(), 4, correlation_id=number, client_id="me")
         self.put(RequestReceived(link, frame))
 
@@ -295,41 +302,41 @@ class Doors(Wires):
             self.put(TimerFired(key))
 
 
-def answered(number: int) -> bytes:
+def answer(number: int) -> bytes:
     return sized(number.to_bytes(4, "big") + b"body")
 
 
 def test_a_broker_is_notified_of_a_link_closed_by_a_fault() -> None:
-    doors = Doors(Entry(KEY, 4, 1, (6).to_bytes(4, "big"), Way.CUT))
-    doors.ask(1)
-    doors.ask(2)
-    assert doors.streams[LINK] == answered(1) + answered(2)[:6]
-    assert doors.closed == doors.broker.gone == [LINK]
-    assert doors.ends == [doors.session]
+    broker = InterceptedBroker(Entry(KEY, 4, 1, (6).to_bytes(4, "big"), Delivery.CUT))
+    broker.request(1)
+    broker.request(2)
+    assert broker.streams[LINK] == answer(1) + answer(2)[:6]
+    assert broker.closed == broker.inner.closed_links == [LINK]
+    assert broker.ends == [broker.session]
 
 
 def test_a_broker_gets_only_its_own_timers() -> None:
-    doors = Doors(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Way.LATE))
-    doors.ask(1)
-    doors.ask(2)
-    assert not doors.streams
-    doors.run()
-    assert doors.streams[LINK] == answered(1) + answered(2)
-    assert doors.broker.fired == [("own",)]
+    broker = InterceptedBroker(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Delivery.LATE))
+    broker.request(1)
+    broker.request(2)
+    assert not broker.streams
+    broker.run()
+    assert broker.streams[LINK] == answer(1) + answer(2)
+    assert broker.inner.fired == [("own",)]
 
 
 def test_a_late_response_is_dropped_with_a_link_that_the_client_closes() -> None:
-    doors = Doors(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Way.LATE))
-    doors.ask(1)
-    doors.put(LinkClosed(LINK))
-    doors.run()
-    assert not doors.streams
-    assert doors.broker.gone == [LINK] and doors.broker.fired == [("own",)]
+    broker = InterceptedBroker(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Delivery.LATE))
+    broker.request(1)
+    broker.put(LinkClosed(LINK))
+    broker.run()
+    assert not broker.streams
+    assert broker.inner.closed_links == [LINK] and broker.inner.fired == [("own",)]
 
 
 def test_two_responses_change_places() -> None:
-    doors = Doors(Entry(KEY, 4, 0, b"", Way.AFTER_NEXT))
-    doors.ask(1)
-    doors.ask(2)
-    doors.ask(3)
-    assert doors.streams[LINK] == answered(2) + answered(1) + answered(3)
+    broker = InterceptedBroker(Entry(KEY, 4, 0, b"", Delivery.AFTER_NEXT))
+    broker.request(1)
+    broker.request(2)
+    broker.request(3)
+    assert broker.streams[LINK] == answer(2) + answer(1) + answer(3)

@@ -8,11 +8,19 @@ from random import Random
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.clients.breaking import broken
-from kmirror.fuzz.clients.delivery_faults import Broken, Way
-from kmirror.fuzz.clients.response_interceptor import Door
-from kmirror.fuzz.clients.session import BROKEN_MAX, Drawn, Next, Row, Script, Session, Whole
-from kmirror.fuzz.clients.stored_responses import Entry, Names, read_entry, xored
+from kmirror.fuzz.clients.breaking import break_response
+from kmirror.fuzz.clients.delivery_faults import BrokenResponse, Delivery
+from kmirror.fuzz.clients.response_interceptor import ResponseInterceptor
+from kmirror.fuzz.clients.session import (
+    BROKEN_MAX,
+    RandomPlan,
+    Reaction,
+    ReactionKey,
+    Session,
+    StoredPlan,
+    UnbrokenPlan,
+)
+from kmirror.fuzz.clients.stored_responses import Entry, Names, read_entry, with_xored_id
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, InboundLink, LinkClosed, Reply, RequestReceived
 from kmirror.kernel.ids import Endpoint
@@ -51,10 +59,10 @@ FETCH = answer(
 
 def test_every_kind_of_break_is_drawn() -> None:
     random = Random(1).random
-    drawn = [broken(random, METADATA, head(MetadataResponse, 9), LATE_MS) for _ in range(3_000)]
+    drawn = [break_response(random, METADATA, head(MetadataResponse, 9), LATE_MS) for _ in range(3_000)]
     assert all(each.story for each in drawn)
-    assert {each.way for each in drawn} == set(Way)
-    found = [each.data for each in drawn if each.way is Way.WHOLE]
+    assert {each.delivery for each in drawn} == set(Delivery)
+    found = [each.data for each in drawn if each.delivery is Delivery.WHOLE]
     assert 0.6 * len(drawn) < len(found) < 0.9 * len(drawn)
     kept = sum(data[:4] == METADATA[:4] for data in found)
     assert 0.9 * len(found) < kept < len(found)
@@ -66,7 +74,7 @@ def test_an_error_is_put_in_the_error_field_of_a_response() -> None:
     random, seen = Random(1).random, set()
     whole = answer(HeartbeatResponse(), 4)
     for _ in range(2_000):
-        data, story, _ = broken(random, whole, head(HeartbeatResponse, 4), LATE_MS)
+        data, story, _ = break_response(random, whole, head(HeartbeatResponse, 4), LATE_MS)
         if story[0].startswith("error "):
             body = decode_response(data, key_of(HeartbeatResponse), 4).body
             assert isinstance(body, HeartbeatResponse)
@@ -78,7 +86,7 @@ def test_an_error_is_put_in_the_error_field_of_a_response() -> None:
 def test_replaced_records_have_the_same_start_and_can_be_read() -> None:
     random, count = Random(1).random, 0
     for _ in range(300):
-        data, story, _ = broken(random, FETCH, head(FetchResponse, 11), LATE_MS)
+        data, story, _ = break_response(random, FETCH, head(FetchResponse, 11), LATE_MS)
         if story[0] == "other records of partition 3":
             body = decode_response(data, key_of(FetchResponse), 11).body
             assert isinstance(body, FetchResponse)
@@ -91,11 +99,11 @@ def test_replaced_records_have_the_same_start_and_can_be_read() -> None:
 @pytest.mark.parametrize("data", [b"", b"\1\2\3", METADATA[:9], b"\0\0\0\5" + bytes(3)])
 def test_unreadable_responses_are_mutated_too(data: bytes) -> None:
     random = Random(1).random
-    for of in (MetadataResponse, FetchResponse):
+    for message in (MetadataResponse, FetchResponse):
         for _ in range(50):
-            broken(random, data, head(of, of.MAX_VERSION), LATE_MS)
+            break_response(random, data, head(message, message.MAX_VERSION), LATE_MS)
     for _ in range(50):
-        broken(random, data, RequestHead(9_999, 0, 5, None, 0), LATE_MS)
+        break_response(random, data, RequestHead(9_999, 0, 5, None, 0), LATE_MS)
 
 
 # -- storage ----------------------------------------------------------------------------------------
@@ -105,32 +113,32 @@ def test_a_stored_response_is_repeated_with_other_ports_and_ids() -> None:
     first = Names([Endpoint("127.0.0.1", 9_092)], [Uuid(b"a" * 16)])
     second = Names([Endpoint("127.0.0.1", 40_001)], [Uuid(b"b" * 16)])
     data = METADATA + b"a" * 16
-    kept = first.kept(xored(data, METADATA[:4]))
+    kept = first.to_stored(with_xored_id(data, METADATA[:4]))
     assert len(kept) == len(data)  # Placeholders are as long as the values that they replace.
     assert kept[:4] == bytes(4) and (9_092).to_bytes(4, "big") not in kept
-    given = xored(second.given(kept), (77).to_bytes(4, "big"))
+    given = with_xored_id(second.from_stored(kept), (77).to_bytes(4, "big"))
     assert given == (77).to_bytes(4, "big") + data[4:].replace(b"#\x84", b"\x9cA").replace(b"a" * 16, b"b" * 16)
-    assert xored(first.given(kept), METADATA[:4]) == data
+    assert with_xored_id(first.from_stored(kept), METADATA[:4]) == data
 
 
 def test_a_response_without_the_clients_id_is_stored_by_the_difference() -> None:
-    assert xored(xored(b"\0\0\0\7rest", b"\0\0\0\5"), b"\0\0\1\5") == b"\0\0\1\7rest"
-    assert xored(b"\1\2", b"\0\0\0\5") == b"\1\2"  # It was truncated inside the mask.
+    assert with_xored_id(with_xored_id(b"\0\0\0\7rest", b"\0\0\0\5"), b"\0\0\1\5") == b"\0\0\1\7rest"
+    assert with_xored_id(b"\1\2", b"\0\0\0\5") == b"\1\2"  # It was truncated inside the mask.
 
 
 def test_an_entry_is_read_back() -> None:
-    for way in Way:
-        entry = Entry(3, 12, 70_000, b"data", way)
+    for delivery in Delivery:
+        entry = Entry(3, 12, 70_000, b"data", delivery)
         assert read_entry(entry.to_bytes()) == entry
     assert str(Entry(3, 12, 70_000, b"")) == "MetadataResponse v12, number 70000"
-    assert str(Entry(3, 12, 0, b"", Way.NEVER)) == "MetadataResponse v12, number 0 that never came"
-    with pytest.raises(UsageError, match="not known: 99"):
+    assert str(Entry(3, 12, 0, b"", Delivery.NEVER)) == "MetadataResponse v12, number 0 that never came"
+    with pytest.raises(UsageError, match="unknown delivery: 99"):
         read_entry(bytes(8) + b"\x63")
-    assert Entry(9_999, 0, 0, b"").name == "the answer of API 9999"
+    assert Entry(9_999, 0, 0, b"").name == "the response of API 9999"
 
 
 def test_a_script_responds_only_to_the_same_request() -> None:
-    script = Script([Entry(3, 9, 1, b"\0\0\0\0body")], NO_NAMES)
+    script = StoredPlan([Entry(3, 9, 1, b"\0\0\0\0body")], NO_NAMES)
     assert script.answer(head(MetadataResponse, 9), 0, METADATA) is None
     assert script.answer(head(MetadataResponse, 8), 1, METADATA) is None
     assert script.answer(head(FetchResponse, 9), 1, METADATA) is None
@@ -139,16 +147,16 @@ def test_a_script_responds_only_to_the_same_request() -> None:
 
 
 def test_a_script_repeats_the_delivery_fault_of_a_response() -> None:
-    plan = Drawn(1, 0, late_s=0.5)
+    plan = RandomPlan(1, 0, late_s=0.5)
     session = Session(0, plan, NO_NAMES)
     for _ in range(2_000):
         session.answer(LINK, head(MetadataResponse, 9), METADATA)
     entries = [read_entry(given.entry.to_bytes()) for given in session.broken]
-    assert {entry.way for entry in entries} == set(Way)
-    assert Broken((500).to_bytes(4, "big"), ("as it was kept",), Way.LATE) in {
-        Script([entry], NO_NAMES).answer(head(MetadataResponse, 9), entry.nth, METADATA) for entry in entries
+    assert {entry.delivery for entry in entries} == set(Delivery)
+    assert BrokenResponse((500).to_bytes(4, "big"), ("as stored",), Delivery.LATE) in {
+        StoredPlan([entry], NO_NAMES).answer(head(MetadataResponse, 9), entry.nth, METADATA) for entry in entries
     }
-    again = Session(0, Script(entries, NO_NAMES), NO_NAMES)
+    again = Session(0, StoredPlan(entries, NO_NAMES), NO_NAMES)
     for _ in range(2_000):
         again.answer(LINK, head(MetadataResponse, 9), METADATA)
     assert [given.entry for given in again.broken] == entries
@@ -157,7 +165,7 @@ def test_a_script_repeats_the_delivery_fault_of_a_response() -> None:
 # -- sessions ---------------------------------------------------------------------------------------
 
 
-def play(plan: Drawn) -> list[tuple[int, bytes]]:
+def play(plan: RandomPlan) -> list[tuple[int, bytes]]:
     session = Session(0, plan, NO_NAMES)
     for _ in range(20):
         session.answer(LINK, head(MetadataResponse, 9), METADATA)
@@ -167,37 +175,37 @@ def play(plan: Drawn) -> list[tuple[int, bytes]]:
 
 def test_a_session_is_drawn_from_its_seed_and_number() -> None:
     seen = [(key_of(MetadataResponse), 20), (key_of(FetchResponse), 20)]
-    sessions = [play(Drawn(1, number, seen)) for number in range(60)]
-    assert sessions == [play(Drawn(1, number, seen)) for number in range(60)]
-    assert sessions != [play(Drawn(2, number, seen)) for number in range(60)]
+    sessions = [play(RandomPlan(1, number, seen)) for number in range(60)]
+    assert sessions == [play(RandomPlan(1, number, seen)) for number in range(60)]
+    assert sessions != [play(RandomPlan(2, number, seen)) for number in range(60)]
     sizes = [len(each) for each in sessions]
     assert sizes.count(1) > 15 and max(sizes) > 10  # Single responses, and long series.
     assert sum(len({key for key, _ in each}) == 1 for each in sessions) > 30
 
 
 def test_the_clients_next_action_is_counted_by_link() -> None:
-    session = Session(0, Whole(), NO_NAMES)
+    session = Session(0, UnbrokenPlan(), NO_NAMES)
     for link in (LINK, OTHER):
-        session.asked(link)
-        assert session.answer(link, head(MetadataResponse, 9), METADATA) == Broken(METADATA, ())
-    session.asked(LINK)
-    session.closed(OTHER)
+        session.add_request(link)
+        assert session.answer(link, head(MetadataResponse, 9), METADATA) == BrokenResponse(METADATA, ())
+    session.add_request(LINK)
+    session.add_close(OTHER)
     session.answer(LINK, head(FetchResponse, 11), FETCH)
     assert session.is_open
-    session.ended()
+    session.finish()
     assert not session.is_open
-    assert session.rows == Counter(
+    assert session.reactions == Counter(
         [
-            Row("MetadataResponse", 9, False, Next.ASKED),
-            Row("MetadataResponse", 9, False, Next.CLOSED),
-            Row("FetchResponse", 11, False, Next.NOTHING),
+            ReactionKey("MetadataResponse", 9, False, Reaction.SENT_REQUEST),
+            ReactionKey("MetadataResponse", 9, False, Reaction.CLOSED_LINK),
+            ReactionKey("FetchResponse", 11, False, Reaction.NOTHING),
         ]
     )
-    assert session.seen == [(key_of(FetchResponse), 1), (key_of(MetadataResponse), 2)]
+    assert session.api_counts == [(key_of(FetchResponse), 1), (key_of(MetadataResponse), 2)]
 
 
 def test_a_client_that_never_ends_gets_unchanged_responses_at_last() -> None:
-    script = Script([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
+    script = StoredPlan([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
     session = Session(0, script, NO_NAMES)
     given = [session.answer(LINK, head(MetadataResponse, 9), METADATA) for _ in range(BROKEN_MAX + 5)]
     assert [each.data == METADATA for each in given] == [False] * BROKEN_MAX + [True] * 5
@@ -218,10 +226,10 @@ def ask(client_id: str, number: int) -> bytes:
 
 
 def test_responses_on_client_links_are_mutated_until_the_link_ends() -> None:
-    door, ends = Door(), list[Session]()
-    begun = Session(1, Script([Entry(key_of(HeartbeatResponse), 4, 1, b"\0\0\0\0no")], NO_NAMES), NO_NAMES)
-    door.session, door.on_end = lambda: begun, ends.append
-    node, now = door.interpose("broker", Broker()), 0
+    interceptor, ends = ResponseInterceptor(), list[Session]()
+    session = Session(1, StoredPlan([Entry(key_of(HeartbeatResponse), 4, 1, b"\0\0\0\0no")], NO_NAMES), NO_NAMES)
+    interceptor.get_session, interceptor.on_link_closed = lambda: session, ends.append
+    node, now = interceptor.interpose("broker", Broker()), 0
 
     def responses_to(link: InboundLink, frame: bytes) -> list[bytes]:
         effects = node.handle(now, RequestReceived(link, frame))
@@ -234,8 +242,8 @@ def test_responses_on_client_links_are_mutated_until_the_link_ends() -> None:
     assert responses_to(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + whole]
     assert responses_to(LINK, ask("me", 9)) == [(9).to_bytes(4, "big") + b"no"]
     assert responses_to(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + whole]
-    assert begun.answers == 2
+    assert session.response_count == 2
     for link in (OTHER, LINK):
         node.handle(now, LinkClosed(link))
-    assert ends == [begun]
-    assert [row.next for row in begun.rows] == [Next.ASKED, Next.CLOSED]
+    assert ends == [session]
+    assert [row.reaction for row in session.reactions] == [Reaction.SENT_REQUEST, Reaction.CLOSED_LINK]
