@@ -103,7 +103,7 @@ def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
     leader: Any = SimpleNamespace(log=log, tp=TP, broker_id=1)
     scene, parts = (
         FakeScene(),
-        SimpleNamespace(replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: leader))),
+        SimpleNamespace(replicas=SimpleNamespace(partitions=SimpleNamespace(find_led=lambda tp: leader))),
     )
     scene.clusters["a"] = SimpleNamespace(broker=lambda broker_id: SimpleNamespace(parts=parts))
     scene.local_time = lambda *node: NOW_MS * MILLISECOND

@@ -42,7 +42,7 @@ def test_a_state_is_kept_as_its_leader_knows_it(
     context: Any = SimpleNamespace(
         coordinator=SimpleNamespace(unwritable=lambda shards: [], shard_of=lambda key: None),
         partitions={TP: mp},
-        replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: stage.leader)),
+        replicas=SimpleNamespace(partitions=SimpleNamespace(find_led=lambda tp: stage.leader)),
     )
     image = SimpleNamespace(leader_epoch=stage.leader.leader_epoch + (not leads))
     stage.scene.mirror_context = lambda *_: context

@@ -53,7 +53,7 @@ class Stage:
         self.scene = FakeScene()
         self.look = OffsetLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
         self.shard, self.log = GroupShard(), Log()
-        runtime = SimpleNamespace(led=lambda: {0: self.shard})
+        runtime = SimpleNamespace(led_states=lambda: {0: self.shard})
         replicas = SimpleNamespace(partitions={SHARD: SimpleNamespace(log=self.log)})
         configs = SimpleNamespace(integer={"offsets.retention.minutes": RETENTION_MINUTES}.__getitem__)
         components = SimpleNamespace(of=lambda kind: SimpleNamespace(runtime=runtime))

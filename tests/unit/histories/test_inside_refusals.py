@@ -34,7 +34,7 @@ def test_a_leader_does_not_refuse_a_batch_that_it_has(
 ) -> None:
     log = open_log()
     follow(log, idempotent(0, 2), idempotent(2, offset=2))
-    replicas = SimpleNamespace(partitions=SimpleNamespace(led=lambda _: SimpleNamespace(log=log)))
+    replicas = SimpleNamespace(partitions=SimpleNamespace(find_led=lambda _: SimpleNamespace(log=log)))
     scene = FakeScene()
     broker = SimpleNamespace(parts=SimpleNamespace(replicas=replicas))
     scene.clusters["a"] = SimpleNamespace(broker=lambda _: broker, runs=lambda _: True)

@@ -73,7 +73,7 @@ class Node:
         self.log = Log()
         led = SimpleNamespace(log=self.log, leader_epoch=leader_epoch)
         self.context = SimpleNamespace(node_id=node_id)
-        runtime = SimpleNamespace(led=lambda: {0: None})
+        runtime = SimpleNamespace(led_states=lambda: {0: None})
         replicas = SimpleNamespace(partitions={SHARD: led})
         components = SimpleNamespace(of=lambda kind: SimpleNamespace(runtime=runtime))
         self.parts = SimpleNamespace(components=components, replicas=replicas)

@@ -47,7 +47,7 @@ def test_a_source_that_does_not_respond_is_the_reason(
         broker=broker,
         sources={},
         proved={},
-        replicas=SimpleNamespace(partitions=SimpleNamespace(led=lambda tp: None)),
+        replicas=SimpleNamespace(partitions=SimpleNamespace(find_led=lambda tp: None)),
     )
     assert _reason(context, NOW, mp) == expected  # type: ignore[arg-type]
 

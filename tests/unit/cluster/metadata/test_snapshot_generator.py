@@ -32,16 +32,16 @@ def stage() -> Stage:
 
 
 def test_one_snapshot_is_written_at_a_time(stage: Stage) -> None:
-    stage.generator.grown(0)
-    stage.generator.grown(1)
+    stage.generator.write_if_due(0)
+    stage.generator.write_if_due(1)
     assert len(stage.jobs) == 1
     stage.jobs[0](2, DiskDone(1, None, OSError("full")))
     assert stage.notes == ["a snapshot of the metadata log could not be written: full"]
-    stage.generator.grown(3)
+    stage.generator.write_if_due(3)
     assert len(stage.jobs) == 2
 
 
 def test_a_generator_that_was_stopped_orders_nothing(stage: Stage) -> None:
     stage.generator.stop()
-    stage.generator.grown(0)
+    stage.generator.write_if_due(0)
     assert stage.jobs == []
