@@ -29,7 +29,7 @@ def generate_error_codes(path: Path = SCHEMAS / "errors.json") -> str:
         out.line()
         out.line("@property")
         with out.block("def text(self) -> str:"):
-            out.line('"""Return what went wrong, for people."""')
+            out.line('"""Return a description of the error for people."""')
             out.line("return _TEXTS[self.value]")
     out.lines("", "")
     retriable = [str(row["code"]) for row in rows if row["retriable"]]

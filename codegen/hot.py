@@ -31,7 +31,7 @@ def write_hot(out: Emitter, message: MessageSpec, fused: dict[str, str]) -> None
             table[version] = name
     functions = [*maker.loaders.values()]
     functions += [text.replace("FUNCTION_NAME", name) for text, name in bodies.items()]
-    out.lines("", "", "# -- in straight lines, version by version: what the plain form above does too", "")
+    out.lines("", "", "# -- the same functions as above, written out for each version, for speed", "")
     maker.write_constants(out, "".join(functions), fused)
     for text in functions:
         out.lines("", "", *text.rstrip("\n").split("\n"))

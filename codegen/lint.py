@@ -138,7 +138,7 @@ def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
                 continue
             path = f"{prefix}{field.get('name')}"
             if re.search(r"\bnull\b", str(field.get("about", "")), re.I) and "nullableVersions" not in field:
-                text = "the text says what null means, but the field is never null"
+                text = "the text describes null, but the field is never null"
                 faults.append(Fault(source, str(raw.get("name", "")), path, text))
             visit(field.get("fields"), f"{path}.")
 

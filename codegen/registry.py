@@ -38,7 +38,7 @@ def generate_registry(schemas: Schemas, release: str) -> str:
         for message in schemas.live():
             out.line(f'"{message.name}": "{message.module}",')
     out.lines("}", "")
-    out.comment("The release of Apache Kafka that the schemas are of. What it does not have is of KIP-1279.")
+    out.comment("The Apache Kafka release of the schemas. APIs and versions that it does not have belong to KIP-1279.")
     out.lines(f'KAFKA_RELEASE = "{release}"', "")
     out.comment(
         "API key to name, first and last version, first flexible one, listeners, is the last unstable, last version of "

@@ -449,7 +449,7 @@ def check_extension(raw: Mapping[str, Any], base: Mapping[str, Any] | None, sour
     valid = checker.versions(raw, "validVersions", "")
     before = Versions.parse(base["validVersions"])
     if valid is not None and (not valid.covers(before) or valid.low != before.low or valid.is_open):
-        checker.fault("", f"validVersions {valid} must go on from {before}")
+        checker.fault("", f"validVersions {valid} must include {before}, begin with it and have an end")
     merged = merge_extension(base, raw, checker)
     found = _Checker(merged, source)
     found.message()

@@ -29,7 +29,7 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow(
         "failback-preview", "kmirror.cli.failback_preview", "command", "Show the records that a failback would remove."
     ),
-    CommandRow("replay", "kmirror.cli.replay", "command", "Replay journals of nodes and compare what they do."),
+    CommandRow("replay", "kmirror.cli.replay", "command", "Replay journals of nodes and compare their actions."),
     CommandRow(
         "dump-log", "kmirror.cli.dump_log", "command", "kafka-dump-log: print log files, indexes and snapshots."
     ),

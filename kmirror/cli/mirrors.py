@@ -45,7 +45,7 @@ OPTIONS = (
     OptionRow(("replication-factor",), "With --add: replication factor of new topics.", "N"),
     OptionRow(("resume",), "Continue paused topics: --mirror, --topic."),
     OptionRow(("topic",), "A topic, or a regular expression for whole names, such as 'test-.*'.", "TOPIC"),
-    OptionRow(("dry-run",), "Show what would be done, without doing it."),
+    OptionRow(("dry-run",), "Show the changes without making them."),
     OptionRow(("watch",), f"With --describe: repeat every {WATCH_INTERVAL_S:g} s, or SECONDS.", "SECONDS", True),
     OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )

@@ -36,11 +36,11 @@ def _is_not_listed(request: DecodedRequest, versions: Versions) -> bool:
 DISCONNECT_RULES: tuple[DisconnectRule, ...] = (
     DisconnectRule("ApiVersions does not list this API, or not this version of it", _is_not_listed),
     DisconnectRule(
-        "Produce below version 3 is told to librdkafka, which looks for it, and is not served (KAFKA-18659)",
+        "Produce below version 3 is listed, because librdkafka looks for it, but not served (KAFKA-18659)",
         lambda request, versions: request.head.api_key == _PRODUCE and request.head.api_version < _PRODUCE_FROM,
     ),
     DisconnectRule(
-        "a Produce with acks=0 has no answer in which to tell an error",
+        "a Produce with acks=0 has no answer that could contain an error",
         lambda request, versions: isinstance(request.body, ProduceRequest) and request.body.acks == Acks.NONE,
     ),
 )

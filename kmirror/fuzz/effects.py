@@ -50,7 +50,7 @@ def check_effect(request: bytes, answer: bytes, ask: Ask, waits: Callable[[], bo
         if not waits():
             name = by_key(peek_request(request).api_key).name
             told = f"{name} is answered with NONE, and {problem}"
-            raise Fault(FaultKind.STATE, told, f"no effect of {name}", "what was answered")
+            raise Fault(FaultKind.STATE, told, f"no effect of {name}", "the effect of the answer")
 
 
 def missing_effect(request: bytes, answer: bytes, ask: Ask) -> str:

@@ -62,7 +62,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "cut inside": "the message is cut",
         "varint without end": "the bytes end within a varint",
         "varint made longer": "a varint has more than five bytes",
-        "one more than is left": "a length is greater than what is left",
+        "one more than is left": "a length is greater than the number of bytes left",
         "null": "null where none may be",
     }
 )

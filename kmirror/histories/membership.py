@@ -42,7 +42,7 @@ FORGET = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 class HeartbeatResult(Enum):
     """Result of a heartbeat."""
 
-    GOES_ON = "goes on"
+    GOES_ON = "continue"
     REJOIN = "rejoin"
 
 

@@ -25,7 +25,7 @@ class OnFailure(Enum):
     """Policy for unexpected exceptions."""
 
     RAISE = "raise"
-    GO_ON = "go on"
+    GO_ON = "continue"
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,7 @@ def _decoding_error(batches: list[Batch], limit: int) -> CorruptBatch:
                 pass
         except CorruptBatch as error:
             return error
-    raise AssertionError("columns refused what reading as objects accepts")
+    raise AssertionError("columns refused a batch that reading as objects accepts")
 
 
 def _read(data: bytes, starts: Ints, batches: list[Batch], counts: Ints) -> Columns:

@@ -100,7 +100,7 @@ class Cluster(ClusterView):
         if interpose is not None:
             arguments.callback("interpose", interpose)
         if logs is not None and not hasattr(logs, "partitions"):
-            raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
+            raise UsageError(f"logs must come from read_log_dirs(path) or read_sample(), not {arguments.shown(logs)}")
         if logs is not None and disks is not None:
             raise UsageError("logs are laid down on disks in memory: give either logs or disks")
         self.simulation = simulation
@@ -294,7 +294,7 @@ class Cluster(ClusterView):
         """
         self._check_runs(node_id)
         if power_cut and not self.log_dirs:
-            raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disks out")
+            raise UsageError("power_cut works with disks in memory only: leave out power_cut or disks")
         world, name = self.simulation.world, self.process(node_id)
         with world.one_event():  # A watcher that restarts the killed node must find the disk as it is after the loss.
             world.kill(name)

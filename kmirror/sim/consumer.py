@@ -126,7 +126,7 @@ class Consumer:
             found.update(answer.offsets)
             return all(tp in found for tp in wanted)
 
-        self._until(start, is_told, f"the leaders of {', '.join(map(str, wanted[:3]))} tell the {spec.name} offset")
+        self._until(start, is_told, f"the leaders of {', '.join(map(str, wanted[:3]))} return the {spec.name} offset")
         return {tp: found[tp] for tp in wanted}
 
     # -- records ------------------------------------------------------------------------------

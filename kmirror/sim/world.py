@@ -269,8 +269,8 @@ class World:
     def _may_run(self) -> None:
         if self._is_busy:
             raise UsageError(
-                "what is called by on() or at() cannot wait for the world, which waits for it: begin what takes time "
-                "with begin_create_topic, begin_fail_over and the like, and look at it later"
+                "a function that on() or at() calls cannot wait, because the world waits for it: begin an operation "
+                "with begin_create_topic, begin_fail_over and the like, and check later whether it is done"
             )
 
     # -- time ---------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ class ErrorCode(IntEnum):
 
     @property
     def text(self) -> str:
-        """Return what went wrong, for people."""
+        """Return a description of the error for people."""
         return _TEXTS[self.value]
 
 
@@ -179,7 +179,7 @@ _RETRIABLE = frozenset(
 _TEXTS = {
     -1: "The broker met something it did not expect.",
     0: "All is well.",
-    1: "The offset asked for lies outside of what the partition holds.",
+    1: "The requested offset is outside of the partition's log.",
     2: "The batch is damaged: wrong checksum, wrong size, or no key where compaction needs one.",
     3: "No such topic or partition is known here.",
     4: "The fetch size makes no sense.",
@@ -210,7 +210,7 @@ _TEXTS = {
     29: "Not allowed for this topic.",
     30: "Not allowed for this group.",
     31: "Not allowed for the cluster.",
-    32: "A record's timestamp lies outside of what the topic takes.",
+    32: "A record's timestamp is outside of the range that the topic accepts.",
     33: "The broker does not offer this SASL mechanism.",
     34: "A SASL message came at the wrong moment.",
     35: "The broker does not serve this version.",
@@ -229,7 +229,7 @@ _TEXTS = {
     48: "The transaction is in a state that does not allow this.",
     49: "The producer id does not belong to this transactional id.",
     50: "The transaction timeout is longer than the broker allows.",
-    51: "Another operation of the same transaction is still going on.",
+    51: "Another operation of the same transaction is not finished yet.",
     52: "The transaction marker comes from a coordinator that was replaced.",
     53: "Not allowed for this transactional id.",
     54: "The broker has no authorizer.",
@@ -271,7 +271,7 @@ _TEXTS = {
     90: "A newer producer with the same transactional id is at work.",
     91: "There is no such resource.",
     92: "The resource is named twice or exists.",
-    93: "The credential does not meet what is required.",
+    93: "The credential does not meet the requirements.",
     94: "The two sides of the vote do not agree on the set of voters.",
     95: "The feature level is not legal.",
     96: "The feature could not be set.",

@@ -76,7 +76,7 @@ def _snapshots_of(log: PartitionLog) -> list[MetadataSnapshot]:
         else:
             newest = id_
     if newest is None and base_offset:
-        raise CorruptBatch(f"it begins at offset {base_offset}, and there is no snapshot of what comes before")
+        raise CorruptBatch(f"it begins at offset {base_offset}, and no snapshot has the records before it")
     if newest is not None and newest.end_offset > log.log_end_offset:
         log.truncate_fully_and_start_at(newest.end_offset)
     snapshots = (read_snapshot(log.store, id_) for id_ in snapshot_ids(log.store))

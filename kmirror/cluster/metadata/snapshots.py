@@ -104,7 +104,7 @@ def merge_chunks(chunks: Iterable[Chunk]) -> MetadataSnapshot:
                 for valid in transactions.add(versioned):
                     records.merge(*valid)
     assert last is not None, "there are batches"
-    assert not transactions.is_open, "a controller aborts what its predecessor left open before it does anything else"
+    assert not transactions.is_open, "a controller first aborts a metadata transaction that its predecessor left open"
     id_ = SnapshotId(last.last_offset + 1, last.partition_leader_epoch)
     values = [encode_metadata_record(record, version) for record, version in records.records()]
     return MetadataSnapshot(id_, last.max_timestamp, _encode(id_, last.max_timestamp, controls, values))

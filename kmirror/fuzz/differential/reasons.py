@@ -45,54 +45,54 @@ def _passes_int64(data: bytes) -> bool:
 
 REASONS: tuple[Reason, ...] = (
     Reason(
-        r"ours takes what kafka refuses: \S*CorruptRecordException: Record size N is less than the minimum",
+        r"ours accepts, kafka refuses: \S*CorruptRecordException: Record size N is less than the minimum",
         "12 to 17 bytes behind the last batch, with a size that no batch can have",
         "Kafka's reader of buffers calls them corrupt, its reader of files a cut batch. kmirror: a cut batch in both",
         lambda data: layout.LOG_OVERHEAD <= len(tail(data)) <= layout.MAGIC_AT + 1,
     ),
     Reason(
-        r"ours takes what kafka refuses: java.lang.IllegalArgumentException: newLimit < N",
+        r"ours accepts, kafka refuses: java.lang.IllegalArgumentException: newLimit < N",
         "A batch with a stated size of almost 2 GiB",
         "Kafka: size plus header overflows, an IllegalArgumentException. kmirror: the batch is truncated",
         _claims_2_gib,
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: a (batch|message) length of N is (below|too small)",
+        r"kafka accepts, ours refuses: CorruptBatch: a (batch|message) length of N is (below|too small)",
         "A truncated batch with a stated size below the minimum",
         "Kafka checks only that it is truncated",
         lambda data: len(tail(data)) > 0,
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: inside the wrapper, at byte N: (N bytes are left|a message of)",
+        r"kafka accepts, ours refuses: CorruptBatch: inside the wrapper, at byte N: (N bytes are left|a message of)",
         "A truncated message inside a compressed one",
         "Kafka's reader ends there without an error, and the data behind it is lost. kmirror rejects the whole message",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: inside the wrapper, at byte N: message format N, expected",
+        r"kafka accepts, ours refuses: CorruptBatch: inside the wrapper, at byte N: message format N, expected",
         "A message inside a compressed one has an unknown format, or format 2",
         "Kafka reads it as format 1",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: snappy data cannot be decompressed: "
+        r"kafka accepts, ours refuses: CorruptBatch: snappy data cannot be decompressed: "
         r"a block of N bytes does not fit",
         "Bytes behind the last snappy block that are not a whole block",
         "Kafka has all records at that point, and stops reading",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: gzip data cannot be decompressed: Error N while "
+        r"kafka accepts, ours refuses: CorruptBatch: gzip data cannot be decompressed: Error N while "
         r"decompressing data: "
         r"unknown header flags set",
         "Reserved bits in the header of gzip",
         "RFC 1952 requires an error; Java ignores them",
     ),
     Reason(
-        r"kafka takes what ours refuses: CorruptBatch: lz4 data cannot be decompressed: it ends early",
+        r"kafka accepts, ours refuses: CorruptBatch: lz4 data cannot be decompressed: it ends early",
         "An end mark of lz4 with its highest bit set",
         "Kafka reads it as an end mark; for lz4 it is an empty block, and the frame is truncated",
         lambda data: data.rstrip(b"\0").endswith(b"\x80") or b"\0\0\0\x80" in data,
     ),
     Reason(
-        r"kafka takes what ours refuses: ProtocolError: tag N does not exist in version N",
+        r"kafka accepts, ours refuses: ProtocolError: tag N does not exist in version N",
         "A tag that KIP-1279 adds to a Kafka message, in an earlier version of the message",
         "Kafka does not know the tag; a Kafka with the KIP would reject it there, like its own tags",
     ),

@@ -18,7 +18,7 @@ from kmirror.protocol.careful import within
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field, fresh_default
 
-UNTOLD = "(not told)"
+UNTOLD = "(not reported)"
 """Placeholder for a value that a reader does not report, such as the records in Kafka's JSON; equal to any other."""
 LEFT_OUT = "(left out)"
 """Returned by `Form.values` for an absent tagged field, which has its default then."""

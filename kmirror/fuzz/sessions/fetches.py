@@ -279,7 +279,7 @@ class Fetches:
     aged = frozenset({"session_id"})
     rules = (
         Rule("open", 4, _open),
-        Rule("go on", 12, _go_on),
+        Rule("continue", 12, _go_on),
         Rule("wrong", 3, _wrong),
         Rule("close", 1, _close),
         Rule("alone", 2, _alone),

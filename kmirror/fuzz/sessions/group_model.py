@@ -226,7 +226,7 @@ def join(group: Group, ask: Join) -> Moves:
     elif ask.is_new:
         yield from _join_new(group, ask)
     elif ask.id in group.pending and ask.instance is None:
-        assert ask.id is not None, "what is pending has an id"
+        assert ask.id is not None, "a pending member has an id"
         yield from _added(group, ask, ask.id)
     elif error := group.error(ask.id, ask.instance):
         if ask.id in group.pending:  # With an instance id Kafka's coordinator throws an exception (see the findings).

@@ -276,7 +276,7 @@ def _go_on(known: Known, choose: Choose) -> Step | None:
 
 
 RULES = (
-    Rule("go on", 10, _go_on),
+    Rule("continue", 10, _go_on),
     Rule("create", 2, _create),
     Rule("add", 3, _add),
     Rule("pause", 2, _pause),

@@ -231,7 +231,7 @@ def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
             has_changed |= before != octets
     except CorruptBatch as error:
         raise Fault(
-            FaultKind.DIFFERS, f"records: {error}", "mirrors: records that are none", "what was produced"
+            FaultKind.DIFFERS, f"records: {error}", "mirrors: records that are none", "the produced records"
         ) from None
     return {"batches": tuple(rows), "epochs": tuple(epochs), "has_changed": has_changed}
 

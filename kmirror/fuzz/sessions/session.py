@@ -324,7 +324,7 @@ class Session:
         self.story.append(line)
 
     def _fault(self, kind: FaultKind, told: str, cause: str) -> Fault:
-        expected = f"what the model of {self.machine.name} allows"
+        expected = f"an answer that the model of {self.machine.name} allows"
         return Fault(kind, told, f"{self.machine.name}: {cause}", expected, self.story)
 
 

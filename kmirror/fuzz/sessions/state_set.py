@@ -156,7 +156,7 @@ class Possible(Generic[S]):
                 found.update(dict.fromkeys(self._after(quiet, self._outcomes(config, call))))
         for number in self.cut & self.calls.keys():
             del self.calls[number]
-        assert found, f"the model {self.machine.name} says of no state what follows when {call.step}"
+        assert found, f"the model {self.machine.name} has no next state, from any state, for {call.step}"
         self.configs = list(found)
 
     # -- possible successors ------------------------------------------------------------------

@@ -88,7 +88,7 @@ class BatchTarget(Stateless):
         is_numbered = offsets == list(range(len(records)))
         told = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
         if told != seen:
-            raise Fault(FaultKind.DIFFERS, f"{seen} of records with {told}", "outline", "what the records say")
+            raise Fault(FaultKind.DIFFERS, f"{seen} of records with {told}", "outline", "the values of the records")
 
     def _check_decoding(self, batch: Batch, records: Sequence[Record]) -> list[int]:
         """Return the timestamp deltas in the batch; raises `Fault` if its records are not those that were read."""
@@ -104,7 +104,10 @@ class BatchTarget(Stateless):
         for number, (row, record) in enumerate(zip(rows, records, strict=True)):
             if not matches(record, row, batch.base_offset, base_timestamp):
                 raise Fault(
-                    FaultKind.DIFFERS, f"record {number} is {record}, in the batch {row}", "record", "what is there"
+                    FaultKind.DIFFERS,
+                    f"record {number} is {record}, in the batch {row}",
+                    "record",
+                    "as in the batch",
                 )
         return [row.timestamp_delta for row in rows]
 
@@ -128,7 +131,7 @@ class BatchTarget(Stateless):
         except ValueError as error:
             raise Fault(FaultKind.TAKEN, f"its message: {error}", "message", "refused") from None
         if [row] != [(record.offset, record.timestamp, record.key, record.value) for record in records]:
-            raise Fault(FaultKind.DIFFERS, f"the message {row} is read as {records}", "message", "what is there")
+            raise Fault(FaultKind.DIFFERS, f"the message {row} is read as {records}", "message", "as in the bytes")
         if frame.is_valid:
             out = bytearray()
             for record in records:

@@ -160,7 +160,7 @@ class BrokersTarget:
     def _fault(self, frame: Frame, api: str, found: Difference) -> Fault:
         story = list(frame.story)
         if self._diverged_by:
-            story.append(f"what outlives a round may have parted before, by {self._diverged_by}")
+            story.append(f"state that outlives a round may differ since an earlier one, because of {self._diverged_by}")
         return Fault(FaultKind.DIFFERS, found.told, found.cause(api), f"as the other broker: {found.theirs}", story)
 
     def _reproduced(self, found: Sequence[Difference], api: str) -> list[Difference]:

@@ -103,7 +103,7 @@ class DecoderTarget(Stateless):
         try:
             twice = _class(frame).decode(again, version).encode(version)
         except (ProtocolError, LocalProtocolError) as error:
-            told = f"what is written back cannot be read: {error}"
+            told = f"the bytes that are written back cannot be read: {error}"
             raise Fault(FaultKind.CHANGED, told, "written wrongly", again.hex()) from None
         if twice != again:
             raise Fault(

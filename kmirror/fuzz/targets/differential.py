@@ -73,8 +73,8 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
         field = right.field or verdict.field
         where = f" ({field})" if field else ""
         return Fault(
-            FaultKind.DIFFERS, f"{takes} takes what {refuses} refuses{where}: {error}",
-            f"{takes} takes what {refuses} refuses: {reason}", f"as {by}",
+            FaultKind.DIFFERS, f"{takes} accepts, {refuses} refuses{where}: {error}",
+            f"{takes} accepts, {refuses} refuses: {reason}", f"as {by}",
         )  # fmt: skip
     if not verdict.is_taken:
         return None
@@ -92,7 +92,7 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
         writes, not_writes = (by, name) if right.again is not None else (name, by)
         return Fault(
             FaultKind.DIFFERS,
-            f"{writes} writes what it read, {not_writes} does not",
+            f"{writes} writes the value that it read, {not_writes} does not",
             f"{not_writes} does not write",
             "",
         )

@@ -64,7 +64,7 @@ class LogTarget(Stateless):
             outcome = TAKEN
         except CorruptBatch as error:
             if frame.is_valid:
-                raise Fault(FaultKind.REFUSED, f"what Kafka wrote: {error}", "a valid file", TAKEN) from None
+                raise Fault(FaultKind.REFUSED, f"Kafka's own file: {error}", "a valid file", TAKEN) from None
             outcome = without_numbers(error.reason, words=8)
         except Exception as error:
             raise fault_of_exception(error) from error

@@ -101,16 +101,16 @@ class LogDirTarget(Stateless):
         told = [*faults, *(gap.reason for gap in gaps)]
         refused = self._loaded(where, fixes_checksum=CHECKSUMS_FIXED in frame.steps)
         if frame.is_valid and (told or refused):
-            raise Fault(FaultKind.REFUSED, f"what a broker wrote: {told or refused}", "a valid folder", TAKEN)
+            raise Fault(FaultKind.REFUSED, f"a broker's own folder: {told or refused}", "a valid folder", TAKEN)
         if refused and not told:
             raise Fault(
                 FaultKind.DIFFERS,
                 f"loading reports {refused!r}, but verify reports nothing",
-                "refused, not told",
+                "refused, not reported",
                 "a fault",
             )
         if not told and self._must_be_told(frame):
-            raise Fault(FaultKind.TAKEN, f"verify reports no change in {frame.name}", "change not told", "a fault")
+            raise Fault(FaultKind.TAKEN, f"verify reports no change in {frame.name}", "change not reported", "a fault")
         if is_of_partition:
             self._recovered(frame, where)
         return without_numbers(told[0]) if told else TAKEN
@@ -168,7 +168,9 @@ class LogDirTarget(Stateless):
             self._restore(where)
         if left:
             raise Fault(
-                FaultKind.DIFFERS, f"a repair leaves in {left[0]} what was not written", "repaired, and not whole"
+                FaultKind.DIFFERS,
+                f"a repair leaves batches in {left[0]} that were not written",
+                "repaired, and not whole",
             )
 
     def _restore(self, where: Path) -> None:

@@ -59,12 +59,14 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("log", "kmirror.fuzz.targets.log", "our recovery of a partition's log: one of its files broken"),
     TargetRow("log-dir", "kmirror.fuzz.targets.log_dir", "our verify, loading and repair: one file of a folder broken"),
     TargetRow(
-        "internal-topics", "kmirror.fuzz.targets.internal_topics", "what our nodes load: groups, transactions, metadata"
+        "internal-topics",
+        "kmirror.fuzz.targets.internal_topics",
+        "logs that our nodes load: groups, transactions, metadata",
     ),
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
-    TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
+    TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: its requests get broken answers"),
     TargetRow("sessions", "kmirror.fuzz.targets.sessions", "sessions with a broker: of ours in the simulator, or any"),
     TargetRow(
         "differential", "kmirror.fuzz.targets.differential", "our decoders beside Kafka's own and other people's"

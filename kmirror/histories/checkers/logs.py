@@ -108,9 +108,7 @@ def _ahead(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]
         if not facts.disturbed(stay.source, ours.at - SETTLING, ours.at) and not any(
             ours.at - SETTLING <= election.at <= ours.at for election in elections
         ):
-            text = (
-                f"mirror {stay.mirror}: {stay.source} is stable up to {stable} only, but {place[0]} has what is there"
-            )
+            text = f"mirror {stay.mirror}: the LSO of {stay.source} is {stable}, but {place[0]} has a batch at it"
             yield Anomaly("divergence", *place, stable, text, ours.at)
             return
 

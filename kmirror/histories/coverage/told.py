@@ -89,7 +89,7 @@ _MIRRORS = (
     _row("mirror.old-source-scratch", r"has no DescribeMirrors: cut from scratch", "A failback to an old source."),
     _row(
         "mirror.old-source-own-epoch", r"has no DescribeMirrors: cut to our own",
-        "A log is mirrored again from an old source, down to what had come from it.",
+        "A log is mirrored again from an old source: it is cut to its own last mirrored epoch.",
     ),
     _row("mirror.written-anew", r"source's log was rewritten above", "The source's log has another lineage."),
     _row(

@@ -141,7 +141,7 @@ class Watch:
 
     def _look_at_tombstones(self, process: str, tp: TopicPartition) -> None:
         inside = self._world.processes[process].inside
-        assert isinstance(inside, Broker), "a broker has told it"
+        assert isinstance(inside, Broker), "only a broker reports tombstones"
         log = inside.parts.replicas.partitions[tp].log
         found = {record.offset: None for batch in log.batches() if not batch.is_control for record in batch.records()
                  if record.key is not None and record.value is None}  # fmt: skip

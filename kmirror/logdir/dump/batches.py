@@ -98,7 +98,7 @@ class LegacyRecord:
     def _field(self, at: int) -> bytes | None:
         size = self._int32(at)
         if size > len(self.view) - at - 4:
-            raise self.corrupt(f"a field of {size} bytes cannot stand in the {len(self.view) - at - 4} left")
+            raise self.corrupt(f"a field of {size} bytes does not fit into the {len(self.view) - at - 4} left")
         return None if size < 0 else bytes(self.view[at + 4 : at + 4 + size])
 
     @property

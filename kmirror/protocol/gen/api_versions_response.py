@@ -332,7 +332,7 @@ class ApiVersionsResponse(Message):
         return pos
 
 
-# -- in straight lines, version by version: what the plain form above does too
+# -- the same functions as above, written out for each version, for speed
 
 new = object.__new__
 uvarint = wire.uvarint

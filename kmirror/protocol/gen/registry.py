@@ -308,7 +308,7 @@ MODULES: dict[str, str] = {
     "ZkMigrationStateRecord": "zk_migration_state_record",
 }
 
-# The release of Apache Kafka that the schemas are of. What it does not have is of KIP-1279.
+# The Apache Kafka release of the schemas. APIs and versions that it does not have belong to KIP-1279.
 KAFKA_RELEASE = "4.3.1"
 
 # API key to name, first and last version, first flexible one, listeners, is the last unstable, last version

@@ -12,7 +12,7 @@ STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "allow.everyone.if.no.acl.found", _B, Kind.BOOLEAN, "false", internal=True,
-        doc="Whether everybody may do everything with a resource which no ACL is about.",
+        doc="Whether all principals have all rights to a resource that has no ACL.",
     ),
     ConfigKey(
         "authorizer.class.name", _B, Kind.STRING, "", choices=("", STANDARD_AUTHORIZER),

@@ -108,4 +108,4 @@ def test_a_log_without_its_beginning_and_without_a_snapshot_is_refused() -> None
     cluster.simulation.on(GaveUp, lambda seen: told.append(seen.fact.why))
     with pytest.raises(kmirror.SimulationFailure):
         cluster.start()
-    assert f"begins at offset {end_offset}, and there is no snapshot of what comes before" in told[0]
+    assert f"begins at offset {end_offset}, and no snapshot has the records before it" in told[0]

@@ -111,8 +111,8 @@ def test_another_value_is_one_cause_in_all_messages() -> None:
 
 def test_a_frame_that_only_one_reader_refuses_is_a_difference() -> None:
     tally = run(DifferentialTarget([OurReader(), Lenient()]), stream("HeartbeatRequest"), 400)
-    finding = tally.findings["differs other takes what ours refuses: ProtocolError: N bytes wanted, N left"]
-    assert finding.told.startswith("other takes what ours refuses (")
+    finding = tally.findings["differs other accepts, ours refuses: ProtocolError: N bytes wanted, N left"]
+    assert finding.told.startswith("other accepts, ours refuses (")
     assert finding.kind is FaultKind.DIFFERS
 
 
@@ -139,7 +139,7 @@ def test_all_differences_of_a_frame_are_counted() -> None:
         name = "third"
 
     tally = run(DifferentialTarget([OurReader(), Careless(), Third()]), stream("HeartbeatRequest"), 200)
-    assert {cause.partition(" takes")[0] for cause in tally.findings} == {"raised other: IndexError", "differs third"}
+    assert {cause.partition(" accepts")[0] for cause in tally.findings} == {"raised other: IndexError", "differs third"}
 
 
 # -- the readers of others -----------------------------------------------------------------------
@@ -299,12 +299,12 @@ def test_a_reason_has_no_numbers() -> None:
 
 
 def test_a_difference_has_a_reason_only_where_it_holds() -> None:
-    cause = "ours takes what kafka refuses: CorruptRecordException: Record size N is less than the minimum"
+    cause = "ours accepts, kafka refuses: CorruptRecordException: Record size N is less than the minimum"
     batch = build_batch([RecordData(b"k", b"v")])
     assert tail(batch * 2 + b"rest") == b"rest"
     assert reason_of(cause, batch + bytes(15)) is not None
     assert reason_of(cause, batch + bytes(30)) is None
-    assert reason_of("ours takes what kafka refuses: something else", batch) is None
+    assert reason_of("ours accepts, kafka refuses: something else", batch) is None
     assert len({row.cause for row in REASONS}) == len(REASONS)
 
 
@@ -341,4 +341,4 @@ def test_the_manual_lists_intended_differences_of_brokers(root: Path) -> None:
     page = (root / "docs/fuzzing-in-depth.md").read_text(encoding="utf-8")
     rows = {f"| {row.what} | {row.why} |" for row in BROKER_REASONS}
     table = page.partition("### Where our broker differs from Kafka's\n")[2].partition("\n## ")[0]
-    assert {line for line in table.splitlines() if line.startswith("| ")} == rows | {"| what | why |"}
+    assert {line for line in table.splitlines() if line.startswith("| ")} == rows | {"| difference | reason |"}

@@ -55,7 +55,7 @@ def test_a_page_with_blocks() -> None:
         "page:5: TBD is no JSON value",
         "page:16: the quote before default is missing",
         "page:4: SampleMirrorsRequest: Epochs.?: the name is missing or empty",
-        "page:4: SampleMirrorsRequest: MirrorNames: the text says what null means, but the field is never null",
+        "page:4: SampleMirrorsRequest: MirrorNames: the text describes null, but the field is never null",
         "page:28: a comma before a closing bracket",
         "page:22: sKey: the name 'sKey' must begin with a capital letter",
         "page:31: Info.TopicId: the type uuidd is not known",

@@ -343,8 +343,14 @@ EXTENSIONS = {
         {"extends": "SampleRequest", "validVersions": "0-5", "add": [{"into": "Nothing", "fields": []}]},
         "no struct 'Nothing'",
     ),
-    "versions taken away": ({"extends": "SampleRequest", "validVersions": "0-3"}, "must go on from 0-4"),
-    "versions without end": ({"extends": "SampleRequest", "validVersions": "0+"}, "must go on from 0-4"),
+    "versions taken away": (
+        {"extends": "SampleRequest", "validVersions": "0-3"},
+        "must include 0-4",
+    ),
+    "versions without end": (
+        {"extends": "SampleRequest", "validVersions": "0+"},
+        "must include 0-4",
+    ),
     "field that is there": (
         {
             "extends": "SampleRequest",
