@@ -31,7 +31,7 @@ from kmirror.histories import profiles
 from kmirror.histories.actions import ACTIONS
 from kmirror.histories.checkers import CHECKERS
 from kmirror.histories.fault_actions import STRIKE_ROWS
-from kmirror.histories.inside.table import BY_SUBJECT
+from kmirror.histories.monitors.table import BY_SUBJECT
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.histories.sights import SIGHTS
 from kmirror.histories.workloads import KINDS

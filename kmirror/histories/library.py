@@ -16,7 +16,7 @@ from kmirror.client.producer import Delivery, ProducerConfigs
 from kmirror.client.transactions import State
 from kmirror.histories.account import Ack, Read, Refusal, Transaction, Write
 from kmirror.histories.consuming import PREFERRED_MS
-from kmirror.histories.inside.applications import DeliveryLook, ReadingLook
+from kmirror.histories.monitors.applications import DeliveryMonitor, ReadingMonitor
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS, Application
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.histories.values import name_of
@@ -73,7 +73,7 @@ class LibraryProducer:
         self._next: dict[tuple[TopicPartition, int, int], int] = {}
         """Next sequence number by partition, producer id and epoch."""
         # A batch in flight at the delivery timeout still waits for its response.
-        self._deliveries = DeliveryLook(
+        self._deliveries = DeliveryMonitor(
             application.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
         )
         self._client = application.scene.scripts.client(name, self.cluster)
@@ -129,10 +129,10 @@ class LibraryProducer:
         if self.transaction is not None:
             self.transaction.values.extend(values)
         self.under_way += 1
-        number = self._deliveries.sent(tp)
+        number = self._deliveries.on_sent(tp)
 
         def on_delivery(_: Instant, delivery: Delivery) -> None:
-            self._deliveries.delivered(number, tp)
+            self._deliveries.on_delivered(number, tp)
             self._on_delivery(tp, values, delivery)
 
         self._machine.send(self._now, tp, records, on_delivery)
@@ -155,7 +155,7 @@ class LibraryProducer:
     def delivered(self) -> Script[None]:
         """Wait until every batch was written, refused or given up."""
         while self.under_way:
-            self._deliveries.look()
+            self._deliveries.check_overdue()
             yield Sleep(LOOK_MS)
 
     @property
@@ -173,7 +173,7 @@ class LibraryProducer:
         self, tp: TopicPartition, records: Sequence[RecordData], producer_id: int, epoch: int, sequence: int
     ) -> None:
         scene, leader = self.application.scene, self._machine.cluster.leader(tp)
-        self._deliveries.batch_sent(tp, producer_id, epoch, sequence, len(records))
+        self._deliveries.on_batch_sent(tp, producer_id, epoch, sequence, len(records))
         stream = tp, producer_id, epoch
         self._next[stream] = max(self._next.get(stream, 0), sequence + len(records))
         for n, record in enumerate(records):
@@ -277,7 +277,7 @@ class LibraryReader:
     def __init__(self, application: Application) -> None:
         self.application = application
         self._positions: dict[TopicPartition, Position] = {}
-        self._look = ReadingLook(application.scene, application.plan.name)
+        self._look = ReadingMonitor(application.scene, application.plan.name)
 
     def run(self) -> Script[None]:
         """Read until the history ends, and move to other clusters as planned."""
@@ -308,14 +308,14 @@ class LibraryReader:
             if partitions:
                 found: Round = yield Wait(poll)
                 self._take(cluster, machine, found)
-                self._look.round_ended(cluster, partitions, machine.positions, found.errors)
+                self._look.on_round_ended(cluster, partitions, machine.positions, found.errors)
             yield application.pause()
         self._positions = dict(machine.positions)
 
     def _take(self, cluster: str, machine: consumer.Consumer, found: Round) -> None:
         account, now = self.application.scene.account, self.application.scene.now
         for tp, part in found.fetched.items():
-            self._look.fetched(cluster, tp, part)
+            self._look.on_fetched(cluster, tp, part)
             machine.positions[tp] = part.after
             for record in part.records:
                 value = name_of(record.value, record.headers)

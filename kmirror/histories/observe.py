@@ -25,8 +25,8 @@ from kmirror.histories.account import (
 from kmirror.histories.describing import described
 from kmirror.histories.disk_looks import DiskObserver
 from kmirror.histories.group_looks import CoordinatorObserver, is_unclean
-from kmirror.histories.inside.difference import difference
-from kmirror.histories.inside.looks import InsideLooks
+from kmirror.histories.monitors.difference import find_difference
+from kmirror.histories.monitors.node_monitors import NodeMonitors
 from kmirror.histories.power_looks import PowerObserver
 from kmirror.histories.scene import Scene, Trap
 from kmirror.histories.survivors import (
@@ -78,7 +78,7 @@ class Observer:
         """Time since which a replica is outside the ISR, by cluster, partition and replica."""
         self._coordinators = CoordinatorObserver(scene)
         self.disks = DiskObserver(scene, self._mirror_state)
-        self._insides = InsideLooks(scene)
+        self._monitors = NodeMonitors(scene)
         self.power = PowerObserver(
             scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset)
         )
@@ -90,7 +90,7 @@ class Observer:
         for name in self._scene.clusters:
             self._look_for_elections(name, is_news=False)
             self._controllers[name] = self._scene.process(name, CONTROLLER_ID)
-        self._insides.attach()
+        self._monitors.attach()
         world.after_event.append(self._after_event)
 
     # -- facts --------------------------------------------------------------------------------
@@ -105,13 +105,13 @@ class Observer:
                 self._leader_was_cut(cut)
             leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.find_led(fact.tp)
             if leader is not None:
-                self._insides.log_cut(cluster, leader, fact)
+                self._monitors.on_log_cut(cluster, leader, fact)
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.find_led(fact.tp)
             end = -1 if partition is None else partition.log.log_end_offset
             if partition is not None:
-                self._insides.state_entered(cluster, partition, fact)
+                self._monitors.on_state_entered(cluster, partition, fact)
             self.state_seen(
                 StateSeen(
                     cluster,
@@ -127,7 +127,7 @@ class Observer:
             )
             self._spring(cluster, fact.tp, fact.state.name)
         else:
-            self._insides.on_fact(process, fact)
+            self._monitors.on_fact(process, fact)
 
     def _leader_was_cut(self, cut: CutSeen) -> None:
         """Remove records from earlier looks of this epoch if the leader removes them by the cuts that it missed (D30).
@@ -171,7 +171,7 @@ class Observer:
         if leader is None or leader.broker_id != seen.broker or seen.state != MirrorState.MIRRORING.name:
             return
         if not may_be_compacted(scene.plan, scene.account, cluster, seen.tp.topic, scene.now):
-            self._insides.look_at_replicas(cluster, leader, prepared=prepared)
+            self._monitors.check_replicas(cluster, leader, prepared=prepared)
 
     def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
         for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:
@@ -192,7 +192,7 @@ class Observer:
                     self._look_for_elections(name, is_news=True)
         self._coordinators.after_event()
         self.power.after_event()
-        self._insides.after_event()
+        self._monitors.after_event()
         for name, awaited in list(self._awaited):
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
@@ -253,7 +253,7 @@ class Observer:
                 continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
             if mp is not None and replica.log.log_end_offset < leader.log.log_start_offset:
                 continue  # Meanwhile the leader began again at the log start of its source.
-            where = difference(leader, replica) if broker_id in joiners else ""
+            where = find_difference(leader, replica) if broker_id in joiners else ""
             if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
                 where = (
                     f"log end {replica.log.log_end_offset}, the leader's epoch begins at {leader.epoch_start_offset}"
@@ -278,7 +278,7 @@ class Observer:
         for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
             topic_id = known.pop(topic)
             self._topic_seen(name, topic, topic_id, exists=False)
-            self._insides.topic_deleted(name, topic_id)
+            self._monitors.on_topic_deleted(name, topic_id)
             self._deleted[name, topic] = None
             for tp in [tp for tp in self._known[name] if tp.topic == topic]:
                 del self._known[name][tp]
@@ -375,7 +375,7 @@ class Observer:
         self._coordinators.look_at_offsets()
         self.disks.observe_end()
         if not account.unsettled:
-            self._insides.look_at_rest()
+            self._monitors.check_settled()
 
     def _compare_replicas(self, name: str, tp: TopicPartition) -> None:
         leader = self._scene.leader(name, tp)
@@ -387,7 +387,7 @@ class Observer:
             return
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if broker_id != leader.broker_id and broker_id in leader.isr:
-                where = self._survivors_differ(name, leader, replica) if compacted else difference(leader, replica)
+                where = self._survivors_differ(name, leader, replica) if compacted else find_difference(leader, replica)
                 if where:
                     account.replicas.append((name, tp, broker_id, where))
 

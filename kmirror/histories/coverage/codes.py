@@ -1,7 +1,7 @@
 """Error codes of responses: extraction from messages, and rows for the codes of each API, sent and received.
 
 The table has the codes that clients and nodes of a history can provoke. Codes for malformed or forbidden requests are
-left to the fuzzer. A code that is seen and not in the table fails a test (`table.unlisted`).
+tested by the fuzzer. If a history has a code that is not in the table, a test fails (`table.unlisted`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from kmirror.histories.coverage.row import How, Row
+from kmirror.histories.coverage.row import Origin, Row
 from kmirror.protocol.structs import Struct
 from kmirror.spec.error_codes import ErrorCode
 
@@ -91,16 +91,16 @@ CODES: dict[str, str] = {
 
 _UNREACHABLE = {
     "BROKER_ID_NOT_REGISTERED": "no broker is unregistered: UnregisterBroker is not supported",
-    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "below min.insync.replicas the high watermark stands: who waits for it is "
-    "answered REQUEST_TIMED_OUT",
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "below min.insync.replicas the high watermark does not rise: requests that "
+    "wait for it get REQUEST_TIMED_OUT",
 }
 
 ROWS: tuple[Row, ...] = tuple(
     Row(
-        f"{way}.{api}.{code}", f"{api} gets the error {code}; the response {told}.", How.ANSWER,
+        f"{direction}.{api}.{code}", f"{api} gets the error {code}; the response {ending}.", Origin.ANSWER,
         unreachable=_UNREACHABLE.get(code, ""),
     )
-    for way, told in (("sent", "is sent"), ("received", "is received by its client"))
+    for direction, ending in (("sent", "is sent"), ("received", "is received by its client"))
     for api, codes in CODES.items()
     for code in codes.split()
 )  # fmt: skip
@@ -108,8 +108,8 @@ ROWS: tuple[Row, ...] = tuple(
 
 def error_codes(body: Struct) -> Iterator[int]:
     """Yield the error codes in a message other than NONE, with repetitions."""
-    kind: Any = type(body)  # For mypy a mutable struct has no hash, and so its class has none.
-    for attribute, struct, is_array in _places(kind):
+    struct_class: Any = type(body)  # For mypy a mutable struct has no hash, and so its class has none.
+    for attribute, struct, is_array in _code_fields(struct_class):
         value: Any = getattr(body, attribute)
         if struct is None:
             if value != ErrorCode.NONE:
@@ -122,11 +122,11 @@ def error_codes(body: Struct) -> Iterator[int]:
 
 
 @cache
-def _places(kind: Any) -> tuple[tuple[str, type[Struct] | None, bool], ...]:
+def _code_fields(struct_class: Any) -> tuple[tuple[str, type[Struct] | None, bool], ...]:
     """Return the fields of a struct that are an error code, or hold structs with one."""
     found: list[tuple[str, type[Struct] | None, bool]] = []
-    for field in kind.FIELDS:
-        if field.struct is not None and _places(field.struct):
+    for field in struct_class.FIELDS:
+        if field.struct is not None and _code_fields(field.struct):
             found.append((field.attribute, field.struct, field.is_array))
         elif field.name.endswith("ErrorCode"):
             found.append((field.attribute, None, False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.histories.coverage.row import How, Row
+from kmirror.histories.coverage.row import Origin, Row
 
 CUTS = (
     ("no-lme", r"^no LME", "A mirror begins, and the source has nothing of the log, which is removed."),
@@ -17,14 +17,14 @@ CUTS = (
 """Kinds of LogCut.why, each with a pattern for it and a sentence."""
 
 ROWS: tuple[Row, ...] = (
-    *(Row(f"cut.{name}", doc, How.FACT, pattern=pattern) for name, pattern, doc in CUTS),
-    Row("cut.many-segments", "A leader cuts a mirrored log by more than one segment.", How.FACT),
-    Row("cut.follower-many-segments", "A follower cuts its log by more than one segment.", How.FACT),
-    Row("log.compacted-records", "The cleaner removes a record.", How.FACT),
-    Row("log.compacted-tombstones", "The cleaner removes a tombstone.", How.FACT),
-    Row("log.rolled", "A leader's log gets another segment.", How.FACT),
-    Row("load.clean", "A broker opens logs after a clean shutdown.", How.FACT),
-    Row("load.unclean", "A broker opens logs after an unclean shutdown.", How.FACT),
-    Row("load.repaired", "A log is repaired when it is opened: its tail is torn.", How.FACT),
-    Row("load.repaired-segments", "A repair removes whole segments.", How.FACT),
+    *(Row(f"cut.{name}", doc, Origin.FACT, pattern=pattern) for name, pattern, doc in CUTS),
+    Row("cut.many-segments", "A leader cuts a mirrored log by more than one segment.", Origin.FACT),
+    Row("cut.follower-many-segments", "A follower cuts its log by more than one segment.", Origin.FACT),
+    Row("log.compacted-records", "The cleaner removes a record.", Origin.FACT),
+    Row("log.compacted-tombstones", "The cleaner removes a tombstone.", Origin.FACT),
+    Row("log.rolled", "A leader's log gets another segment.", Origin.FACT),
+    Row("load.clean", "A broker opens logs after a clean shutdown.", Origin.FACT),
+    Row("load.unclean", "A broker opens logs after an unclean shutdown.", Origin.FACT),
+    Row("load.repaired", "A log is repaired when it is opened: its tail is torn.", Origin.FACT),
+    Row("load.repaired-segments", "A repair removes whole segments.", Origin.FACT),
 )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kmirror.histories.coverage.codes import error_codes
-from kmirror.histories.coverage.messages import CLIENT, MIRROR, PEER, Answered, Asked
-from kmirror.histories.coverage.row import How, Row
+from kmirror.histories.coverage.messages import CLIENT, MIRROR, PEER, ReceivedRequest, ReceivedResponse
+from kmirror.histories.coverage.row import Origin, Row
 from kmirror.protocol.headers import decode_request_body, decode_response, peek_request, peek_response
 from kmirror.protocol.message import Message
 from kmirror.sim.network import Link, Passing
@@ -25,7 +25,7 @@ Count = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class _UnderWay:
+class _OpenRequest:
     """A request without a response, or with a response in transit."""
 
     key: int
@@ -44,21 +44,21 @@ class Frames:
     def __init__(self, world: World, rows: tuple[Row, ...], count: Count) -> None:
         self._world = world
         self._count = count
-        self._open: dict[int, dict[int, _UnderWay]] = {}
+        self._open: dict[int, dict[int, _OpenRequest]] = {}
         """Link number to requests by correlation id."""
         self.last_key = -1
         """API key of the last frame."""
-        self._asked = _by_api(rows, How.REQUEST)
-        self._answered = _by_api(rows, How.ANSWER)
+        self._request_rows = _rows_by_api(rows, Origin.REQUEST)
+        self._response_rows = _rows_by_api(rows, Origin.ANSWER)
 
     def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
         """Count the rows that a frame matches; called before its receiver gets it."""
         if passing is Passing.REQUEST:
             self._on_request(link, frame)
             return
-        under_way = self._open.get(link.number, {})
+        open_requests = self._open.get(link.number, {})
         number = int.from_bytes(frame[:4], "big")
-        request = under_way.get(number)
+        request = open_requests.get(number)
         if request is None:
             return
         self.last_key = request.key
@@ -70,12 +70,12 @@ class Frames:
             self._read_answer(request, frame)
             self._count_codes("sent", request)
         else:
-            del under_way[number]
+            del open_requests[number]
             self._count(f"answered.{_NAMES[request.key]}")
             self._count_codes("received", request)
-            rows = self._answered.get(request.key)
+            rows = self._response_rows.get(request.key)
             if rows is not None and request.answer is not None:
-                self._tell(rows, Answered(request.answer, self._role(link)))
+                self._count_matches(rows, ReceivedResponse(request.answer, self._role(link)))
 
     def _role(self, link: Link) -> str:
         client, server = self._world.processes[link.client], self._world.processes[link.server]
@@ -84,22 +84,22 @@ class Frames:
         return PEER if client.site == server.site else MIRROR
 
     def _on_request(self, link: Link, frame: bytes) -> None:
-        head = peek_request(frame)
-        under_way = self._open.setdefault(link.number, {})
-        rows = self._asked.get(head.api_key)
+        header = peek_request(frame)
+        open_requests = self._open.setdefault(link.number, {})
+        rows = self._request_rows.get(header.api_key)
         role = self._role(link)
         body: Message | None = None
-        if rows is not None and not (role == PEER and head.api_key == _FETCH):
-            body = decode_request_body(frame, head)
-            before = tuple(other.body for other in under_way.values() if other.key == head.api_key)
+        if rows is not None and not (role == PEER and header.api_key == _FETCH):
+            body = decode_request_body(frame, header)
+            before = tuple(other.body for other in open_requests.values() if other.key == header.api_key)
             server = self._world.processes[link.server].inside
             assert server is not None, "it is about to be given the frame"
-            asked = Asked(body, role, server, before, self._world.now)
-            self._tell(rows, asked)
+            received = ReceivedRequest(body, role, server, before, self._world.now)
+            self._count_matches(rows, received)
         if getattr(body, "acks", Acks.ALL) != Acks.NONE:  # Otherwise there is no response.
-            under_way[head.correlation_id] = _UnderWay(head.api_key, head.api_version, body)
+            open_requests[header.correlation_id] = _OpenRequest(header.api_key, header.api_version, body)
 
-    def _read_answer(self, request: _UnderWay, frame: bytes) -> None:
+    def _read_answer(self, request: _OpenRequest, frame: bytes) -> None:
         if request.key == _FETCH and len(frame) <= _EMPTY_FETCH:
             at = peek_response(frame, request.key, request.version).body_position
             throttled, codes = any(frame[at : at + 4]), [int.from_bytes(frame[at + 4 : at + 6], "big", signed=True)]
@@ -111,20 +111,20 @@ class Frames:
         if throttled:
             self._count("quota.throttled")
 
-    def _count_codes(self, way: str, request: _UnderWay) -> None:
+    def _count_codes(self, direction: str, request: _OpenRequest) -> None:
         for name in request.codes:
-            self._count(f"{way}.{_NAMES[request.key]}.{name}")
+            self._count(f"{direction}.{_NAMES[request.key]}.{name}")
 
-    def _tell(self, rows: list[Row], seen: Asked | Answered) -> None:
+    def _count_matches(self, rows: list[Row], message: ReceivedRequest | ReceivedResponse) -> None:
         for row in rows:
             assert row.test is not None, row.name
-            for _ in range(row.test(seen)):
+            for _ in range(row.test(message)):
                 self._count(row.name)
 
 
-def _by_api(rows: tuple[Row, ...], how: How) -> dict[int, list[Row]]:
+def _rows_by_api(rows: tuple[Row, ...], origin: Origin) -> dict[int, list[Row]]:
     found: dict[int, list[Row]] = {}
     for row in rows:
-        if row.how is how and row.test is not None:
+        if row.origin is origin and row.test is not None:
             found.setdefault(API_KEYS[row.api], []).append(row)
     return found

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 
-class How(Enum):
+class Origin(Enum):
     """Place where an event is observed; `Watch` observes all of them while a history runs."""
 
     TRACE = "a line of the trace: a note of a node, a timer, a link that closed"
@@ -27,7 +27,7 @@ class Row:
 
     name: str
     doc: str
-    how: How
+    origin: Origin
     test: Callable[[Any], int] | None = None
     """Returns the number of events in the observed object; None for rows that a watcher counts by name."""
     api: str = ""

@@ -5,34 +5,34 @@ from __future__ import annotations
 from kmirror.cluster.coordinators.groups.classic import group_states
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.transactions.state import Status
-from kmirror.histories.coverage.row import How, Row
+from kmirror.histories.coverage.row import Origin, Row
 from kmirror.histories.transaction_statuses import STATUSES_AFTER
 from kmirror.mirror import states
 from kmirror.mirror.states import MirrorState
 
 
-def of_mirror(before: MirrorState, after: MirrorState) -> str:
+def mirror_row(before: MirrorState, after: MirrorState) -> str:
     """Return the name of the row of this transition of a mirrored partition."""
     return f"mirror-state.{before.name}-{after.name}"
 
 
-def of_wish(wish: states.Wish, state: MirrorState) -> str:
+def wish_row(wish: states.Wish, state: MirrorState) -> str:
     """Return the name of the row of this wish in this state."""
     return f"mirror-wish.{wish.name}-{state.name}"
 
 
-def of_transaction(before: Status, after: Status) -> str:
+def transaction_row(before: Status, after: Status) -> str:
     """Return the name of the row of this transition of a transactional id."""
     return f"transaction-state.{before.name}-{after.name}"
 
 
-def of_group(before: GroupState, after: GroupState) -> str:
+def group_row(before: GroupState, after: GroupState) -> str:
     """Return the name of the row of this transition of a group."""
     return f"group-state.{before.name}-{after.name}"
 
 
 _NOT_FAILED = "only PREPARING and MIRRORING read from the source, and only its responses can fail them"
-"""A leader whose write of PAUSING was not answered writes again before it looks at the source."""
+"""A leader whose write of PAUSING got no response writes again before it uses a response of the source."""
 _NEVER_FAIL = (
     MirrorState.UNKNOWN,
     MirrorState.PAUSING,
@@ -45,25 +45,25 @@ _FINAL = "no state follows DEAD: the group is removed"
 ROWS: tuple[Row, ...] = (
     *(
         Row(
-            of_mirror(before, after), f"A partition's record changes from {before.name} to {after.name}.", How.LOG,
+            mirror_row(before, after), f"A partition's record changes from {before.name} to {after.name}.", Origin.LOG,
             unreachable=_NOT_FAILED if after is MirrorState.FAILED and before in _NEVER_FAIL else "",
         )
         for after in MirrorState
         for before in MirrorState
-        if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again updates owed cuts (D30).
+        if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again updates pending cuts (D30).
     ),
     *(
-        Row(of_wish(wish, state), f"A partition is in {state.name}, and the user wants {wish.name}.", How.FACT)
+        Row(wish_row(wish, state), f"A partition is in {state.name}, and the user wants {wish.name}.", Origin.FACT)
         for wish, state in states.NEXT_STATE
     ),
     *(
-        Row(of_transaction(before, after), f"A transactional id goes from {before.name} to {after.name}.", How.LOG)
+        Row(transaction_row(before, after), f"A transactional id goes from {before.name} to {after.name}.", Origin.LOG)
         for before, afters in STATUSES_AFTER.items()
         for after in afters
     ),
     *(
         Row(
-            of_group(before, after), f"A group goes from {before.name} to {after.name}.", How.STATE,
+            group_row(before, after), f"A group goes from {before.name} to {after.name}.", Origin.STATE,
             unreachable=_FINAL if before is GroupState.DEAD else "",
         )
         for after in GroupState

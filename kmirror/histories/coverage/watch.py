@@ -17,7 +17,7 @@ from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.classic.group_states import GroupState
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.replication.facts import FollowerCut, LogCompacted
-from kmirror.histories.coverage import facts, planned, replayed, told, transitions, written
+from kmirror.histories.coverage import facts, leader_logs, metadata_log, plans, trace_lines, transitions
 from kmirror.histories.coverage.frames import Frames
 from kmirror.histories.coverage.messages import ROWS as MESSAGES
 from kmirror.histories.scene import Scene
@@ -29,17 +29,17 @@ from kmirror.sim.network import Link, Passing
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.topics import is_internal
 
-_TOLD = tuple((row.name, re.compile(row.pattern)) for row in told.ROWS)
-_CUTS = tuple((row.name, re.compile(row.pattern)) for row in facts.ROWS if row.pattern)
-_PASSED_OVER = ("request from ", "response from ")
-_LOOK = "timer ('isr',)"
+_TRACE_PATTERNS = tuple((row.name, re.compile(row.pattern)) for row in trace_lines.ROWS)
+_CUT_PATTERNS = tuple((row.name, re.compile(row.pattern)) for row in facts.ROWS if row.pattern)
+_IGNORED_PREFIXES = ("request from ", "response from ")
+_ISR_CHECK = "timer ('isr',)"
 """When a broker checks its ISRs, its logs are checked for new segments, and for new records of coordinators."""
 _GROUP_KEYS = tuple(API_KEYS[name] for name in ("JoinGroup", "SyncGroup", "LeaveGroup", "DeleteGroups"))
 
 
 @lru_cache(maxsize=1 << 14)
-def _rows_told(line: str) -> tuple[str, ...]:
-    return tuple(name for name, pattern in _TOLD if pattern.search(line))
+def _matching_rows(line: str) -> tuple[str, ...]:
+    return tuple(name for name, pattern in _TRACE_PATTERNS if pattern.search(line))
 
 
 class Watch:
@@ -58,7 +58,7 @@ class Watch:
         """Process to the incarnation whose logs were checked when it was unfenced."""
         self._groups: dict[tuple[str, str], tuple[ClassicGroup, GroupState]] = {}
         """(process, group id) to the group there, and its last seen state."""
-        self._coordinators = written.Coordinators(self._count)
+        self._coordinators = leader_logs.Coordinators(self._count)
 
     def attach(self) -> None:
         """Begin to count."""
@@ -71,12 +71,12 @@ class Watch:
     def finish(self) -> None:
         """Count the rows of the plan, the story, and the logs at the end."""
         scene = self._scene
-        planned.look(scene.plan, scene.story, self._count)
-        written.look(scene, self._coordinators, self._count)
+        plans.count_rows(scene.plan, scene.story, self._count)
+        leader_logs.count_rows(scene, self._coordinators, self._count)
         for cluster in scene.clusters.values():
-            inside = self._world.processes[cluster.process(CONTROLLER_ID)].inside
-            if isinstance(inside, Controller):
-                replayed.look(inside.context.log, self._count)
+            node = self._world.processes[cluster.process(CONTROLLER_ID)].inside
+            if isinstance(node, Controller):
+                metadata_log.count_rows(node.context.log, self._count)
 
     def reached(self) -> dict[str, int]:
         """Return the count of each row that was reached, in the order of their names."""
@@ -87,30 +87,30 @@ class Watch:
 
     # -- the trace ----------------------------------------------------------------------------
 
-    def _on_line(self, now: Instant, who: str, what: str) -> None:
-        if what.startswith(_PASSED_OVER):
+    def _on_line(self, now: Instant, process_name: str, line: str) -> None:
+        if line.startswith(_IGNORED_PREFIXES):
             return
-        process = self._world.processes.get(who)
+        process = self._world.processes.get(process_name)
         if process is None or not process.is_server:
             role = "client"
         else:
-            role = "controller" if who.endswith("-controller") else "broker"
-        for name in _rows_told(f"{role}: {what}"):
+            role = "controller" if process_name.endswith("-controller") else "broker"
+        for name in _matching_rows(f"{role}: {line}"):
             self.counts[name] += 1
-        if what == _LOOK:
-            self._look_at_logs(who)
+        if line == _ISR_CHECK:
+            self._check_logs(process_name)
 
-    def _look_at_logs(self, process: str) -> None:
-        inside = self._world.processes[process].inside
-        if not isinstance(inside, Broker):
+    def _check_logs(self, process: str) -> None:
+        node = self._world.processes[process].inside
+        if not isinstance(node, Broker):
             return
-        for tp, partition in inside.parts.replicas.partitions.items():
+        for tp, partition in node.parts.replicas.partitions.items():
             bases = partition.log.segment_base_offsets
             known = self._segments.get((process, tp), bases[-1])
             self.counts["log.rolled"] += sum(base > known for base in bases)
             self._segments[process, tp] = bases[-1]
             if is_internal(tp.topic) and partition.is_leader:
-                self._coordinators.read_on(process.rpartition("-")[0], partition)
+                self._coordinators.read_new_records(process.rpartition("-")[0], partition)
 
     # -- facts --------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Watch:
         cluster = process.rpartition("-")[0]
         match fact:
             case LogCut():
-                for name, pattern in _CUTS:
+                for name, pattern in _CUT_PATTERNS:
                     if pattern.search(fact.why):
                         self._count(name)
                 if fact.segments > 1:
@@ -128,28 +128,28 @@ class Watch:
             case LogCompacted():
                 if fact.bytes_after < fact.bytes_before:
                     self._count("log.compacted-records")
-                self._look_at_tombstones(process, fact.tp)
+                self._count_removed_tombstones(process, fact.tp)
             case StateEntered():
                 topic = self._scene.image(cluster).configs.topic(fact.tp.topic)
                 assignment = parse(topic.get(MIRROR_NAME, ""))
                 if assignment is not None and assignment.mirror == fact.mirror:
-                    self._count(transitions.of_wish(assignment.wish, fact.state))
+                    self._count(transitions.wish_row(assignment.wish, fact.state))
             case BrokerUnfenced():
-                self._look_at_load(self._scene.clusters[cluster].process(fact.broker_id))
+                self._check_load(self._scene.clusters[cluster].process(fact.broker_id))
             case _:
                 pass
 
-    def _look_at_tombstones(self, process: str, tp: TopicPartition) -> None:
-        inside = self._world.processes[process].inside
-        assert isinstance(inside, Broker), "only a broker reports tombstones"
-        log = inside.parts.replicas.partitions[tp].log
+    def _count_removed_tombstones(self, process: str, tp: TopicPartition) -> None:
+        node = self._world.processes[process].inside
+        assert isinstance(node, Broker), "only brokers report tombstones"
+        log = node.parts.replicas.partitions[tp].log
         found = {record.offset: None for batch in log.batches() if not batch.is_control for record in batch.records()
                  if record.key is not None and record.value is None}  # fmt: skip
         before = self._tombstones.get((process, tp), {})
         self.counts["log.compacted-tombstones"] += sum(offset not in found for offset in before)
         self._tombstones[process, tp] = found
 
-    def _look_at_load(self, name: str) -> None:
+    def _check_load(self, name: str) -> None:
         process = self._world.processes[name]
         if not isinstance(process.inside, Broker) or self._opened.get(name) == process.incarnation:
             return
@@ -183,6 +183,6 @@ class Watch:
         for key, (group, known) in self._groups.items():
             if group.state is not known:
                 if group.previous_state is not known:
-                    self._count(transitions.of_group(known, group.previous_state))
-                self._count(transitions.of_group(group.previous_state, group.state))
+                    self._count(transitions.group_row(known, group.previous_state))
+                self._count(transitions.group_row(group.previous_state, group.state))
                 self._groups[key] = group, group.state

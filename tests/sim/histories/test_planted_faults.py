@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.histories.checkers import CHECKERS
-from kmirror.histories.inside.table import RULES
+from kmirror.histories.monitors.table import RULES
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.histories.run import run_history
 from kmirror.histories.verdict import Outcome

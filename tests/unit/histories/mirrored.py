@@ -8,7 +8,7 @@ from typing import Any
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import Partition
-from kmirror.histories.inside.mirrored import Judge, Seen
+from kmirror.histories.monitors.mirrored_partitions import Judge, PartitionSnapshot
 from kmirror.histories.plan import ClusterPlan
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -21,7 +21,7 @@ from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from tests.unit.histories.inside import TP, FakeScene, broken_rules, rules_of
+from tests.unit.histories.monitors import TP, FakeScene, broken_rules, rules_of
 
 TOPIC_ID = Uuid(bytes(15) + b"\x07")
 
@@ -65,7 +65,7 @@ class MirroredStage:
             writers_of=lambda tp: written_by("id-b"),
             source_writers_of=lambda mp: mp.source_lineage,
         )
-        self.before: Seen | None = None
+        self.before: PartitionSnapshot | None = None
 
     def _leader(self, name: str) -> Partition:
         log = self.log(name, 1)
@@ -95,20 +95,21 @@ class MirroredStage:
         found = self.leaders[name]
         found.apply(0, replace(found.image, leader_epoch=epoch, partition_epoch=found.image.partition_epoch + 1))
 
-    def seen(self, state: MirrorState, *, uncut: Uncut | None = None, lineage: Lineage = OWN_LINEAGE,
-             stop: StopPlan | None = None, cut_at: int | None = None, busy: bool = False) -> Seen:  # fmt: skip
+    def snapshot(self, state: MirrorState, *, uncut: Uncut | None = None, lineage: Lineage = OWN_LINEAGE,
+             stop: StopPlan | None = None, cut_at: int | None = None,
+             busy: bool = False) -> PartitionSnapshot:  # fmt: skip
         """Return the current state of the partition."""
         mp, leader = self.mp, self.leader
         mp.state, mp.lineage, mp.stop, mp.cut_at = state, lineage, stop, cut_at
         mp.uncut = mp.uncut if uncut is None else uncut
-        return Seen(
+        return PartitionSnapshot(
             "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, busy, leader.must_cut,
             mp.caught_up_ms, leader.log.log_end_offset,
         )  # fmt: skip
 
-    def look(self, judge: Judge, state: MirrorState, **more: Any) -> list[str]:
+    def judge(self, judge: Judge, state: MirrorState, **more: Any) -> list[str]:
         """Let a judge check the current state of the partition, and return the rules broken until now."""
-        now = self.seen(state, **more)
+        now = self.snapshot(state, **more)
         judge(now, self.before)
         self.before = now
         return broken_rules(self.scene)

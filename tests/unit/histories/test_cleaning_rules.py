@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.replication.facts import LogCompacted
-from kmirror.histories.inside.cleaning import CleaningLook, Noted
-from kmirror.histories.inside.log_model import LogModel
+from kmirror.histories.monitors.cleaning import CleanerMonitor, KnownRecords
+from kmirror.histories.monitors.log_model import LogModel
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.log import cleaner
 from kmirror.log.cleanable import cleanable
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import NOW_MS, batch_of
-from tests.unit.histories.inside import TP, FakeScene, broken_rules, rules_of
+from tests.unit.histories.monitors import TP, FakeScene, broken_rules, rules_of
 from tests.unit.log.partitions import follow
 from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
 
@@ -25,16 +25,16 @@ class Stage:
 
     def __init__(self) -> None:
         self.log: PartitionLog = compacted()
-        self.noted = Noted(LogModel(self.log))
+        self.known = KnownRecords(LogModel(self.log))
 
     def clean(self, now_ms: int = NOW_MS, **bounds: Any) -> list[str]:
         """Run the cleaner, and return the rules that it breaks."""
         roll(self.log)
         put(self.log, ("active", "x"))
-        self.noted.model.read_on()
-        self.noted.read()
-        self.noted.model.new = []
-        return [rule for rule, _ in self.noted.cleaned(self.run(now_ms, **bounds), now_ms)]
+        self.known.model.read_new_batches()
+        self.known.read()
+        self.known.model.new = []
+        return [rule for rule, _ in self.known.removal_violations(self.run(now_ms, **bounds), now_ms)]
 
     def run(self, now_ms: int = NOW_MS, **bounds: Any) -> int:
         """Run the cleaner, and return the end of its run."""
@@ -57,9 +57,9 @@ def test_a_cleaner_run_removes_superseded_aborted_and_expired_records(stage: Sta
     end(stage.log, 7, commit=False)
     put(stage.log, ("b", None))
     assert not stage.clean()
-    assert sorted(stage.noted.keys) == [2, 5, 6]
+    assert sorted(stage.known.keys) == [2, 5, 6]
     assert not stage.clean(NOW_MS + DAY + 1)
-    assert sorted(stage.noted.keys)[:2] == [2, 6]
+    assert sorted(stage.known.keys)[:2] == [2, 6]
 
 
 def test_the_latest_of_a_key_stays(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +94,12 @@ def test_nothing_above_the_last_stable_offset_is_removed(stage: Stage) -> None:
     assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-above"] * 2
 
 
-@pytest.mark.parametrize(("noted", "rules"), [((0, 1, 2), ["cleaned-latest"]), ((0, 2), [])])
+@pytest.mark.parametrize(("known", "rules"), [((0, 1, 2), ["cleaned-latest"]), ((0, 2), [])])
 def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
-    stage: Stage, noted: tuple[int, ...], rules: list[str], monkeypatch: pytest.MonkeyPatch
+    stage: Stage, known: tuple[int, ...], rules: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records that arrived in between are not recorded, and may supersede the missing ones."""
-    log, model = stage.log, stage.noted.model
+    log, model = stage.log, stage.known.model
     leader: Any = SimpleNamespace(log=log, tp=TP, broker_id=1)
     scene, parts = (
         FakeScene(),
@@ -107,14 +107,14 @@ def test_a_run_is_judged_if_the_topic_was_compacted_all_the_time(
     )
     scene.clusters["a"] = SimpleNamespace(broker=lambda broker_id: SimpleNamespace(parts=parts))
     scene.local_time = lambda *node: NOW_MS * MILLISECOND
-    look = CleaningLook(scene, rules_of(scene))  # type: ignore[arg-type]
+    monitor = CleanerMonitor(scene, rules_of(scene))  # type: ignore[arg-type]
     for number in range(3):
         roll(log)
         put(log, ("a", str(number)))
-        model.read_on()
-        if number in noted:
-            look.log_read("a", leader, model, from_start=not number)
+        model.read_new_batches()
+        if number in known:
+            monitor.on_log_read("a", leader, model, from_start=not number)
         model.new = []
     monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: False)
-    look.compacted("a", 1, LogCompacted(TP, stage.run(), 0, 0))
+    monitor.on_compacted("a", 1, LogCompacted(TP, stage.run(), 0, 0))
     assert broken_rules(scene) == rules

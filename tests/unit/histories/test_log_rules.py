@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kmirror.histories.inside.log_rules import LogJudge
+from kmirror.histories.monitors.log_rules import LogChecker
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import NOW_MS, batch, idempotent, marker, reset
@@ -15,10 +15,10 @@ from tests.unit.log.partitions import follow, lead, open_log
 EXPIRATION_MS = 1_000
 
 
-def broken_rules(judge: LogJudge, *, now_ms: int = NOW_MS, begins: bool = False) -> list[str]:
+def broken_rules(judge: LogChecker, *, now_ms: int = NOW_MS, begins: bool = False) -> list[str]:
     """Read on, and return the names of the broken rules."""
-    judge.model.read_on()
-    return [rule for rule, _ in judge.broken_by(lambda: now_ms, begins=begins)]
+    judge.model.read_new_batches()
+    return [rule for rule, _ in judge.violations(lambda: now_ms, begins=begins)]
 
 
 def written() -> PartitionLog:
@@ -32,9 +32,9 @@ def written() -> PartitionLog:
     return log
 
 
-def judged(log: PartitionLog) -> LogJudge:
+def judged(log: PartitionLog) -> LogChecker:
     """Return a judge that has read the whole log without a finding."""
-    judge = LogJudge(log)
+    judge = LogChecker(log)
     assert not broken_rules(judge, begins=True)
     return judge
 
@@ -67,9 +67,9 @@ def test_a_snapshot_is_trusted() -> None:
 def test_a_truncated_log_needs_a_new_judge() -> None:
     log = written()
     judge = judged(log)
-    assert judge.is_of(log)
+    assert judge.is_current_for(log)
     log.truncate_to(2)
-    assert not judge.is_of(log)
+    assert not judge.is_current_for(log)
     judged(log)
 
 
@@ -88,8 +88,8 @@ def test_a_producer_may_only_be_forgotten_when_it_has_expired() -> None:
 def test_a_producer_that_expired_by_a_clock_that_was_ahead_is_excused() -> None:
     log = written()
     log.remove_expired_producers(NOW_MS + EXPIRATION_MS)
-    assert "producers" in broken_rules(LogJudge(log), begins=True)
-    assert not broken_rules(LogJudge(log, has_right_clock=False), begins=True)
+    assert "producers" in broken_rules(LogChecker(log), begins=True)
+    assert not broken_rules(LogChecker(log, has_right_clock=False), begins=True)
 
 
 def forget(log: PartitionLog) -> None:

@@ -12,7 +12,7 @@ from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories import observe
 from kmirror.histories.account import CutSeen
-from kmirror.histories.observe import difference
+from kmirror.histories.observe import find_difference
 from kmirror.kernel.clock import SECOND
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
@@ -29,15 +29,15 @@ def replica(*batches: bytes, high_watermark: int = 3) -> Partition:
 
 
 def test_records_above_the_high_watermark_may_be_missing_but_not_added() -> None:
-    assert difference(replica(*LOG), replica(*LOG)) == ""
-    assert difference(replica(*LOG, high_watermark=2), replica(*LOG[:2])) == ""
-    assert difference(replica(*LOG), replica(*LOG[:2])) == "log end 2, but the leader's is 3"
-    assert difference(replica(*LOG[:2]), replica(*LOG)) == "log end 3, but the leader's is 2"
+    assert find_difference(replica(*LOG), replica(*LOG)) == ""
+    assert find_difference(replica(*LOG, high_watermark=2), replica(*LOG[:2])) == ""
+    assert find_difference(replica(*LOG), replica(*LOG[:2])) == "log end 2, but the leader's is 3"
+    assert find_difference(replica(*LOG[:2]), replica(*LOG)) == "log end 3, but the leader's is 2"
 
 
 def test_another_batch_is_reported_by_epoch_and_checksum() -> None:
     other = plain(1, 0, "x1")
-    assert difference(replica(*LOG), replica(LOG[0], other, LOG[2])) == (
+    assert find_difference(replica(*LOG), replica(LOG[0], other, LOG[2])) == (
         f"offset 1: epoch 0, checksum {Batch(other).crc:08x}, the leader's is of epoch 1, "
         f"checksum {Batch(LOG[1]).crc:08x}"
     )
@@ -47,10 +47,10 @@ def test_a_batch_of_one_side_only_is_reported() -> None:
     """Both logs end at 3; the last offsets of one are a gap, as left by the cleaner."""
     gap = replica(*LOG[:2])
     gap.log.segments.end_offset = 3
-    assert difference(replica(*LOG), gap) == "offset 2: only the leader has a batch"
-    assert difference(gap, replica(*LOG)) == ""
+    assert find_difference(replica(*LOG), gap) == "offset 2: only the leader has a batch"
+    assert find_difference(gap, replica(*LOG)) == ""
     gap.log.high_watermark = 3
-    assert difference(gap, replica(*LOG)) == "offset 2: only the replica has a batch"
+    assert find_difference(gap, replica(*LOG)) == "offset 2: only the replica has a batch"
 
 
 @pytest.mark.parametrize(("ago", "is_told"), [(4 * SECOND, False), (6 * SECOND, True)])

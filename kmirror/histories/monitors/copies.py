@@ -1,0 +1,123 @@
+"""Rules of compacted logs that a mirror copies from scratch while it is MIRRORING.
+
+A copy costs the whole log, at every mirror down the chain (D69). A leader may begin one if its log and the source's
+have diverged and the cleaner has passed the cut (D63), or if tombstones may have come and gone since the two were in
+step (D64): `delete.retention.ms` have passed, and some offset above the log end is in no record of the source. In the
+latter case it must.
+"""
+
+from __future__ import annotations
+
+from kmirror.histories.monitors.mirrored_partitions import PartitionSnapshot
+from kmirror.histories.monitors.rules import Rules
+from kmirror.histories.monitors.sources import Sources
+from kmirror.histories.scene import Scene
+from kmirror.histories.survivors import clocks_differ_by
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.lineage import Stretches
+from kmirror.mirror.missed_deletions import COPY_UNDER_WAY
+from kmirror.mirror.states import MirrorState
+
+
+class CopyRules:
+    """Judges leaders when they decide to copy a log again, when they begin, and when they continue without."""
+
+    def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._sources = sources
+        self._caught_up: dict[tuple[str, Uuid, int], Instant] = {}
+        """Latest time at which a leader, MIRRORING since then, was seen to have all available records."""
+        self._behind: set[tuple[str, Uuid, int]] = set()
+        """Logs that lacked available records of the source at their last change."""
+        self._needless: dict[tuple[str, Uuid, int], str] = {}
+        """Reason why a copy would be needless, at the last time when the leader began to write a state."""
+
+    def judge(self, now: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
+        """Check the changes of an event."""
+        if before is None or (now.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
+            self._caught_up.pop(now.key, None)
+            self._behind.discard(now.key)
+            self._needless.pop(now.key, None)
+            return
+        if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.caught_up_ms < COPY_UNDER_WAY:
+            self._check_append(now, before)
+        if now.busy and not before.busy:
+            self._needless[now.key] = self._needless_reason(now)
+        elif self._begins_copy(now, before) and self._needless.get(now.key):
+            node, text = now.partition.broker_id, f"copies from scratch, although {self._needless[now.key]}"
+            self._rules.report(now.cluster, node, now.mp.tp, "copied-needlessly", text)
+        self._behind.discard(now.key)
+        source, fetcher = self._sources.source_leader(now), now.mp.fetcher
+        if source is None or fetcher is None or fetcher.key[1] != source.broker_id:
+            return
+        if now.end >= source.log.last_stable_offset:  # The leader knows this only by that leader's response.
+            local = self._scene.local_time(now.cluster, now.partition.broker_id)
+            answered = self._scene.now - (local - fetcher.answered_at)
+            self._caught_up[now.key] = max(self._caught_up.get(now.key, 0), answered)
+        else:
+            self._behind.add(now.key)
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the logs of a topic that was deleted."""
+        for known in (self._caught_up, self._needless):
+            for key in [key for key in known if key[:2] == (cluster, topic_id)]:
+                del known[key]
+
+    def _begins_copy(self, now: PartitionSnapshot, before: PartitionSnapshot) -> bool:
+        """Return whether the lineage has another copy row of this cluster, and is otherwise unchanged."""
+        rows, known = now.lineage.stretches, before.lineage.stretches
+        own = self._scene.clusters[now.cluster].cluster_id
+        return copy_rows(rows, own) != copy_rows(known, own) and _other_rows(rows, own) == _other_rows(known, own)
+
+    def _check_append(self, now: PartitionSnapshot, before: PartitionSnapshot) -> None:
+        """Check that no records are appended after offsets at which tombstones may have come and gone (D64)."""
+        log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
+        behind_ms, stay_ms = to_ms(local) - before.caught_up_ms, log.config.delete_retention_ms
+        if now.key not in self._behind and now.mp.fetcher is not None:
+            # Empty responses have confirmed that since; the leader records it with the next batch.
+            behind_ms = min(behind_ms, to_ms(local - now.mp.fetcher.confirmed_at))
+        if behind_ms >= stay_ms and _lacks_offsets(log, before.end):
+            text = (
+                f"appended [{before.end}, {now.end}), across missing offsets, {behind_ms} ms after the log was in "
+                f"step, but tombstones are kept for {stay_ms} ms"
+            )
+            self._rules.report(now.cluster, now.partition.broker_id, now.mp.tp, "deletions-missed", text)
+
+    def _needless_reason(self, now: PartitionSnapshot) -> str:
+        """Return why the log can continue without a copy; empty if it cannot, or if that is uncertain."""
+        scene, source = self._scene, self._sources.source_leader(now)
+        if source is None or any(map(scene.release, scene.clusters)) or clocks_differ_by(scene.plan):
+            return ""
+        if _has_diverged(now.partition.log, source.log):
+            return ""
+        if not _lacks_offsets(source.log, now.end):
+            return f"the source has every offset from the log end, {now.end}, on"
+        stay_ms = now.partition.log.config.delete_retention_ms
+        behind = scene.now - self._caught_up.get(now.key, scene.now - stay_ms * MILLISECOND)
+        if behind < stay_ms * MILLISECOND:
+            return f"it was level {behind // MILLISECOND} ms before, but tombstones are kept for {stay_ms} ms"
+        return ""
+
+
+def copy_rows(rows: Stretches, cluster_id: str) -> Stretches:
+    """Return the row of the copy that a cluster has begun, if there is one (D69)."""
+    return tuple(row for row in rows if row.first_epoch < 0 and row.cluster_id == cluster_id)
+
+
+def _other_rows(rows: Stretches, cluster_id: str) -> Stretches:
+    return tuple(row for row in rows if row.first_epoch >= 0 or row.cluster_id != cluster_id)
+
+
+def _has_diverged(ours: PartitionLog, source: PartitionLog) -> bool:
+    """Return whether the source's log lacks an epoch of ours, or ends it at a lower offset."""
+    latest = ours.epochs.latest_epoch()
+    return source.end_offset_for_epoch(latest) < (latest, ours.log_end_offset)
+
+
+def _lacks_offsets(log: PartitionLog, start: int) -> bool:
+    """Return whether some offset from `start` to the log end is in no record."""
+    found = {record.offset for batch in log.batches(start) for record in batch.records()}
+    return any(offset not in found for offset in range(start, log.log_end_offset))
