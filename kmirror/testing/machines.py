@@ -57,16 +57,16 @@ class SessionMachine(RuleBasedStateMachine):
         mark = "1" if self.address is None else uuid.uuid4().hex[:8]
         self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{mark}")
 
-    def do_step(self, by: Rule[Any], data: st.DataObject) -> None:
+    def do_step(self, machine_rule: Rule[Any], data: st.DataObject) -> None:
         """Do one step of a rule, if the rule has one now."""
         assert self._session is not None, "it has begun"
         choices = _HypothesisChoices(data)
-        self._session.read_some(choices)
-        self._with_story(lambda: self._follow(by, choices))
+        self._session.read_late_responses(choices)
+        self._with_story(lambda: self._run_rule(machine_rule, choices))
 
-    def _follow(self, by: Rule[Any], choices: _HypothesisChoices) -> None:
+    def _run_rule(self, machine_rule: Rule[Any], choices: _HypothesisChoices) -> None:
         assert self._session is not None, "it has begun"
-        self._session.follow(by, choices.pick(list(Disorder)), choices)
+        self._session.run_rule(machine_rule, choices.pick(list(Disorder)), choices)
 
     def teardown(self) -> None:
         """End the session: read and check the remaining responses."""
@@ -88,11 +88,11 @@ class SessionMachine(RuleBasedStateMachine):
             raise
 
 
-def _step(by: Rule[Any]) -> Any:
+def _step(machine_rule: Rule[Any]) -> Any:
     def step(self: SessionMachine, data: st.DataObject) -> None:
-        self.do_step(by, data)
+        self.do_step(machine_rule, data)
 
-    step.__name__ = by.name.replace(" ", "_")
+    step.__name__ = machine_rule.name.replace(" ", "_")
     return rule(data=st.data())(step)
 
 

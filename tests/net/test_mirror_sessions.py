@@ -7,7 +7,7 @@ from random import Random
 
 from kmirror.fuzz.sessions.links import PortLink
 from kmirror.fuzz.sessions.mirrors import MACHINE
-from kmirror.fuzz.sessions.session import Drawn, run_session
+from kmirror.fuzz.sessions.session import RandomChoices, run_session
 from kmirror.testing.clusters import cluster
 from tests.net.wire import parse_endpoint
 
@@ -19,6 +19,6 @@ def test_two_clusters_agree_with_the_model() -> None:
         endpoints = {"a1": parse_endpoint(a.bootstrap_servers), "b1": parse_endpoint(b.bootstrap_servers)}
         with closing(PortLink({name: (one.host, one.port) for name, one in endpoints.items()})) as link:
             for seed in (2, 3):
-                draw = Drawn(Random(seed).random)
+                draw = RandomChoices(Random(seed).random)
                 session = run_session(MACHINE, link, f"s{seed}", [draw] * STEPS)
                 assert any("AddTopicsToMirror" in line for line in session.story)

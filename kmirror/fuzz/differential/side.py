@@ -17,7 +17,7 @@ from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTime
 from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, versions_in
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.requests import PARTITIONS, TOPIC
-from kmirror.fuzz.sessions.preparing import ready_coordinator, ready_topic
+from kmirror.fuzz.sessions.preparing import await_coordinator, prepare_topic
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
@@ -80,9 +80,9 @@ class Side:
         self.forget()
         self._mark = f".r{number % ROUNDS:05}".encode()
         mark = self._mark.decode()
-        ready_coordinator(self, CoordinatorType.GROUP, f"group{mark}")
-        ready_coordinator(self, CoordinatorType.TRANSACTION, f"transaction{mark}")
-        ready_topic(self, PARTITIONS, TOPIC + mark)
+        await_coordinator(self, CoordinatorType.GROUP, f"group{mark}")
+        await_coordinator(self, CoordinatorType.TRANSACTION, f"transaction{mark}")
+        prepare_topic(self, PARTITIONS, TOPIC + mark)
         names = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC + mark)], allow_auto_topic_creation=False)
         found: Any = self.ask(names, _METADATA_VERSION)
         self._topic_id = found.topics[0].topic_id
@@ -102,7 +102,7 @@ class Side:
         found: Any = self.ask(MetadataRequest(topics=None), _METADATA_VERSION)
         return [row.name for row in found.topics if not row.is_internal]
 
-    def ask(self, body: Message, version: int, at: str = "") -> Message:
+    def ask(self, body: Message, version: int, broker: str = "") -> Message:
         """Return the response to a request that is not part of the comparison; raises `Fault` if there is none."""
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
         return decode_response(self._asked(frame), key_of(type(body)), version).body

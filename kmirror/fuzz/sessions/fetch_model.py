@@ -28,7 +28,7 @@ NO_EPOCH = -1
 WIDE = 1 << 20
 """A limit above the size of all logs here."""
 _EPOCH_MAX = 0x7FFFFFFF
-_GONE = OneOf(
+_TOPIC_DELETED = OneOf(
     frozenset(
         map(
             int,
@@ -42,9 +42,9 @@ _GONE = OneOf(
     )
 )
 """Errors for a deleted topic, which depend on the part of the broker that has applied the deletion."""
-_ABSENT = (int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.UNKNOWN_TOPIC_ID), _GONE)
+_ABSENT = (int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.UNKNOWN_TOPIC_ID), _TOPIC_DELETED)
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
 """A partition, by topic name."""
 Key = tuple[str | Uuid, int]
 """A partition as named in a request."""
@@ -53,7 +53,7 @@ Row = tuple[Key, Any, int, int, int, Any, Any]
 ROW_ERROR = 1
 
 
-class Stored(NamedTuple):
+class StoredBatch(NamedTuple):
     """A batch in a log, with its properties that matter here."""
 
     base: int
@@ -69,15 +69,15 @@ class Log:
 
     start: int = 0
     end: int = 0
-    batches: tuple[Stored, ...] = ()
+    batches: tuple[StoredBatch, ...] = ()
     leader_epoch: int = 0
 
-    def appended(self, count: int, size: int, crc: int) -> Log:
+    def append(self, count: int, size: int, crc: int) -> Log:
         """Return the log with one more batch."""
-        return replace(self, end=self.end + count, batches=(*self.batches, Stored(self.end, count, size, crc)))
+        return replace(self, end=self.end + count, batches=(*self.batches, StoredBatch(self.end, count, size, crc)))
 
-    def read(self, offset: int, most: int, *, min_one: bool) -> tuple[tuple[int, int], ...]:
-        """Return base offset and checksum of the batches from the one with `offset` on, up to `most` bytes.
+    def read(self, offset: int, max_bytes: int, *, min_one: bool) -> tuple[tuple[int, int], ...]:
+        """Return base offset and checksum of the batches from the one with `offset` on, up to `max_bytes` bytes.
 
         With `min_one` the first batch is returned regardless of its size.
         """
@@ -85,50 +85,50 @@ class Log:
         for batch in self.batches:
             if batch.base + batch.records <= offset:
                 continue
-            most -= batch.size
-            if most < 0 and not (min_one and not found):
+            max_bytes -= batch.size
+            if max_bytes < 0 and not (min_one and not found):
                 break
             found.append((batch.base, batch.crc))
         return tuple(found)
 
 
-class Asked(NamedTuple):
+class PartitionRequest(NamedTuple):
     """A partition in a request."""
 
     offset: int
-    most: int
+    max_bytes: int
     leader_epoch: int = NO_EPOCH
     last_epoch: int = NO_EPOCH
 
 
-Told = tuple[int, int]
-"""HW and log start offset."""
-NOTHING: Told = (-1, -1)
+SentOffsets = tuple[int, int]
+"""HW and log start offset, as last sent in a session."""
+NOTHING_SENT: SentOffsets = (-1, -1)
 
 
 @dataclass(frozen=True)
-class Cache:
+class FetchSession:
     """A fetch session in the broker."""
 
     epoch: int
     by_id: bool
-    asked: Table[Key, Asked]
-    told: Table[Key, Told]
-    last: Last | None = None
+    requested: Table[Key, PartitionRequest]
+    sent_offsets: Table[Key, SentOffsets]
+    last: LastFetch | None = None
 
 
-class Last(NamedTuple):
+class LastFetch(NamedTuple):
     """The last fetch of a session that was answered; the next one may overtake its response."""
 
     call: int
     others: frozenset[int]
     """Calls outstanding when it was sent."""
-    told: Table[Key, Told]
+    sent_offsets: Table[Key, SentOffsets]
     """The values sent in the session before it."""
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingFetch:
     """A fetch that waits for records."""
 
     call: int
@@ -137,7 +137,7 @@ class Waiting:
     """None without a session."""
     epoch: int
     """Epoch of the session when the wait began."""
-    asked: Table[Key, Asked]
+    requested: Table[Key, PartitionRequest]
     min_bytes: int
 
 
@@ -146,7 +146,7 @@ class Phase(NamedTuple):
 
     is_deleted: bool = False
     """Whether the controller has decided it."""
-    is_gone: bool = False
+    is_applied: bool = False
     """Whether the broker has applied it."""
 
 
@@ -155,14 +155,14 @@ class Broker:
     """State of the broker."""
 
     ids: Table[Uuid, str]
-    logs: Table[Place, Log]
+    logs: Table[Partition, Log]
     phases: Table[str, Phase]
-    sessions: Table[Symbol, Cache]
-    waiting: tuple[Waiting, ...]
+    sessions: Table[Symbol, FetchSession]
+    waiting: tuple[WaitingFetch, ...]
     slots: int
     """Maximum number of open sessions."""
 
-    def place(self, key: Key) -> Place | None:
+    def find_partition(self, key: Key) -> Partition | None:
         """Return the partition of a request's key; None for an unknown topic id."""
         topic, index = key
         name = topic if isinstance(topic, str) else self.ids.get(topic)
@@ -172,7 +172,7 @@ class Broker:
 # -- one fetch ----------------------------------------------------------------------------------
 
 
-def fetched(broker: Broker, call: Call, names: Names) -> Iterator[Outcome[Broker]]:
+def fetch_outcomes(broker: Broker, call: Call, names: Names) -> Iterator[Outcome[Broker]]:
     """Yield the possible outcomes of a fetch."""
     assert isinstance(call.step, Step)
     request, version = call.step.body, call.step.version
@@ -182,126 +182,128 @@ def fetched(broker: Broker, call: Call, names: Names) -> Iterator[Outcome[Broker
     symbol = names.symbol(request.session_id) if has_sessions and request.session_id else None
     by_id = version >= TOPIC_IDS_FROM
     if epoch in (FULL, FINAL):
-        named = _named(request, version)
-        broker = _without(broker, symbol)
+        named = _requested_partitions(request, version)
+        broker = _drop_session(broker, symbol)
         if epoch == FINAL:
-            yield from _whole(broker, call, request, named)
+            yield from _sessionless_outcomes(broker, call, request, named)
         else:
-            yield from _opened(broker, call, request, named, by_id=by_id)
+            yield from _full_fetch_outcomes(broker, call, request, named, by_id=by_id)
         return
-    cache = None if symbol is None else broker.sessions.get(symbol)
-    if symbol is None or cache is None:
-        yield refused(broker, call, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    elif epoch != cache.epoch:
-        yield refused(broker, call, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-    elif by_id != cache.by_id:
-        yield refused(broker, call, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+    session = None if symbol is None else broker.sessions.get(symbol)
+    if symbol is None or session is None:
+        yield error_outcome(broker, call, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    elif epoch != session.epoch:
+        yield error_outcome(broker, call, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+    elif by_id != session.by_id:
+        yield error_outcome(broker, call, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
     else:
-        yield from _gone_on(broker, call, request, symbol, cache)
+        yield from _incremental_outcomes(broker, call, request, symbol, session)
 
 
-def _without(broker: Broker, symbol: Symbol | None) -> Broker:
+def _drop_session(broker: Broker, symbol: Symbol | None) -> Broker:
     return broker if symbol is None else replace(broker, sessions=broker.sessions.drop(symbol))
 
 
-def _with(broker: Broker, symbol: Symbol, cache: Cache) -> Broker:
-    return replace(broker, sessions=broker.sessions.put(symbol, cache))
+def _put_session(broker: Broker, symbol: Symbol, session: FetchSession) -> Broker:
+    return replace(broker, sessions=broker.sessions.put(symbol, session))
 
 
-def refused(broker: Broker, call: Call, error: ErrorCode) -> Outcome[Broker]:
+def error_outcome(broker: Broker, call: Call, error: ErrorCode) -> Outcome[Broker]:
     """Return the outcome of a fetch that gets a top-level error and changes nothing."""
     return Outcome(broker, {call.number: expected(error=int(error), session=0, rows=())})
 
 
-def _named(request: FetchRequest, version: int) -> Table[Key, Asked]:
+def _requested_partitions(request: FetchRequest, version: int) -> Table[Key, PartitionRequest]:
     """Return the partitions of a request; of one that is named twice the last counts."""
-    found: dict[Key, Asked] = {}
+    found: dict[Key, PartitionRequest] = {}
     for topic in request.topics:
         for row in topic.partitions:
             key = (topic.topic_id if version >= TOPIC_IDS_FROM else topic.topic, row.partition)
-            found[key] = _asked(row, version)
+            found[key] = _partition_request(row, version)
     return Table(found)
 
 
-def _asked(row: FetchPartition, version: int) -> Asked:
+def _partition_request(row: FetchPartition, version: int) -> PartitionRequest:
     leader_epoch = row.current_leader_epoch if version >= EPOCH_FROM else NO_EPOCH
     last_epoch = row.last_fetched_epoch if version >= LAST_EPOCH_FROM else NO_EPOCH
-    return Asked(row.fetch_offset, row.partition_max_bytes, leader_epoch, last_epoch)
+    return PartitionRequest(row.fetch_offset, row.partition_max_bytes, leader_epoch, last_epoch)
 
 
-def _whole(broker: Broker, call: Call, request: FetchRequest, named: Table[Key, Asked]) -> Iterator[Outcome[Broker]]:
+def _sessionless_outcomes(
+    broker: Broker, call: Call, request: FetchRequest, named: Table[Key, PartitionRequest]
+) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes of a fetch without a session."""
     assert isinstance(call.step, Step)
-    if waits(broker, named, request):
-        found = Waiting(call.number, call.step.version, None, FINAL, named, request.min_bytes)
+    if may_wait(broker, named, request):
+        found = WaitingFetch(call.number, call.step.version, None, FINAL, named, request.min_bytes)
         yield Outcome(replace(broker, waiting=(*broker.waiting, found)), {})
         return
     for rows in all_rows(broker, named, request.max_bytes, call.step.version):
         yield Outcome(broker, {call.number: expected(error=0, session=0, rows=rows)})
 
 
-def _opened(
-    broker: Broker, call: Call, request: FetchRequest, named: Table[Key, Asked], *, by_id: bool
+def _full_fetch_outcomes(
+    broker: Broker, call: Call, request: FetchRequest, named: Table[Key, PartitionRequest], *, by_id: bool
 ) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes of a fetch that opens a session: the broker may have no slot, or evict another session."""
     assert isinstance(call.step, Step)
     symbol = Symbol(call.number, "session")
-    rooms = [broker]
+    candidates = [broker]
     if len(broker.sessions) >= broker.slots:
-        rooms += [_without(broker, evicted) for evicted in broker.sessions]
+        candidates += [_drop_session(broker, evicted) for evicted in broker.sessions]
     for rows in all_rows(broker, named, request.max_bytes, call.step.version):
         yield Outcome(broker, {call.number: expected(error=0, session=0, rows=rows)})
-        told = Table({row[0]: _told(row) for row in rows})
-        for room in rooms:
-            after = _with(room, symbol, Cache(1, by_id, named, told))
+        sent_offsets = Table({row[0]: _offsets_of(row) for row in rows})
+        for candidate in candidates:
+            after = _put_session(candidate, symbol, FetchSession(1, by_id, named, sent_offsets))
             yield Outcome(after, {call.number: expected(error=0, session=symbol, rows=rows)})
 
 
-def _gone_on(
-    broker: Broker, call: Call, request: FetchRequest, symbol: Symbol, cache: Cache
+def _incremental_outcomes(
+    broker: Broker, call: Call, request: FetchRequest, symbol: Symbol, session: FetchSession
 ) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes of a fetch within a session."""
     assert isinstance(call.step, Step)
     version = call.step.version
-    named = _named(request, version)
+    named = _requested_partitions(request, version)
     forgotten = {
         (topic.topic_id if version >= TOPIC_IDS_FROM else topic.topic, index)
         for topic in request.forgotten_topics_data
         for index in topic.partitions
     }
-    asked = Table({key: one for key, one in {**cache.asked, **named}.items() if key not in forgotten})
-    if not asked:  # The session ends.
-        yield from _whole(_without(broker, symbol), call, request, named)
+    requested = Table({key: one for key, one in {**session.requested, **named}.items() if key not in forgotten})
+    if not requested:  # The session ends.
+        yield from _sessionless_outcomes(_drop_session(broker, symbol), call, request, named)
         return
     others = frozenset(other.number for other in call.others)
-    for before, overtaken in _before(cache, call.number, others):
-        told = Table({key: before.get(key, NOTHING) for key in asked})
-        after = Cache(cache.epoch % _EPOCH_MAX + 1, cache.by_id, asked, told)
-        gone_on = _with(broker, symbol, after)
-        if waits(gone_on, asked, request):
-            found = Waiting(call.number, version, symbol, after.epoch, asked, request.min_bytes)
-            yield Outcome(replace(gone_on, waiting=(*broker.waiting, found)), overtaken)
+    for before, overtaken in _earlier_offsets(session, call.number, others):
+        sent_offsets = Table({key: before.get(key, NOTHING_SENT) for key in requested})
+        after = FetchSession(session.epoch % _EPOCH_MAX + 1, session.by_id, requested, sent_offsets)
+        continued = _put_session(broker, symbol, after)
+        if may_wait(continued, requested, request):
+            found = WaitingFetch(call.number, version, symbol, after.epoch, requested, request.min_bytes)
+            yield Outcome(replace(continued, waiting=(*broker.waiting, found)), overtaken)
             continue
-        for rows in all_rows(gone_on, asked, request.max_bytes, version):
-            state, answers = news(gone_on, call.number, symbol, rows, version, others)
-            yield Outcome(state, {**overtaken, **answers})
+        for rows in all_rows(continued, requested, request.max_bytes, version):
+            state, responses = incremental_response(continued, call.number, symbol, rows, version, others)
+            yield Outcome(state, {**overtaken, **responses})
 
 
-def _before(
-    cache: Cache, number: int, others: frozenset[int]
-) -> Iterator[tuple[Table[Key, Told], Mapping[int, Expected]]]:
+def _earlier_offsets(
+    session: FetchSession, number: int, others: frozenset[int]
+) -> Iterator[tuple[Table[Key, SentOffsets], Mapping[int, Expected]]]:
     """Yield the values sent in a session when its next fetch arrives, and the response to the previous fetch.
 
     A broker with many threads may still be processing the previous one, and then find that it was overtaken.
     """
-    yield cache.told, {}
-    last = cache.last
+    yield session.sent_offsets, {}
+    last = session.last
     if last is not None and (last.call in others or number in last.others):
         error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        yield last.told, {last.call: expected(error=error, rows=())}
+        yield last.sent_offsets, {last.call: expected(error=error, rows=())}
 
 
-def news(
+def incremental_response(
     broker: Broker,
     number: int,
     symbol: Symbol,
@@ -310,87 +312,92 @@ def news(
     others: frozenset[int] = frozenset(),
 ) -> Outcome[Broker]:
     """Return the response within a session: the rows with changes, which count as sent from now on."""
-    cache = broker.sessions.get(symbol)
-    if cache is None:  # The session was closed or evicted while this fetch waited.
+    session = broker.sessions.get(symbol)
+    if session is None:  # The session was closed or evicted while this fetch waited.
         return Outcome(broker, {number: expected(error=0, session=symbol)})
-    found = tuple(row for row in rows if _is_news(row, cache.told[row[0]]))
-    told = Table({**cache.told, **{row[0]: _told(row) for row in rows}})
+    found = tuple(row for row in rows if _has_changed(row, session.sent_offsets[row[0]]))
+    sent_offsets = Table({**session.sent_offsets, **{row[0]: _offsets_of(row) for row in rows}})
     if version < DIVERGENCE_FROM and any(row[-2] for row in found):
-        answer = expected(error=int(ErrorCode.UNSUPPORTED_VERSION), session=symbol, rows=())
+        response = expected(error=int(ErrorCode.UNSUPPORTED_VERSION), session=symbol, rows=())
     else:
-        answer = expected(error=0, session=symbol, rows=found)
-    last = Last(number, others, cache.told)
-    return Outcome(_with(broker, symbol, replace(cache, told=told, last=last)), {number: answer})
+        response = expected(error=0, session=symbol, rows=found)
+    last = LastFetch(number, others, session.sent_offsets)
+    return Outcome(
+        _put_session(broker, symbol, replace(session, sent_offsets=sent_offsets, last=last)), {number: response}
+    )
 
 
-def _is_news(row: Row, told: Told) -> bool:
+def _has_changed(row: Row, sent_offsets: SentOffsets) -> bool:
     _, error, watermark, _, start, divergence, batches = row
-    return bool(error != 0 or batches or divergence is not None or told != (watermark, start))
+    return bool(error != 0 or batches or divergence is not None or sent_offsets != (watermark, start))
 
 
-def _told(row: Row) -> Told:
-    return NOTHING if row[ROW_ERROR] != 0 else (row[2], row[4])
+def _offsets_of(row: Row) -> SentOffsets:
+    return NOTHING_SENT if row[ROW_ERROR] != 0 else (row[2], row[4])
 
 
 # -- rows of a response -------------------------------------------------------------------------
 
 
-def _row(broker: Broker, key: Key, asked: Asked, most: int, version: int, *, min_one: bool) -> Row:
+def _row(broker: Broker, key: Key, requested: PartitionRequest, max_bytes: int, version: int, *, min_one: bool) -> Row:
     """Return the row of a partition in a response."""
-    place = broker.place(key)
-    if place is None:
-        return _failed(key, int(ErrorCode.UNKNOWN_TOPIC_ID))
-    name, _ = place
-    if broker.phases.get(name, Phase()).is_gone:
-        return _failed(key, _GONE)
-    log = broker.logs.get(place)
+    partition = broker.find_partition(key)
+    if partition is None:
+        return _error_row(key, int(ErrorCode.UNKNOWN_TOPIC_ID))
+    name, _ = partition
+    if broker.phases.get(name, Phase()).is_applied:
+        return _error_row(key, _TOPIC_DELETED)
+    log = broker.logs.get(partition)
     if log is None:
-        return _failed(key, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    if NO_EPOCH < asked.leader_epoch < log.leader_epoch:
-        return _failed(key, int(ErrorCode.FENCED_LEADER_EPOCH))
-    if asked.leader_epoch > log.leader_epoch:
-        return _failed(key, int(ErrorCode.UNKNOWN_LEADER_EPOCH))
+        return _error_row(key, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    if NO_EPOCH < requested.leader_epoch < log.leader_epoch:
+        return _error_row(key, int(ErrorCode.FENCED_LEADER_EPOCH))
+    if requested.leader_epoch > log.leader_epoch:
+        return _error_row(key, int(ErrorCode.UNKNOWN_LEADER_EPOCH))
     divergence = None
-    if asked.last_epoch != NO_EPOCH and asked.offset >= log.start:
-        if asked.last_epoch > log.leader_epoch:
-            return _failed(key, int(ErrorCode.OFFSET_OUT_OF_RANGE))
-        if asked.offset > log.end:
+    if requested.last_epoch != NO_EPOCH and requested.offset >= log.start:
+        if requested.last_epoch > log.leader_epoch:
+            return _error_row(key, int(ErrorCode.OFFSET_OUT_OF_RANGE))
+        if requested.offset > log.end:
             divergence = (log.leader_epoch, log.end)
-    if divergence is None and not log.start <= asked.offset <= log.end:
-        return _failed(key, int(ErrorCode.OFFSET_OUT_OF_RANGE))
-    batches = () if divergence else log.read(asked.offset, min(most, asked.most), min_one=min_one)
+    if divergence is None and not log.start <= requested.offset <= log.end:
+        return _error_row(key, int(ErrorCode.OFFSET_OUT_OF_RANGE))
+    batches = () if divergence else log.read(requested.offset, min(max_bytes, requested.max_bytes), min_one=min_one)
     start = log.start if version >= LOG_START_FROM else -1
     return key, 0, log.end, log.end, start, divergence, batches
 
 
-def _failed(key: Key, error: int | OneOf) -> Row:
+def _error_row(key: Key, error: int | OneOf) -> Row:
     return key, error, -1, -1, -1, None, ()
 
 
-def all_rows(broker: Broker, asked: Table[Key, Asked], most: int, version: int) -> Iterator[tuple[Row, ...]]:
+def all_rows(
+    broker: Broker, requested: Table[Key, PartitionRequest], max_bytes: int, version: int
+) -> Iterator[tuple[Row, ...]]:
     """Yield the rows of all partitions, in order of their keys, for each partition that the broker may read first.
 
     The first one with records returns a batch even over the limits, which leaves less room for the others.
     """
-    keys = sorted(asked, key=in_order)
+    keys = sorted(requested, key=row_order)
 
     def rows(first: Key | None) -> tuple[Row, ...]:
         # Without a limit for the whole response, the others have room too.
-        left = WIDE if most >= WIDE else 0
+        left = WIDE if max_bytes >= WIDE else 0
         return tuple(
-            _row(broker, key, asked[key], most if key == first else left, version, min_one=key == first) for key in keys
+            _row(broker, key, requested[key], max_bytes if key == first else left, version, min_one=key == first)
+            for key in keys
         )
 
-    firsts = [key for key in keys if _row(broker, key, asked[key], WIDE, version, min_one=True)[-1]]
+    first_keys = [key for key in keys if _row(broker, key, requested[key], WIDE, version, min_one=True)[-1]]
     found: list[tuple[Row, ...]] = []
-    for first in firsts or (None,):
-        made = rows(first)
-        if made not in found:
-            found.append(made)
+    for first in first_keys or (None,):
+        candidate = rows(first)
+        if candidate not in found:
+            found.append(candidate)
     yield from found
 
 
-def in_order(key: Key) -> tuple[str, int]:
+def row_order(key: Key) -> tuple[str, int]:
     """Return the sort key of a row."""
     return str(key[0]), key[1]
 
@@ -398,63 +405,69 @@ def in_order(key: Key) -> tuple[str, int]:
 # -- fetches that wait --------------------------------------------------------------------------
 
 
-def waits(broker: Broker, asked: Table[Key, Asked], request: FetchRequest) -> bool:
+def may_wait(broker: Broker, requested: Table[Key, PartitionRequest], request: FetchRequest) -> bool:
     """Return whether a fetch may wait; fetches that wait have wide limits.
 
     Missing partitions need not end the wait at once, unless there are no others.
     """
     if request.max_wait_ms <= 0:
         return False
-    rows = [_row(broker, key, one, WIDE, DIVERGENCE_FROM, min_one=True) for key, one in asked.items()]
-    here = [row for row in rows if row[ROW_ERROR] not in _ABSENT]
-    if not here or any(row[ROW_ERROR] != 0 or row[-2] for row in here):
+    rows = [_row(broker, key, one, WIDE, DIVERGENCE_FROM, min_one=True) for key, one in requested.items()]
+    existing = [row for row in rows if row[ROW_ERROR] not in _ABSENT]
+    if not existing or any(row[ROW_ERROR] != 0 or row[-2] for row in existing):
         return False
-    return _bytes(broker, asked) < min(request.min_bytes, request.max_bytes)
+    return _available_bytes(broker, requested) < min(request.min_bytes, request.max_bytes)
 
 
-def _bytes(broker: Broker, asked: Table[Key, Asked], *, has_room: bool = False) -> int:
+def _available_bytes(broker: Broker, requested: Table[Key, PartitionRequest], *, has_room: bool = False) -> int:
     """Return the size in bytes of the records for a fetch; with `has_room`, only of partitions whose limit is not 0."""
     found = 0
-    for key, one in asked.items():
-        place = broker.place(key)
-        log = None if place is None else broker.logs.get(place)
-        if place is None or log is None or broker.phases[place[0]].is_gone or (has_room and not one.most):
+    for key, one in requested.items():
+        partition = broker.find_partition(key)
+        log = None if partition is None else broker.logs.get(partition)
+        if (
+            partition is None
+            or log is None
+            or broker.phases[partition[0]].is_applied
+            or (has_room and not one.max_bytes)
+        ):
             continue
         found += sum(batch.size for batch in log.batches if batch.base + batch.records > one.offset)
     return found
 
 
-def woken(broker: Broker) -> Iterator[Outcome[Broker]]:
+def wake_outcomes(broker: Broker) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes when waiting fetches now have enough records."""
     for one in broker.waiting:
-        if _bytes(broker, one.asked, has_room=True) >= one.min_bytes:
-            for state, answers in ended(broker, one):
-                for last, more in woken(state):
-                    yield Outcome(last, {**answers, **more})
+        if _available_bytes(broker, one.requested, has_room=True) >= one.min_bytes:
+            for state, responses in end_wait(broker, one):
+                for last, more in wake_outcomes(state):
+                    yield Outcome(last, {**responses, **more})
             return
     yield Outcome(broker, {})
 
 
-def ended(broker: Broker, one: Waiting) -> Iterator[Outcome[Broker]]:
+def end_wait(broker: Broker, one: WaitingFetch) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes of a fetch whose wait ends."""
     broker = replace(broker, waiting=tuple(other for other in broker.waiting if other != one))
-    cache = None if one.session is None else broker.sessions.get(one.session)
-    if cache is not None and cache.epoch != one.epoch:
+    session = None if one.session is None else broker.sessions.get(one.session)
+    if session is not None and session.epoch != one.epoch:
         error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         yield Outcome(broker, {one.call: expected(error=error, session=one.session, rows=())})
         return
-    for rows in all_rows(broker, one.asked, WIDE, one.version):
+    for rows in all_rows(broker, one.requested, WIDE, one.version):
         if one.session is None:
             yield Outcome(broker, {one.call: expected(error=0, session=0, rows=rows)})
         else:
-            yield news(broker, one.call, one.session, rows, one.version)
+            yield incremental_response(broker, one.call, one.session, rows, one.version)
 
 
-def may_end(broker: Broker, one: Waiting) -> bool:
+def may_end_wait(broker: Broker, one: WaitingFetch) -> bool:
     """Return whether a wait may end early: overtaken, with an error, or with records beyond its limits."""
-    cache = None if one.session is None else broker.sessions.get(one.session)
-    if cache is not None and cache.epoch != one.epoch:
+    session = None if one.session is None else broker.sessions.get(one.session)
+    if session is not None and session.epoch != one.epoch:
         return True
-    return _bytes(broker, one.asked) >= one.min_bytes or any(
-        _row(broker, key, asked, WIDE, one.version, min_one=True)[ROW_ERROR] != 0 for key, asked in one.asked.items()
+    return _available_bytes(broker, one.requested) >= one.min_bytes or any(
+        _row(broker, key, requested, WIDE, one.version, min_one=True)[ROW_ERROR] != 0
+        for key, requested in one.requested.items()
     )

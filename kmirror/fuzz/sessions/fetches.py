@@ -22,13 +22,13 @@ from kmirror.fuzz.sessions.fetch_model import (
     WIDE,
     Broker,
     Log,
+    Partition,
     Phase,
-    Place,
-    ended,
-    fetched,
-    in_order,
-    may_end,
-    woken,
+    end_wait,
+    fetch_outcomes,
+    may_end_wait,
+    row_order,
+    wake_outcomes,
 )
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import Call, Choose, Names, OneOf, Outcome, Rule, Step, World, expected
@@ -67,47 +67,47 @@ _SESSIONS_MAX = 6
 _WAIT_MS = 60_000
 _RECORDS_MAX = 3
 _IDS_BELOW = 1 << 27  # Kafka 4.3.1 fails for ids that no shard of its cache has, such as 2**31 - 1.
-_FAR = 1_000
+_FAR_OFFSET = 1_000
 _ABSENT = 7
 """A partition index that no topic has."""
-_AWAY = OneOf(frozenset({int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}))
+_TOPIC_DELETED = OneOf(frozenset({int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}))
 
 
 @dataclass
 class Topic:
-    """A topic as the clients know it."""
+    """A topic in the knowledge of the clients."""
 
     name: str
     topic_id: Uuid
-    partitions: int
+    partition_count: int
 
 
 @dataclass
-class Open:
-    """A session as its fetcher knows it."""
+class ClientSession:
+    """A session in the knowledge of its fetcher."""
 
     session_id: int
     by_id: bool
     epoch: int = 1
     """Epoch of the next request."""
-    places: dict[Place, None] = field(default_factory=dict)
+    partitions: dict[Partition, None] = field(default_factory=dict)
 
 
 @dataclass
-class Known:
+class Knowledge:
     """Knowledge of the clients."""
 
     topics: list[Topic]
-    sessions: dict[int, Open] = field(default_factory=dict)
-    ends: dict[Place, int] = field(default_factory=dict)
-    starts: dict[Place, int] = field(default_factory=dict)
+    sessions: dict[int, ClientSession] = field(default_factory=dict)
+    ends: dict[Partition, int] = field(default_factory=dict)
+    starts: dict[Partition, int] = field(default_factory=dict)
     closed: list[int] = field(default_factory=list)
     values: int = 0
     """Number of produced values, each of them unique."""
 
-    def places(self) -> list[Place]:
+    def partitions(self) -> list[Partition]:
         """Return all partitions, including deleted ones."""
-        return [(topic.name, index) for topic in self.topics for index in range(topic.partitions)]
+        return [(topic.name, index) for topic in self.topics for index in range(topic.partition_count)]
 
     def topic(self, name: str) -> Topic:
         """Return a topic."""
@@ -117,39 +117,41 @@ class Known:
 # -- requests -----------------------------------------------------------------------------------
 
 
-def _row(known: Known, place: Place, version: int, choose: Choose) -> FetchPartition:
-    start, end = known.starts.get(place, 0), known.ends.get(place, 0)
+def _draw_partition(known: Knowledge, partition: Partition, version: int, choose: Choose) -> FetchPartition:
+    start, end = known.starts.get(partition, 0), known.ends.get(partition, 0)
     if choose.chance(0.1):
-        offset = choose.pick((-1, start - 1, end + 1, end + _FAR))
+        offset = choose.pick((-1, start - 1, end + 1, end + _FAR_OFFSET))
     else:
         offset = choose.pick((start, end, end, (start + end) // 2))
-    most = choose.pick((1, 0, 100, 200)) if choose.chance(0.15) else WIDE
+    max_bytes = choose.pick((1, 0, 100, 200)) if choose.chance(0.15) else WIDE
     leader_epoch = choose.pick((0, 0, 1, 5)) if choose.chance(0.3) else NO_EPOCH
     last_epoch = choose.pick((0, 0, 0, 3)) if version >= LAST_EPOCH_FROM and choose.chance(0.2) else NO_EPOCH
     return FetchPartition(
-        partition=place[1],
+        partition=partition[1],
         current_leader_epoch=leader_epoch,
         fetch_offset=offset,
         last_fetched_epoch=last_epoch,
         log_start_offset=-1,
-        partition_max_bytes=most,
+        partition_max_bytes=max_bytes,
     )
 
 
-def _some(places: Sequence[Place], most: int, choose: Choose) -> list[Place]:
-    found: dict[Place, None] = {}
-    for _ in range(choose.pick(range(1, most + 1))):
-        found[choose.pick(places)] = None
+def _draw_partitions(partitions: Sequence[Partition], max_count: int, choose: Choose) -> list[Partition]:
+    found: dict[Partition, None] = {}
+    for _ in range(choose.pick(range(1, max_count + 1))):
+        found[choose.pick(partitions)] = None
     return list(found)
 
 
-def _topics(known: Known, places: Iterable[Place], version: int, choose: Choose) -> list[FetchTopic]:
+def _draw_topics(known: Knowledge, partitions: Iterable[Partition], version: int, choose: Choose) -> list[FetchTopic]:
     topics: dict[str, FetchTopic] = {}
-    for place in places:
-        topic = topics.setdefault(place[0], FetchTopic(topic=place[0], topic_id=known.topic(place[0]).topic_id))
-        topic.partitions.append(_row(known, place, version, choose))
+    for partition in partitions:
+        topic = topics.setdefault(
+            partition[0], FetchTopic(topic=partition[0], topic_id=known.topic(partition[0]).topic_id)
+        )
+        topic.partitions.append(_draw_partition(known, partition, version, choose))
         if choose.chance(0.05):
-            topic.partitions.append(_row(known, place, version, choose))  # Named twice: the last counts.
+            topic.partitions.append(_draw_partition(known, partition, version, choose))  # Named twice: the last counts.
         if choose.chance(0.05):
             topic.partitions.append(FetchPartition(partition=_ABSENT, partition_max_bytes=WIDE))
     if choose.chance(0.1):
@@ -159,17 +161,17 @@ def _topics(known: Known, places: Iterable[Place], version: int, choose: Choose)
     return list(topics.values())
 
 
-def _request(topics: list[FetchTopic], choose: Choose, *, may_block: bool = False) -> FetchRequest:
-    most = choose.pick((0, 1)) if choose.chance(0.1) else WIDE
-    request = FetchRequest(min_bytes=1, max_bytes=most, isolation_level=choose.pick((0, 1)), topics=topics)
-    is_limited = most < WIDE or any(row.partition_max_bytes < WIDE for topic in topics for row in topic.partitions)
+def _draw_request(topics: list[FetchTopic], choose: Choose, *, may_block: bool = False) -> FetchRequest:
+    max_bytes = choose.pick((0, 1)) if choose.chance(0.1) else WIDE
+    request = FetchRequest(min_bytes=1, max_bytes=max_bytes, isolation_level=choose.pick((0, 1)), topics=topics)
+    is_limited = max_bytes < WIDE or any(row.partition_max_bytes < WIDE for topic in topics for row in topic.partitions)
     if may_block and not is_limited and choose.chance(0.4):
         request.max_wait_ms = _WAIT_MS
         request.min_bytes = choose.pick((1, 1, WIDE))
     return request
 
 
-def _version(choose: Choose, first: int, *, by_id: bool | None = None) -> int:
+def _draw_version(choose: Choose, first: int, *, by_id: bool | None = None) -> int:
     found = [
         version
         for version in _FETCH_VERSIONS
@@ -178,40 +180,42 @@ def _version(choose: Choose, first: int, *, by_id: bool | None = None) -> int:
     return choose.pick(found)
 
 
-def _open(known: Known, choose: Choose) -> Step | None:
+def _open_session(known: Knowledge, choose: Choose) -> Step | None:
     if len(known.sessions) >= _SESSIONS_MAX:
         return None
-    version = _version(choose, SESSIONS_FROM)
-    request = _request(_topics(known, _some(known.places(), 4, choose), version, choose), choose)
+    version = _draw_version(choose, SESSIONS_FROM)
+    request = _draw_request(
+        _draw_topics(known, _draw_partitions(known.partitions(), 4, choose), version, choose), choose
+    )
     request.session_epoch = FULL
     if known.sessions and choose.chance(0.3):
         request.session_id = choose.pick(list(known.sessions))
     return Step("fetcher", request, version)
 
 
-def _go_on(known: Known, choose: Choose) -> Step | None:
+def _fetch_next(known: Knowledge, choose: Choose) -> Step | None:
     if not known.sessions:
         return None
     session = known.sessions[choose.pick(list(known.sessions))]
-    version = _version(choose, SESSIONS_FROM, by_id=session.by_id)
+    version = _draw_version(choose, SESSIONS_FROM, by_id=session.by_id)
     has_names = choose.chance(0.5)
-    places = list(session.places) if session.places and choose.chance(0.6) else known.places()
-    topics = _topics(known, _some(places, 2, choose), version, choose) if has_names else []
-    request = _request(topics, choose, may_block=True)
+    partitions = list(session.partitions) if session.partitions and choose.chance(0.6) else known.partitions()
+    topics = _draw_topics(known, _draw_partitions(partitions, 2, choose), version, choose) if has_names else []
+    request = _draw_request(topics, choose, may_block=True)
     request.session_id, request.session_epoch = session.session_id, session.epoch
-    if session.places and choose.chance(0.25):
-        for name, index in _some(list(session.places), 2, choose):
+    if session.partitions and choose.chance(0.25):
+        for name, index in _draw_partitions(list(session.partitions), 2, choose):
             topic_id = known.topic(name).topic_id
             request.forgotten_topics_data.append(ForgottenTopic(topic=name, topic_id=topic_id, partitions=[index]))
     return Step("fetcher", request, version)
 
 
-def _wrong(known: Known, choose: Choose) -> Step | None:
+def _send_invalid(known: Knowledge, choose: Choose) -> Step | None:
     """Draw a request with an epoch, an id or a kind of topic names that does not fit its session."""
     if not known.sessions:
         return None
     session = known.sessions[choose.pick(list(known.sessions))]
-    request = _request([], choose)
+    request = _draw_request([], choose)
     request.session_id, request.session_epoch = session.session_id, session.epoch
     by_id = session.by_id
     match choose.pick(("epoch", "epoch", "id", "names")):
@@ -221,50 +225,58 @@ def _wrong(known: Known, choose: Choose) -> Step | None:
             request.session_id = choose.pick((choose.pick(range(1, _IDS_BELOW)), *known.closed[-3:]))
         case _:
             by_id = not by_id
-    return Step("fetcher", request, _version(choose, SESSIONS_FROM, by_id=by_id))
+    return Step("fetcher", request, _draw_version(choose, SESSIONS_FROM, by_id=by_id))
 
 
-def _close(known: Known, choose: Choose) -> Step | None:
+def _close_session(known: Knowledge, choose: Choose) -> Step | None:
     if not known.sessions:
         return None
     session = known.sessions[choose.pick(list(known.sessions))]
-    version = _version(choose, SESSIONS_FROM)
-    topics = _topics(known, _some(known.places(), 2, choose), version, choose) if choose.chance(0.5) else []
-    request = _request(topics, choose)
+    version = _draw_version(choose, SESSIONS_FROM)
+    topics = (
+        _draw_topics(known, _draw_partitions(known.partitions(), 2, choose), version, choose)
+        if choose.chance(0.5)
+        else []
+    )
+    request = _draw_request(topics, choose)
     request.session_id, request.session_epoch = session.session_id, FINAL
     return Step("fetcher", request, version)
 
 
-def _alone(known: Known, choose: Choose) -> Step | None:
+def _fetch_without_session(known: Knowledge, choose: Choose) -> Step | None:
     """Draw a fetch without a session."""
-    version = _version(choose, min(_FETCH_VERSIONS))
-    request = _request(_topics(known, _some(known.places(), 3, choose), version, choose), choose, may_block=True)
+    version = _draw_version(choose, min(_FETCH_VERSIONS))
+    request = _draw_request(
+        _draw_topics(known, _draw_partitions(known.partitions(), 3, choose), version, choose), choose, may_block=True
+    )
     return Step("fetcher", request, version)
 
 
-def _produce(known: Known, choose: Choose) -> Step | None:
-    name, index = choose.pick(known.places())
+def _produce(known: Knowledge, choose: Choose) -> Step | None:
+    name, index = choose.pick(known.partitions())
     values = []
     for _ in range(choose.pick(range(1, _RECORDS_MAX + 1))):
         known.values += 1
         values.append(RecordData(value=f"value {known.values}".encode()))
-    return Step("producer", _producing(name, index, build_batch(values)), _PRODUCE_VERSION)
+    return Step("producer", _produce_request(name, index, build_batch(values)), _PRODUCE_VERSION)
 
 
-def _producing(name: str, index: int, records: bytes) -> ProduceRequest:
+def _produce_request(name: str, index: int, records: bytes) -> ProduceRequest:
     data = PartitionProduceData(index=index, records=records)
     return ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[TopicProduceData(name=name, partition_data=[data])])
 
 
-def _delete_records(known: Known, choose: Choose) -> Step | None:
-    place = choose.pick(known.places())
-    start, end = known.starts.get(place, 0), known.ends.get(place, 0)
-    row = DeleteRecordsPartition(partition_index=place[1], offset=choose.pick((start, start + 1, end, -1, end + _FAR)))
-    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=place[0], partitions=[row])], timeout_ms=10_000)
+def _delete_records(known: Knowledge, choose: Choose) -> Step | None:
+    partition = choose.pick(known.partitions())
+    start, end = known.starts.get(partition, 0), known.ends.get(partition, 0)
+    row = DeleteRecordsPartition(
+        partition_index=partition[1], offset=choose.pick((start, start + 1, end, -1, end + _FAR_OFFSET))
+    )
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=partition[0], partitions=[row])], timeout_ms=10_000)
     return Step("admin", request, choose.pick((0, 1, 2)))
 
 
-def _delete_topic(known: Known, choose: Choose) -> Step | None:
+def _delete_topic(known: Knowledge, choose: Choose) -> Step | None:
     name = next(topic.name for topic in known.topics if topic.name.endswith(_DELETED))
     return Step("admin", DeleteTopicsRequest(topic_names=[name], timeout_ms=10_000), 5)
 
@@ -276,35 +288,35 @@ class Fetches:
     """Fetch sessions with a broker that leads all partitions."""
 
     name = "fetches"
-    aged = frozenset({"session_id"})
+    stale_fields = frozenset({"session_id"})
     rules = (
-        Rule("open", 4, _open),
-        Rule("continue", 12, _go_on),
-        Rule("wrong", 3, _wrong),
-        Rule("close", 1, _close),
-        Rule("alone", 2, _alone),
+        Rule("open", 4, _open_session),
+        Rule("continue", 12, _fetch_next),
+        Rule("wrong", 3, _send_invalid),
+        Rule("close", 1, _close_session),
+        Rule("alone", 2, _fetch_without_session),
         Rule("produce", 6, _produce),
         Rule("delete records", 1, _delete_records),
         Rule("delete a topic", 1, _delete_topic),
     )
 
-    def begin(self, world: World) -> tuple[Known, Broker]:
+    def begin(self, world: World) -> tuple[Knowledge, Broker]:
         """Create the topics, wait until they accept records, and read the number of session slots."""
         names = {f"{world.prefix}-{name}": count for name, count in _TOPICS}
         topics = [CreatableTopic(name=name, num_partitions=n, replication_factor=1) for name, n in names.items()]
-        made = world.ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), _CREATE_VERSION)
-        assert isinstance(made, CreateTopicsResponse)
-        known = Known([Topic(row.name, row.topic_id, names[row.name]) for row in made.topics])
+        created = world.ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), _CREATE_VERSION)
+        assert isinstance(created, CreateTopicsResponse)
+        known = Knowledge([Topic(row.name, row.topic_id, names[row.name]) for row in created.topics])
         known.topics.sort(key=lambda topic: topic.name)
-        logs: dict[Place, Log] = {}
-        for place in known.places():
-            batch = build_batch([RecordData(value=f"first of {place}".encode())])
-            _until_taken(world, _producing(*place, batch))
-            logs[place] = Log().appended(1, len(batch), Batch(batch).crc)
-            known.ends[place] = 1
+        logs: dict[Partition, Log] = {}
+        for partition in known.partitions():
+            batch = build_batch([RecordData(value=f"first of {partition}".encode())])
+            _write_until_accepted(world, _produce_request(*partition, batch))
+            logs[partition] = Log().append(1, len(batch), Batch(batch).crc)
+            known.ends[partition] = 1
         ids = {topic.topic_id: topic.name for topic in known.topics}
         phases = {topic.name: Phase() for topic in known.topics}
-        slots = _slots(world, known.topics[0].name)
+        slots = _read_slots(world, known.topics[0].name)
         return known, Broker(Table(ids), Table(logs), Table(phases), Table(), (), slots)
 
     def outcomes(self, state: Broker, call: Call, names: Names) -> Iterable[Outcome[Broker]]:
@@ -312,66 +324,68 @@ class Fetches:
         assert isinstance(call.step, Step), "there are no pauses"
         match call.step.body:
             case FetchRequest():
-                yield from fetched(state, call, names)
+                yield from fetch_outcomes(state, call, names)
             case ProduceRequest() as request:
-                yield from _produced(state, call, request)
+                yield from _produce_outcomes(state, call, request)
             case DeleteRecordsRequest() as request:
-                yield _deleted_records(state, call, request)
+                yield _delete_records_outcome(state, call, request)
             case DeleteTopicsRequest() as request:
-                yield _deleted(state, call, request)
+                yield _delete_topic_outcome(state, call, request)
 
-    def drifts(self, state: Broker) -> Iterable[Outcome[Broker]]:
+    def autonomous_outcomes(self, state: Broker) -> Iterable[Outcome[Broker]]:
         """Yield the outcomes of a deletion that reaches the broker, and of a wait that ends."""
         for name, phase in state.phases.items():
-            if phase.is_deleted and not phase.is_gone:
+            if phase.is_deleted and not phase.is_applied:
                 yield Outcome(replace(state, phases=state.phases.put(name, Phase(True, True))), {})
         for one in state.waiting:
-            if may_end(state, one):
-                for after, answers in ended(state, one):
-                    yield Outcome(after, {number: replace(told, is_optional=True) for number, told in answers.items()})
+            if may_end_wait(state, one):
+                for after, responses in end_wait(state, one):
+                    yield Outcome(
+                        after, {number: replace(allowed, is_optional=True) for number, allowed in responses.items()}
+                    )
 
-    def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
+    def read(self, known: Knowledge, step: Step, response: Message) -> Mapping[str, Any]:
         """Return the compared values of a response; raises `Fault` for invalid records."""
-        match answer:
+        match response:
             case FetchResponse():
                 rows = [
-                    _observed(topic.topic_id if step.version >= TOPIC_IDS_FROM else topic.topic, row, step.version)
-                    for topic in answer.responses
+                    _observed_row(topic.topic_id if step.version >= TOPIC_IDS_FROM else topic.topic, row, step.version)
+                    for topic in response.responses
                     for row in topic.partitions
                 ]
-                rows.sort(key=lambda row: in_order(row[0]))
-                return {"error": answer.error_code, "session": answer.session_id, "rows": tuple(rows)}
+                rows.sort(key=lambda row: row_order(row[0]))
+                return {"error": response.error_code, "session": response.session_id, "rows": tuple(rows)}
             case ProduceResponse():
-                made = answer.responses[0].partition_responses[0]
-                return {"error": made.error_code, "base": made.base_offset}
+                produced = response.responses[0].partition_responses[0]
+                return {"error": produced.error_code, "base": produced.base_offset}
             case DeleteRecordsResponse():
-                left = answer.topics[0].partitions[0]
-                return {"error": left.error_code, "low": left.low_watermark}
+                deleted = response.topics[0].partitions[0]
+                return {"error": deleted.error_code, "low": deleted.low_watermark}
             case DeleteTopicsResponse():
-                return {"error": answer.responses[0].error_code}
+                return {"error": response.responses[0].error_code}
             case _:
-                raise AssertionError(f"not asked for: {answer!r}")
+                raise AssertionError(f"not requested: {response!r}")
 
-    def learn(self, known: Known, step: Step, answer: Message) -> None:
+    def learn(self, known: Knowledge, step: Step, response: Message) -> None:
         """Record sessions, log start offsets and LEOs."""
-        match step.body, answer:
+        match step.body, response:
             case FetchRequest() as request, FetchResponse():
-                _learn_session(known, step, request, answer)
-                _learn_offsets(known, answer)
+                _learn_session(known, step, request, response)
+                _learn_offsets(known, response)
             case ProduceRequest() as request, ProduceResponse():
-                topic, made = request.topic_data[0], answer.responses[0].partition_responses[0]
-                place = (topic.name, made.index)
-                if not made.error_code:
+                topic, produced = request.topic_data[0], response.responses[0].partition_responses[0]
+                partition = (topic.name, produced.index)
+                if not produced.error_code:
                     count = Batch(bytes(topic.partition_data[0].records or b"")).record_count
-                    known.ends[place] = max(known.ends.get(place, 0), made.base_offset + count)
+                    known.ends[partition] = max(known.ends.get(partition, 0), produced.base_offset + count)
             case DeleteRecordsRequest(), DeleteRecordsResponse():
-                left = answer.topics[0].partitions[0]
-                place = (answer.topics[0].name, left.partition_index)
-                known.starts[place] = max(known.starts.get(place, 0), left.low_watermark)
+                deleted = response.topics[0].partitions[0]
+                partition = (response.topics[0].name, deleted.partition_index)
+                known.starts[partition] = max(known.starts.get(partition, 0), deleted.low_watermark)
             case _:
                 pass
 
-    def last(self, known: Known) -> Iterator[Step]:
+    def last(self, known: Knowledge) -> Iterator[Step]:
         """Yield a fetch of everything, the end of every session, and the deletion of the topics."""
         topics = [
             FetchTopic(
@@ -382,7 +396,7 @@ class Fetches:
                         fetch_offset=known.starts.get((topic.name, index), 0),
                         partition_max_bytes=WIDE,
                     )
-                    for index in range(topic.partitions)
+                    for index in range(topic.partition_count)
                 ],
             )
             for topic in known.topics
@@ -403,65 +417,65 @@ def simulated(seed: int, choose: Choose) -> SimulatedLink:
     return simulated_broker(seed, configs)
 
 
-def _until_taken(world: World, request: ProduceRequest) -> None:
+def _write_until_accepted(world: World, request: ProduceRequest) -> None:
     for _ in range(_TRIES_MAX):
-        answer = world.ask(request, _PRODUCE_VERSION)
-        assert isinstance(answer, ProduceResponse)
-        error = answer.responses[0].partition_responses[0].error_code
+        response = world.ask(request, _PRODUCE_VERSION)
+        assert isinstance(response, ProduceResponse)
+        error = response.responses[0].partition_responses[0].error_code
         if not error:
             return
         world.rest()
     raise Fault(FaultKind.SILENT, f"a new topic takes no records: {error}", "Produce before a session", "records taken")
 
 
-def _slots(world: World, topic: str) -> int:
+def _read_slots(world: World, topic: str) -> int:
     """Return the number of session slots of the broker."""
     described = world.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), _METADATA_VERSION)
     assert isinstance(described, MetadataResponse)
     leader = described.topics[0].partitions[0].leader_id
-    wanted = DescribeConfigsResource(
+    resource = DescribeConfigsResource(
         resource_type=int(ResourceType.BROKER), resource_name=str(leader), configuration_keys=[SLOTS]
     )
-    answer = world.ask(DescribeConfigsRequest(resources=[wanted]), _CONFIGS_VERSION)
-    assert isinstance(answer, DescribeConfigsResponse)
-    return int(answer.results[0].configs[0].value or 0)
+    response = world.ask(DescribeConfigsRequest(resources=[resource]), _CONFIGS_VERSION)
+    assert isinstance(response, DescribeConfigsResponse)
+    return int(response.results[0].configs[0].value or 0)
 
 
 # -- other requests -----------------------------------------------------------------------------
 
 
-def _produced(state: Broker, call: Call, request: ProduceRequest) -> Iterator[Outcome[Broker]]:
+def _produce_outcomes(state: Broker, call: Call, request: ProduceRequest) -> Iterator[Outcome[Broker]]:
     topic = request.topic_data[0]
     data = topic.partition_data[0]
-    place = (topic.name, data.index)
-    if state.phases[topic.name].is_gone:
-        yield Outcome(state, {call.number: expected(error=_AWAY, base=-1)})
+    partition = (topic.name, data.index)
+    if state.phases[topic.name].is_applied:
+        yield Outcome(state, {call.number: expected(error=_TOPIC_DELETED, base=-1)})
         return
     batch = Batch(bytes(data.records or b""))
-    log = state.logs[place]
-    longer = log.appended(batch.record_count, len(data.records or b""), batch.crc)
-    after = replace(state, logs=state.logs.put(place, longer))
-    for last, answers in woken(after):
-        yield Outcome(last, {**answers, call.number: expected(error=0, base=log.end)})
+    log = state.logs[partition]
+    appended = log.append(batch.record_count, len(data.records or b""), batch.crc)
+    after = replace(state, logs=state.logs.put(partition, appended))
+    for last, responses in wake_outcomes(after):
+        yield Outcome(last, {**responses, call.number: expected(error=0, base=log.end)})
 
 
-def _deleted_records(state: Broker, call: Call, request: DeleteRecordsRequest) -> Outcome[Broker]:
+def _delete_records_outcome(state: Broker, call: Call, request: DeleteRecordsRequest) -> Outcome[Broker]:
     topic = request.topics[0]
-    place = (topic.name, topic.partitions[0].partition_index)
-    if state.phases[topic.name].is_gone:
-        return Outcome(state, {call.number: expected(error=_AWAY, low=-1)})
-    log, offset = state.logs[place], topic.partitions[0].offset
+    partition = (topic.name, topic.partitions[0].partition_index)
+    if state.phases[topic.name].is_applied:
+        return Outcome(state, {call.number: expected(error=_TOPIC_DELETED, low=-1)})
+    log, offset = state.logs[partition], topic.partitions[0].offset
     if offset == -1:
         offset = log.end
     if not 0 <= offset <= log.end:
         return Outcome(state, {call.number: expected(error=int(ErrorCode.OFFSET_OUT_OF_RANGE), low=-1)})
     start = max(log.start, offset)
     left = tuple(batch for batch in log.batches if batch.base + batch.records > start)
-    after = replace(state, logs=state.logs.put(place, replace(log, start=start, batches=left)))
+    after = replace(state, logs=state.logs.put(partition, replace(log, start=start, batches=left)))
     return Outcome(after, {call.number: expected(error=0, low=start)})
 
 
-def _deleted(state: Broker, call: Call, request: DeleteTopicsRequest) -> Outcome[Broker]:
+def _delete_topic_outcome(state: Broker, call: Call, request: DeleteTopicsRequest) -> Outcome[Broker]:
     name = request.topic_names[0]
     if state.phases[name].is_deleted:
         error = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -473,7 +487,7 @@ def _deleted(state: Broker, call: Call, request: DeleteTopicsRequest) -> Outcome
 # -- responses ----------------------------------------------------------------------------------
 
 
-def _observed(topic: str | Uuid, row: PartitionData, version: int) -> tuple[Any, ...]:
+def _observed_row(topic: str | Uuid, row: PartitionData, version: int) -> tuple[Any, ...]:
     divergence = row.diverging_epoch
     start = row.log_start_offset if version >= LOG_START_FROM else -1
     return (
@@ -496,41 +510,43 @@ def batches_in(row: PartitionData) -> tuple[tuple[int, int], ...]:
     except TornBatch:
         pass  # A limit may cut the last one.
     except CorruptBatch as error:
-        told = f"records of partition {row.partition_index}: {error}"
-        raise Fault(FaultKind.DIFFERS, told, "records that are none", "batches as they were produced") from None
+        text = f"records of partition {row.partition_index}: {error}"
+        raise Fault(FaultKind.DIFFERS, text, "records that are none", "batches as they were produced") from None
     return tuple(found)
 
 
-def _learn_session(known: Known, step: Step, request: FetchRequest, answer: FetchResponse) -> None:
+def _learn_session(known: Knowledge, step: Step, request: FetchRequest, response: FetchResponse) -> None:
     if step.version < SESSIONS_FROM:
         return
     session = known.sessions.get(request.session_id)
-    if request.session_epoch in (FULL, FINAL) or answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+    if request.session_epoch in (FULL, FINAL) or response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
         if session is not None:
             del known.sessions[session.session_id]
             known.closed.append(session.session_id)
-        if answer.session_id and not answer.error_code:
-            session = known.sessions[answer.session_id] = Open(answer.session_id, step.version >= TOPIC_IDS_FROM)
-    elif session is not None and not answer.error_code:
-        if not answer.session_id:
+        if response.session_id and not response.error_code:
+            session = known.sessions[response.session_id] = ClientSession(
+                response.session_id, step.version >= TOPIC_IDS_FROM
+            )
+    elif session is not None and not response.error_code:
+        if not response.session_id:
             del known.sessions[session.session_id]
             return
         session.epoch = max(session.epoch, request.session_epoch + 1)
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
-                session.places.pop((topic.topic, index), None)
-    if session is not None and not answer.error_code:
+                session.partitions.pop((topic.topic, index), None)
+    if session is not None and not response.error_code:
         names = {topic.name for topic in known.topics}
         for named in request.topics:
             if named.topic in names:
-                session.places.update({(named.topic, row.partition): None for row in named.partitions})
+                session.partitions.update({(named.topic, row.partition): None for row in named.partitions})
 
 
-def _learn_offsets(known: Known, answer: FetchResponse) -> None:
+def _learn_offsets(known: Knowledge, response: FetchResponse) -> None:
     names = {topic.topic_id: topic.name for topic in known.topics}
-    for topic in answer.responses:
+    for topic in response.responses:
         name = topic.topic or names.get(topic.topic_id, "")
         for row in topic.partitions:
-            place = (name, row.partition_index)
-            if not row.error_code and place in known.ends:
-                known.ends[place] = max(known.ends[place], row.high_watermark)
+            partition = (name, row.partition_index)
+            if not row.error_code and partition in known.ends:
+                known.ends[partition] = max(known.ends[partition], row.high_watermark)

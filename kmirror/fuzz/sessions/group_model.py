@@ -15,8 +15,8 @@ from kmirror.spec.error_codes import ErrorCode
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 Protocols = tuple[tuple[str, bytes], ...]
-Answers = Mapping[int, Expected]
-NOTHING: Answers = {}
+Responses = Mapping[int, Expected]
+NO_RESPONSES: Responses = {}
 _MORE_GENERATIONS = 5
 """Maximum number of generations that may begin and end while all sessions expire."""
 
@@ -38,7 +38,7 @@ class Group:
     """A group in its coordinator."""
 
     exists: bool = False
-    is_seen: bool = False
+    is_visible: bool = False
     """Whether a DescribeGroups or ListGroups sees it: its first record is committed."""
     phase: str = EMPTY
     is_first: bool = False
@@ -52,26 +52,26 @@ class Group:
     members: tuple[Member, ...] = ()
     pending: frozenset[Symbol] = frozenset()
     """Member ids that were assigned and have not joined yet."""
-    storing: tuple[tuple[Symbol, bytes], ...] | None = None
+    pending_assignment: tuple[tuple[Symbol, bytes], ...] | None = None
     """Assignment of the leader that is not persisted yet."""
-    renewing: tuple[tuple[Symbol, int, Symbol | None], ...] = ()
+    pending_rejoins: tuple[tuple[Symbol, int, Symbol | None], ...] = ()
     """In STABLE: returning static members, their calls, and the leader to report; not persisted yet."""
-    reads: frozenset[str] | None = None
+    subscribed_topics: frozenset[str] | None = None
     """Topics subscribed by the members of this generation; None before the first."""
     offsets: tuple[tuple[int, int], ...] = ()
     """Partition and committed offset."""
-    unseen: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
+    pending_commits: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
     """Commits that are not persisted yet: the call and its offsets."""
 
-    def member(self, id_: Symbol | None) -> Member | None:
+    def find_member(self, id_: Symbol | None) -> Member | None:
         """Return the member with this id."""
         return next((one for one in self.members if one.id == id_), None)
 
-    def static(self, instance: str | None) -> Member | None:
+    def find_static(self, instance: str | None) -> Member | None:
         """Return the static member with this instance id."""
         return next((one for one in self.members if instance is not None and one.instance == instance), None)
 
-    def changed(self, member: Member) -> Group:
+    def with_member(self, member: Member) -> Group:
         """Return the group with a changed member."""
         return replace(self, members=tuple(member if one.id == member.id else one for one in self.members))
 
@@ -80,91 +80,101 @@ class Group:
         """Return whether no join is awaited."""
         return not self.pending and all(one.join is not None for one in self.members)
 
-    def error(self, id_: Symbol | None, instance: str | None) -> ErrorCode:
+    def member_error(self, id_: Symbol | None, instance: str | None) -> ErrorCode:
         """Return the error for a request that claims this member id, or NONE."""
         if instance is not None:
-            found = self.static(instance)
+            found = self.find_static(instance)
             if found is None:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             if found.id != id_:
                 return ErrorCode.FENCED_INSTANCE_ID
-        return ErrorCode.UNKNOWN_MEMBER_ID if self.member(id_) is None else ErrorCode.NONE
+        return ErrorCode.UNKNOWN_MEMBER_ID if self.find_member(id_) is None else ErrorCode.NONE
 
 
-def _in_order(members: tuple[Member, ...]) -> tuple[Member, ...]:
+def _sorted_by_id(members: tuple[Member, ...]) -> tuple[Member, ...]:
     """Return the members sorted by id: their order of joining shows only in the leader."""
     return tuple(sorted(members, key=lambda one: one.id))
 
 
-Moves = Iterator[tuple[Group, Answers]]
+Transitions = Iterator[tuple[Group, Responses]]
 
 
 # -- from one generation to the next ------------------------------------------------------------
 
 
-def rebalanced(group: Group, answers: Answers) -> Moves:
+def rebalance(group: Group, responses: Responses) -> Transitions:
     """Yield the group after an event that starts a rebalance, or may complete the current one."""
     if group.phase == PREPARING:
         if not group.is_first and group.all_have_joined:
-            yield from completed(group, answers)
+            yield from complete_rebalance(group, responses)
         else:
-            yield group, answers
+            yield group, responses
         return
-    told = dict(answers)
+    sent = dict(responses)
     members = group.members
     if group.phase == COMPLETING:
         for one in members:
             if one.sync is not None:
-                told[one.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
+                sent[one.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
         members = tuple(replace(one, sync=None, assignment=b"") for one in members)
     is_first = group.phase == EMPTY
-    begun = replace(
-        group, phase=PREPARING, is_first=is_first, is_hurried=not members, storing=None, renewing=(), members=members
+    started = replace(
+        group,
+        phase=PREPARING,
+        is_first=is_first,
+        is_hurried=not members,
+        pending_assignment=None,
+        pending_rejoins=(),
+        members=members,
     )
-    if not is_first and begun.all_have_joined:
-        yield from completed(begun, told)
+    if not is_first and started.all_have_joined:
+        yield from complete_rebalance(started, sent)
     else:
-        yield begun, told
+        yield started, sent
 
 
-def completed(group: Group, answers: Answers) -> Moves:
+def complete_rebalance(group: Group, responses: Responses) -> Transitions:
     """Yield the group in its next generation, with the members that have joined."""
     generation = group.generation + 1
     members = tuple(one for one in group.members if one.join is not None or one.instance is not None)
     group = replace(group, generation=generation, is_first=False, is_hurried=False, members=members)
     if not members:
-        nobody: frozenset[str] | None = frozenset() if group.type == "consumer" else None
-        yield replace(group, phase=EMPTY, protocol=None, leader=None, reads=nobody), answers
+        no_topics: frozenset[str] | None = frozenset() if group.type == "consumer" else None
+        yield replace(group, phase=EMPTY, protocol=None, leader=None, subscribed_topics=no_topics), responses
         return
-    current = group.member(group.leader)
+    current = group.find_member(group.leader)
     leaders = [current] if current is not None and current.join is not None else [m for m in members if m.join]
     for leader in leaders:
-        for protocol in _chosen(members):
-            begun = replace(
-                group, phase=COMPLETING, leader=leader.id, protocol=protocol, reads=_subscriptions(members, protocol)
+        for protocol in _most_voted(members):
+            started = replace(
+                group,
+                phase=COMPLETING,
+                leader=leader.id,
+                protocol=protocol,
+                subscribed_topics=_subscriptions(members, protocol),
             )
-            told = dict(answers)
+            sent = dict(responses)
             for one in members:
                 if one.join is not None:
-                    told[one.join] = joined(begun, one)
-            yield replace(begun, members=tuple(replace(one, join=None) for one in members)), told
+                    sent[one.join] = join_response(started, one)
+            yield replace(started, members=tuple(replace(one, join=None) for one in members)), sent
 
 
-def _chosen(members: tuple[Member, ...]) -> list[str]:
+def _most_voted(members: tuple[Member, ...]) -> list[str]:
     """Return the protocols with the most votes, among those that all members support."""
     common = set.intersection(*({name for name, _ in one.protocols} for one in members))
     votes: dict[str, int] = {}
     for one in members:
-        liked = next(name for name, _ in one.protocols if name in common)
-        votes[liked] = votes.get(liked, 0) + 1
+        preferred = next(name for name, _ in one.protocols if name in common)
+        votes[preferred] = votes.get(preferred, 0) + 1
     return [name for name, count in votes.items() if count == max(votes.values())]
 
 
 def _subscriptions(members: Iterable[Member], protocol: str) -> frozenset[str]:
-    return frozenset(topic for one in members for topic in subscribed(dict(one.protocols)[protocol]))
+    return frozenset(topic for one in members for topic in subscription_topics(dict(one.protocols)[protocol]))
 
 
-def subscribed(metadata: bytes) -> tuple[str, ...]:
+def subscription_topics(metadata: bytes) -> tuple[str, ...]:
     """Return the topics in a subscription of version 0."""
     count, at = int.from_bytes(metadata[2:6], "big"), 6
     found = []
@@ -175,7 +185,7 @@ def subscribed(metadata: bytes) -> tuple[str, ...]:
     return tuple(found)
 
 
-def joined(group: Group, member: Member, *, leader: Symbol | None = None) -> Expected:
+def join_response(group: Group, member: Member, *, leader: Symbol | None = None) -> Expected:
     """Return the response to a join in the current generation; only its leader gets the members.
 
     `leader` is another leader to report, which leaves the members out.
@@ -213,98 +223,99 @@ _ID_REQUIRED_FROM = 4
 _SKIP_FROM = 9
 
 
-def join(group: Group, ask: Join) -> Moves:
+def join(group: Group, request: Join) -> Transitions:
     """Yield the possible outcomes of a JoinGroup."""
-    call = ask.call
-    if not group.exists and not ask.is_new:
+    call = request.call
+    if not group.exists and not request.is_new:
         yield group, {call: expected(error=ErrorCode.UNKNOWN_MEMBER_ID)}
         return
     if not group.exists:
-        group = Group(exists=True, offsets=group.offsets, unseen=group.unseen)
-    if group.phase != EMPTY and not _supports(group, ask):
+        group = Group(exists=True, offsets=group.offsets, pending_commits=group.pending_commits)
+    if group.phase != EMPTY and not _supports(group, request):
         yield group, {call: expected(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)}
-    elif ask.is_new:
-        yield from _join_new(group, ask)
-    elif ask.id in group.pending and ask.instance is None:
-        assert ask.id is not None, "a pending member has an id"
-        yield from _added(group, ask, ask.id)
-    elif error := group.error(ask.id, ask.instance):
-        if ask.id in group.pending:  # With an instance id Kafka's coordinator throws an exception (see the findings).
+    elif request.is_new:
+        yield from _join_new(group, request)
+    elif request.id in group.pending and request.instance is None:
+        assert request.id is not None, "a pending member has an id"
+        yield from _add_member(group, request, request.id)
+    elif error := group.member_error(request.id, request.instance):
+        if request.id in group.pending:
+            # With an instance id Kafka's coordinator throws an exception (see the findings).
             yield group, {call: expected(error=OneOf(frozenset({error, ErrorCode.UNKNOWN_SERVER_ERROR})))}
         else:
             yield group, {call: expected(error=error)}
     else:
-        member = group.member(ask.id)
+        member = group.find_member(request.id)
         assert member is not None, "there is no error"
-        yield from _join_again(group, ask, member)
+        yield from _join_again(group, request, member)
 
 
-def _supports(group: Group, ask: Join) -> bool:
-    names = {name for name, _ in ask.protocols}
-    return group.type == ask.type and bool(names.intersection(*(dict(one.protocols) for one in group.members)))
+def _supports(group: Group, request: Join) -> bool:
+    names = {name for name, _ in request.protocols}
+    return group.type == request.type and bool(names.intersection(*(dict(one.protocols) for one in group.members)))
 
 
-def _join_new(group: Group, ask: Join) -> Moves:
-    new = Symbol(ask.call, "member id")
-    old = group.static(ask.instance)
+def _join_new(group: Group, request: Join) -> Transitions:
+    new = Symbol(request.call, "member id")
+    old = group.find_static(request.instance)
     if old is not None:
-        yield from _replaced(group, ask, old, new)
-    elif ask.instance is None and ask.version >= _ID_REQUIRED_FROM:
-        told = expected(error=ErrorCode.MEMBER_ID_REQUIRED, member=new)
-        yield replace(group, pending=group.pending | {new}), {ask.call: told}
+        yield from _replace_member(group, request, old, new)
+    elif request.instance is None and request.version >= _ID_REQUIRED_FROM:
+        sent = expected(error=ErrorCode.MEMBER_ID_REQUIRED, member=new)
+        yield replace(group, pending=group.pending | {new}), {request.call: sent}
     else:
-        yield from _added(group, ask, new)
+        yield from _add_member(group, request, new)
 
 
-def _added(group: Group, ask: Join, id_: Symbol) -> Moves:
-    member = Member(id_, ask.instance, ask.protocols, join=ask.call)
-    more = replace(
+def _add_member(group: Group, request: Join, id_: Symbol) -> Transitions:
+    member = Member(id_, request.instance, request.protocols, join=request.call)
+    extended = replace(
         group,
-        type=group.type if group.members else ask.type,
+        type=group.type if group.members else request.type,
         leader=group.leader or id_,
-        members=_in_order((*group.members, member)),
+        members=_sorted_by_id((*group.members, member)),
         pending=group.pending - {id_},
     )
-    yield from rebalanced(more, NOTHING)
+    yield from rebalance(extended, NO_RESPONSES)
 
 
-def _join_again(group: Group, ask: Join, member: Member) -> Moves:
+def _join_again(group: Group, request: Join, member: Member) -> Transitions:
     is_settled = group.phase == COMPLETING or (group.phase == STABLE and group.leader != member.id)
-    if is_settled and member.protocols == ask.protocols:
-        yield group, {ask.call: joined(group, member)}
+    if is_settled and member.protocols == request.protocols:
+        yield group, {request.call: join_response(group, member)}
         return
-    told = {} if member.join is None else {member.join: _forgotten(ErrorCode.REBALANCE_IN_PROGRESS)}
-    yield from rebalanced(group.changed(replace(member, protocols=ask.protocols, join=ask.call)), told)
+    sent = {} if member.join is None else {member.join: _optional_error(ErrorCode.REBALANCE_IN_PROGRESS)}
+    yield from rebalance(group.with_member(replace(member, protocols=request.protocols, join=request.call)), sent)
 
 
-def _replaced(group: Group, ask: Join, old: Member, new: Symbol) -> Moves:
+def _replace_member(group: Group, request: Join, old: Member, new: Symbol) -> Transitions:
     """Yield the group with a static member that was restarted and replaces its former id."""
-    told = {}
+    sent = {}
     if old.join is not None:
-        told[old.join] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
+        sent[old.join] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
     if old.sync is not None:
-        told[old.sync] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
-    member = replace(old, id=new, protocols=ask.protocols, join=ask.call, sync=None)
+        sent[old.sync] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
+    member = replace(old, id=new, protocols=request.protocols, join=request.call, sync=None)
     members = tuple(member if one.id == old.id else one for one in group.members)
-    led = group.leader == old.id
-    changed = replace(group, members=_in_order(members), leader=new if led else group.leader)
-    if group.phase != STABLE or group.protocol not in _chosen(members):
-        yield from rebalanced(changed, told)
+    was_leader = group.leader == old.id
+    changed = replace(group, members=_sorted_by_id(members), leader=new if was_leader else group.leader)
+    if group.phase != STABLE or group.protocol not in _most_voted(members):
+        yield from rebalance(changed, sent)
         return
-    if len(_chosen(members)) > 1:  # The coordinator may choose a different one of them now.
-        yield from rebalanced(changed, told)
+    if len(_most_voted(members)) > 1:  # The coordinator may choose a different one of them now.
+        yield from rebalance(changed, sent)
     # An older client that is reported as the leader would assign again.
-    former = group.leader if led and ask.version < _SKIP_FROM else None
-    yield replace(changed, renewing=(*group.renewing, (new, ask.call, former))), told
+    former = group.leader if was_leader and request.version < _SKIP_FROM else None
+    yield replace(changed, pending_rejoins=(*group.pending_rejoins, (new, request.call, former))), sent
 
 
-def _forgotten(error: ErrorCode) -> Expected:
+def _optional_error(error: ErrorCode) -> Expected:
     return expected(error=error, is_optional=True)
 
 
 def sync(
     group: Group, call: int, id_: Symbol | None, instance: str | None, generation: int, rows: dict[Symbol, bytes]
-) -> Moves:
+) -> Transitions:
     """Yield the possible outcomes of a SyncGroup."""
     error = _generation_error(group, id_, instance, generation)
     if not error and group.phase == PREPARING:
@@ -312,22 +323,22 @@ def sync(
     if error:
         yield group, {call: expected(error=error)}
         return
-    member = group.member(id_)
+    member = group.find_member(id_)
     assert member is not None, "there is no error"
     if group.phase == STABLE:
         yield group, {call: expected(error=ErrorCode.NONE, assignment=member.assignment)}
         return
-    told = {} if member.sync is None else {member.sync: _forgotten(ErrorCode.REBALANCE_IN_PROGRESS)}
-    waiting = group.changed(replace(member, sync=call))
-    if group.leader == id_ and group.storing is None:
-        waiting = replace(waiting, storing=tuple((one.id, rows.get(one.id, b"")) for one in group.members))
-    yield waiting, told
+    sent = {} if member.sync is None else {member.sync: _optional_error(ErrorCode.REBALANCE_IN_PROGRESS)}
+    waiting = group.with_member(replace(member, sync=call))
+    if group.leader == id_ and group.pending_assignment is None:
+        waiting = replace(waiting, pending_assignment=tuple((one.id, rows.get(one.id, b"")) for one in group.members))
+    yield waiting, sent
 
 
 def _generation_error(group: Group, id_: Symbol | None, instance: str | None, generation: int) -> ErrorCode:
     if not group.exists or group.phase == EMPTY:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    error = group.error(id_, instance)
+    error = group.member_error(id_, instance)
     if not error and generation != group.generation:
         error = ErrorCode.ILLEGAL_GENERATION
     return error
@@ -339,66 +350,66 @@ def heartbeat(group: Group, id_: Symbol | None, instance: str | None, generation
     return error or (ErrorCode.REBALANCE_IN_PROGRESS if group.phase == PREPARING else ErrorCode.NONE)
 
 
-def leave(group: Group, call: int, rows: list[tuple[str, Symbol | None, str | None]], version: int) -> Moves:
+def leave(group: Group, call: int, rows: list[tuple[str, Symbol | None, str | None]], version: int) -> Transitions:
     """Yield the possible outcomes of a LeaveGroup; a row is the member id as sent, its symbol, and the instance id."""
-    ways: list[tuple[Group, Answers, tuple[ErrorCode, ...]]] = [(group, NOTHING, ())]
-    for said, id_, instance in rows:
-        ways = [
-            (after, told, (*errors, error))
-            for before, answers, errors in ways
-            for after, told, error in _left(before, answers, said, id_, instance)
+    results: list[tuple[Group, Responses, tuple[ErrorCode, ...]]] = [(group, NO_RESPONSES, ())]
+    for member_id, id_, instance in rows:
+        results = [
+            (after, sent, (*errors, error))
+            for before, responses, errors in results
+            for after, sent, error in _leave_member(before, responses, member_id, id_, instance)
         ]
-    for after, answers, errors in ways:
-        answer = {**answers, call: _left_answer(errors, version)}
+    for after, responses, errors in results:
+        response = {**responses, call: _leave_response(errors, version)}
         if ErrorCode.NONE in errors and after.phase != EMPTY:
-            yield from rebalanced(after, answer)
+            yield from rebalance(after, response)
         else:
-            yield after, answer
+            yield after, response
 
 
 _MANY_FROM = 3
 
 
-def _left_answer(errors: tuple[ErrorCode, ...], version: int) -> Expected:
+def _leave_response(errors: tuple[ErrorCode, ...], version: int) -> Expected:
     if version < _MANY_FROM:
         return expected(error=errors[0])
     return expected(error=ErrorCode.NONE, rows_error=errors)
 
 
-def _left(
-    group: Group, answers: Answers, said: str, id_: Symbol | None, instance: str | None
-) -> Iterator[tuple[Group, Answers, ErrorCode]]:
-    if not said:
-        found = group.static(instance)
+def _leave_member(
+    group: Group, responses: Responses, member_id: str, id_: Symbol | None, instance: str | None
+) -> Iterator[tuple[Group, Responses, ErrorCode]]:
+    if not member_id:
+        found = group.find_static(instance)
         id_ = None if found is None else found.id
     elif id_ not in group.pending:
-        error = group.error(id_, instance)
+        error = group.member_error(id_, instance)
         if error:
-            yield group, answers, error
+            yield group, responses, error
             return
     if id_ is None:
-        yield group, answers, ErrorCode.UNKNOWN_MEMBER_ID
+        yield group, responses, ErrorCode.UNKNOWN_MEMBER_ID
         return
-    for after, told in removed(group, id_):
-        yield after, {**answers, **told}, ErrorCode.NONE
+    for after, sent in remove_member(group, id_):
+        yield after, {**responses, **sent}, ErrorCode.NONE
 
 
-def removed(group: Group, id_: Symbol) -> Moves:
+def remove_member(group: Group, id_: Symbol) -> Transitions:
     """Yield the group without a member, or without a pending member id; any remaining member may become the leader."""
-    member = group.member(id_)
+    member = group.find_member(id_)
     if member is None:
-        yield replace(group, pending=group.pending - {id_}), NOTHING
+        yield replace(group, pending=group.pending - {id_}), NO_RESPONSES
         return
-    told = {}
+    sent = {}
     if member.join is not None:
-        told[member.join] = expected(error=ErrorCode.UNKNOWN_MEMBER_ID)
+        sent[member.join] = expected(error=ErrorCode.UNKNOWN_MEMBER_ID)
     if member.sync is not None:
-        told[member.sync] = _forgotten(ErrorCode.UNKNOWN_MEMBER_ID)
+        sent[member.sync] = _optional_error(ErrorCode.UNKNOWN_MEMBER_ID)
     left = tuple(one for one in group.members if one.id != id_)
     leaders: list[Symbol | None] = [one.id for one in left] or [None]
     leaders = leaders if group.leader == id_ else [group.leader]
     for leader in leaders:
-        yield replace(group, members=left, leader=leader), told
+        yield replace(group, members=left, leader=leader), sent
 
 
 # -- offsets ------------------------------------------------------------------------------------
@@ -407,7 +418,7 @@ _NOT_FOUND_FROM = 9
 
 
 def commit_error(
-    group: Group, said: str, id_: Symbol | None, instance: str | None, generation: int, version: int
+    group: Group, member_id: str, id_: Symbol | None, instance: str | None, generation: int, version: int
 ) -> ErrorCode:
     """Return the error of an OffsetCommit, or NONE."""
     if not group.exists:
@@ -415,8 +426,8 @@ def commit_error(
         return missing if generation >= 0 else ErrorCode.NONE
     if generation < 0 and group.phase == EMPTY:
         return ErrorCode.NONE
-    if generation >= 0 or said or instance is not None:
-        error = group.error(id_, instance)
+    if generation >= 0 or member_id or instance is not None:
+        error = group.member_error(id_, instance)
         if error or generation != group.generation:
             return error or ErrorCode.ILLEGAL_GENERATION
     elif group.phase != EMPTY:
@@ -430,61 +441,64 @@ def with_offsets(group: Group, offsets: Iterable[tuple[int, int]]) -> Group:
     return replace(group, offsets=tuple(sorted((p, offset) for p, offset in found.items() if offset >= 0)))
 
 
-def drifts(group: Group) -> Moves:
+def autonomous_changes(group: Group) -> Transitions:
     """Yield the next autonomous changes: a write is persisted, or a delay ends."""
-    if group.exists and not group.is_seen:
-        yield replace(group, is_seen=True), NOTHING
+    if group.exists and not group.is_visible:
+        yield replace(group, is_visible=True), NO_RESPONSES
     if group.phase == PREPARING and (group.is_first or group.is_hurried):
-        yield from completed(group, NOTHING)
-    if group.storing is not None:
-        assigned = dict(group.storing)
-        told = {one.sync: expected(error=ErrorCode.NONE, assignment=assigned[one.id]) for one in group.members
+        yield from complete_rebalance(group, NO_RESPONSES)
+    if group.pending_assignment is not None:
+        assigned = dict(group.pending_assignment)
+        sent = {one.sync: expected(error=ErrorCode.NONE, assignment=assigned[one.id]) for one in group.members
                 if one.sync is not None}  # fmt: skip
         members = tuple(replace(one, sync=None, assignment=assigned[one.id]) for one in group.members)
-        yield replace(group, phase=STABLE, storing=None, members=members), told
-    if group.renewing:
-        (id_, call, former), *others = group.renewing
-        renewed = replace(group, renewing=tuple(others))
-        member = group.member(id_)
+        yield replace(group, phase=STABLE, pending_assignment=None, members=members), sent
+    if group.pending_rejoins:
+        (id_, call, former), *others = group.pending_rejoins
+        renewed = replace(group, pending_rejoins=tuple(others))
+        member = group.find_member(id_)
         if member is None or member.join != call:
-            yield renewed, NOTHING
+            yield renewed, NO_RESPONSES
         else:
-            answer = joined(renewed, member, leader=former)
-            yield renewed.changed(replace(member, join=None)), {call: answer}
-    if group.unseen:
-        (call, offsets), *later = group.unseen
-        written = with_offsets(replace(group, unseen=tuple(later)), offsets)
+            response = join_response(renewed, member, leader=former)
+            yield renewed.with_member(replace(member, join=None)), {call: response}
+    if group.pending_commits:
+        (call, offsets), *later = group.pending_commits
+        written = with_offsets(replace(group, pending_commits=tuple(later)), offsets)
         yield written, {call: expected(rows_error=(ErrorCode.NONE,) * len(offsets))}
 
 
-def all_out(group: Group) -> Moves:
+def expire_all(group: Group) -> Transitions:
     """Yield the group after every session and every rebalance has timed out."""
     if not group.exists:
-        yield group, NOTHING
+        yield group, NO_RESPONSES
         return
     if group.phase == EMPTY and not group.pending:
         generations = range(group.generation, group.generation + 1)
     else:
         generations = range(group.generation, group.generation + _MORE_GENERATIONS)
-    some = OneOf(
+    possible_errors = OneOf(
         frozenset(
             {ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
         )
     )
-    told: dict[int, Expected] = {}
+    sent: dict[int, Expected] = {}
     for one in group.members:
-        told.update({call: Expected((("error", some),), True) for call in (one.join, one.sync) if call is not None})
-    reads: Any = frozenset() if group.type == "consumer" else None
+        sent.update(
+            {call: Expected((("error", possible_errors),), True) for call in (one.join, one.sync) if call is not None}
+        )
+    subscribed_topics: Any = frozenset() if group.type == "consumer" else None
     for generation in generations:
         yield (
             replace(
-                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation,
-                protocol=None, leader=None, members=(), pending=frozenset(), storing=None, renewing=(), reads=reads,
+                group, phase=EMPTY, is_first=False, is_hurried=False, is_visible=True, generation=generation,
+                protocol=None, leader=None, members=(), pending=frozenset(), pending_assignment=None,
+                pending_rejoins=(), subscribed_topics=subscribed_topics,
             ),
-            told,
+            sent,
         )  # fmt: skip
     if not group.offsets:  # A group that is empty and has no offsets is removed.
-        yield Group(), told
+        yield Group(), sent
 
 
 # -- requests of observers ----------------------------------------------------------------------
@@ -493,7 +507,7 @@ _DEAD_FROM = 6
 _INSTANCES_FROM = 4
 
 
-def described(group: Group, version: int) -> list[Expected]:
+def describe_responses(group: Group, version: int) -> list[Expected]:
     """Return the possible responses to a DescribeGroups."""
     error = ErrorCode.GROUP_ID_NOT_FOUND if version >= _DEAD_FROM else ErrorCode.NONE
     missing = expected(error=error, state="Dead", type="", protocol="", members=())
@@ -515,4 +529,4 @@ def described(group: Group, version: int) -> list[Expected]:
         protocol=(group.protocol or "") if group.phase == STABLE else "",
         members=Bag(rows),
     )
-    return [found] if group.is_seen else [found, missing]
+    return [found] if group.is_visible else [found, missing]

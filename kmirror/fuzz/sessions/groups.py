@@ -26,7 +26,7 @@ from kmirror.fuzz.sessions.machine import (
     World,
     expected,
 )
-from kmirror.fuzz.sessions.preparing import TOPIC, ready_coordinator, ready_topic, simulated_broker
+from kmirror.fuzz.sessions.preparing import TOPIC, await_coordinator, prepare_topic, simulated_broker
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
@@ -80,7 +80,7 @@ class Client:
 
 
 @dataclass
-class Known:
+class Knowledge:
     """Knowledge of all clients."""
 
     prefix: str
@@ -96,21 +96,21 @@ class Known:
         return self.offset
 
 
-def _client(known: Known, choose: Choose, *, joined: bool = False) -> Client | None:
-    some = [one for one in known.clients if not joined or one.generation >= 0]
-    return choose.pick(some) if some else None
+def _draw_client(known: Knowledge, choose: Choose, *, joined: bool = False) -> Client | None:
+    candidates = [one for one in known.clients if not joined or one.generation >= 0]
+    return choose.pick(candidates) if candidates else None
 
 
 def _instance(client: Client, name: str, version: int) -> str | None:
     return client.instance if version >= _INSTANCE_FROM[name] else None
 
 
-def _version(message: type[Message], choose: Choose, client: Client | None = None, least: int = 0) -> int:
+def _draw_version(message: type[Message], choose: Choose, client: Client | None = None, min_version: int = 0) -> int:
     """Return a version; for a static member one that supports those."""
     name = message.NAME.removesuffix("Request")
     if client is not None and client.instance is not None:
-        least = max(least, _INSTANCE_FROM.get(name, least))
-    return choose.pick(range(max(least, message.MIN_VERSION), message.MAX_VERSION + 1))
+        min_version = max(min_version, _INSTANCE_FROM.get(name, min_version))
+    return choose.pick(range(max(min_version, message.MIN_VERSION), message.MAX_VERSION + 1))
 
 
 # -- rules --------------------------------------------------------------------------------------
@@ -122,11 +122,11 @@ def _subscription(user_data: bytes, *, reads: bool) -> bytes:
     return b"\0\0" + int(reads).to_bytes(4, "big") + topics + len(user_data).to_bytes(4, "big") + user_data
 
 
-def _join(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose)
+def _join(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose)
     assert client is not None, "there are always clients"
-    version = _version(JoinGroupRequest, choose, client)
-    said = f"{client.name}{choose.pick(('', '', '', '+'))}".encode()
+    version = _draw_version(JoinGroupRequest, choose, client)
+    user_data = f"{client.name}{choose.pick(('', '', '', '+'))}".encode()
     names = choose.pick(((_RANGE,), (_RANGE, _STICKY), (_RANGE, _STICKY), (_STICKY, _RANGE)))
     reads = choose.chance(0.6)
     body = JoinGroupRequest(
@@ -136,16 +136,18 @@ def _join(known: Known, choose: Choose) -> Step | None:
         member_id=client.member_id if choose.chance(0.9) else "",
         group_instance_id=_instance(client, "JoinGroup", version),
         protocol_type=_TYPE if choose.chance(0.97) else "connect",
-        protocols=[JoinGroupRequestProtocol(name=name, metadata=_subscription(said, reads=reads)) for name in names],
+        protocols=[
+            JoinGroupRequestProtocol(name=name, metadata=_subscription(user_data, reads=reads)) for name in names
+        ],
     )
     return Step(client.name, body, version)
 
 
-def _sync(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose, joined=True)
+def _sync(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose, joined=True)
     if client is None:
         return None
-    version = _version(SyncGroupRequest, choose, client)
+    version = _draw_version(SyncGroupRequest, choose, client)
     body = SyncGroupRequest(
         group_id=client.group,
         generation_id=client.generation,
@@ -161,11 +163,11 @@ def _sync(known: Known, choose: Choose) -> Step | None:
     return Step(client.name, body, version)
 
 
-def _heartbeat(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose, joined=True)
+def _heartbeat(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose, joined=True)
     if client is None:
         return None
-    version = _version(HeartbeatRequest, choose, client)
+    version = _draw_version(HeartbeatRequest, choose, client)
     body = HeartbeatRequest(
         group_id=client.group,
         generation_id=client.generation,
@@ -175,39 +177,44 @@ def _heartbeat(known: Known, choose: Choose) -> Step | None:
     return Step(client.name, body, version)
 
 
-def _leave(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose)
+def _leave(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose)
     if client is None or not client.member_id:
         return None
-    version = _version(LeaveGroupRequest, choose)
+    version = _draw_version(LeaveGroupRequest, choose)
     if version < _MANY_FROM:
         return Step(client.name, LeaveGroupRequest(group_id=client.group, member_id=client.member_id), version)
     row = MemberIdentity(member_id=client.member_id, group_instance_id=client.instance)
     return Step(client.name, LeaveGroupRequest(group_id=client.group, members=[row]), version)
 
 
-def _remove(known: Known, choose: Choose) -> Step | None:
+def _remove(known: Knowledge, choose: Choose) -> Step | None:
     """Draw an administrator's removal of several members, static ones by their instance ids."""
     group = choose.pick(known.groups)
-    some = [one for one in known.clients if one.group == group and choose.chance(0.6)]
-    if not some:
+    candidates = [one for one in known.clients if one.group == group and choose.chance(0.6)]
+    if not candidates:
         return None
     rows = [
-        MemberIdentity(member_id="" if one.instance else one.member_id, group_instance_id=one.instance) for one in some
+        MemberIdentity(member_id="" if one.instance else one.member_id, group_instance_id=one.instance)
+        for one in candidates
     ]
-    return Step("admin", LeaveGroupRequest(group_id=group, members=rows), _version(LeaveGroupRequest, choose, least=3))
+    return Step(
+        "admin",
+        LeaveGroupRequest(group_id=group, members=rows),
+        _draw_version(LeaveGroupRequest, choose, min_version=3),
+    )
 
 
 _COMMIT_MAX = 9
 """The last version with topic names."""
 
 
-def _commit(known: Known, choose: Choose) -> Step | None:
+def _commit(known: Knowledge, choose: Choose) -> Step | None:
     """Draw a commit of a member, or of a client that is not a member."""
-    client = _client(known, choose, joined=choose.chance(0.8))
+    client = _draw_client(known, choose, joined=choose.chance(0.8))
     if client is None:
         return None
-    version = min(_version(OffsetCommitRequest, choose, client), _COMMIT_MAX)
+    version = min(_draw_version(OffsetCommitRequest, choose, client), _COMMIT_MAX)
     chosen = [index for index in _PARTITIONS if choose.chance(0.6)] or [0]
     rows = [OffsetCommitRequestPartition(partition_index=p, committed_offset=known.next_offset()) for p in chosen]
     body = OffsetCommitRequest(group_id=client.group, topics=[OffsetCommitRequestTopic(name=TOPIC, partitions=rows)])
@@ -220,40 +227,40 @@ def _commit(known: Known, choose: Choose) -> Step | None:
 _ONE_GROUP_MAX = 7
 
 
-def _fetch_offsets(known: Known, choose: Choose) -> Step | None:
-    return _offsets_of(choose.pick(known.groups), choose.pick(range(1, _ONE_GROUP_MAX + 1)))
+def _fetch_offsets(known: Knowledge, choose: Choose) -> Step | None:
+    return _offset_fetch_step(choose.pick(known.groups), choose.pick(range(1, _ONE_GROUP_MAX + 1)))
 
 
-def _offsets_of(group: str, version: int) -> Step:
+def _offset_fetch_step(group: str, version: int) -> Step:
     topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(_PARTITIONS))]
     return Step("admin", OffsetFetchRequest(group_id=group, topics=topics), version)
 
 
-def _delete_offsets(known: Known, choose: Choose) -> Step | None:
+def _delete_offsets(known: Knowledge, choose: Choose) -> Step | None:
     rows = [OffsetDeleteRequestPartition(partition_index=choose.pick(_PARTITIONS))]
     topics = [OffsetDeleteRequestTopic(name=TOPIC, partitions=rows)]
     return Step("admin", OffsetDeleteRequest(group_id=choose.pick(known.groups), topics=topics), 0)
 
 
-def _describe(known: Known, choose: Choose) -> Step | None:
+def _describe(known: Knowledge, choose: Choose) -> Step | None:
     body = DescribeGroupsRequest(groups=[choose.pick(known.groups)])
-    return Step("admin", body, _version(DescribeGroupsRequest, choose))
+    return Step("admin", body, _draw_version(DescribeGroupsRequest, choose))
 
 
-def _list(known: Known, choose: Choose) -> Step | None:
-    return Step("admin", ListGroupsRequest(), _version(ListGroupsRequest, choose))
+def _list(known: Knowledge, choose: Choose) -> Step | None:
+    return Step("admin", ListGroupsRequest(), _draw_version(ListGroupsRequest, choose))
 
 
-def _delete(known: Known, choose: Choose) -> Step | None:
+def _delete(known: Knowledge, choose: Choose) -> Step | None:
     body = DeleteGroupsRequest(groups_names=[choose.pick(known.groups)])
-    return Step("admin", body, _version(DeleteGroupsRequest, choose))
+    return Step("admin", body, _draw_version(DeleteGroupsRequest, choose))
 
 
-def _pause(known: Known, choose: Choose) -> Pause | None:
+def _pause(known: Knowledge, choose: Choose) -> Pause | None:
     return Pause(_LONG_S) if known.moves_time and choose.chance(0.3) else None
 
 
-RULES: tuple[Rule[Known], ...] = (
+RULES: tuple[Rule[Knowledge], ...] = (
     Rule("join", 12, _join),
     Rule("sync", 10, _sync),
     Rule("heartbeat", 4, _heartbeat),
@@ -275,22 +282,22 @@ Groups = tuple[tuple[str, Group], ...]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _GroupRequest:
     """A request about one group, with the member and generation that it claims."""
 
     call: int
     version: int
     names: Names
     body: Any
-    said: str = field(init=False)
+    member_id: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "said", getattr(self.body, "member_id", ""))
+        object.__setattr__(self, "member_id", getattr(self.body, "member_id", ""))
 
     @property
     def id(self) -> Symbol | None:
         """Return the symbol of the request's member id; None if it is no member of this session."""
-        return self.names.symbol(self.said)
+        return self.names.symbol(self.member_id)
 
     @property
     def instance(self) -> str | None:
@@ -298,93 +305,100 @@ class _Asked:
         return found
 
 
-def _moves(group: Group, asked: _Asked) -> model.Moves:
+def _transitions(group: Group, request: _GroupRequest) -> model.Transitions:
     """Yield the possible outcomes of a request about one group."""
-    body, call, version = asked.body, asked.call, asked.version
+    body, call, version = request.body, request.call, request.version
     match body:
         case JoinGroupRequest():
             protocols = tuple((row.name, bytes(row.metadata)) for row in body.protocols)
-            kind = body.protocol_type
-            ask = model.Join(call, version, asked.id, not body.member_id, asked.instance, kind, protocols)
-            yield from model.join(group, ask)
+            protocol_type = body.protocol_type
+            join = model.Join(call, version, request.id, not body.member_id, request.instance, protocol_type, protocols)
+            yield from model.join(group, join)
         case SyncGroupRequest():
-            rows = {asked.names.symbol(row.member_id): bytes(row.assignment) for row in body.assignments}
+            rows = {request.names.symbol(row.member_id): bytes(row.assignment) for row in body.assignments}
             known = {symbol: value for symbol, value in rows.items() if symbol is not None}
-            yield from _synced(group, asked, body, known)
+            yield from _sync_transitions(group, request, body, known)
         case HeartbeatRequest():
-            error = model.heartbeat(group, asked.id, asked.instance, body.generation_id)
+            error = model.heartbeat(group, request.id, request.instance, body.generation_id)
             yield group, {call: expected(error=error)}
         case LeaveGroupRequest():
             members = body.members if version >= _MANY_FROM else [MemberIdentity(member_id=body.member_id)]
-            who = [(row.member_id, asked.names.symbol(row.member_id), row.group_instance_id) for row in members]
-            yield from model.leave(group, call, who, version)
+            leaving = [(row.member_id, request.names.symbol(row.member_id), row.group_instance_id) for row in members]
+            yield from model.leave(group, call, leaving, version)
         case OffsetCommitRequest():
-            yield from _committed(group, asked, body)
+            yield from _commit_transitions(group, request, body)
         case OffsetFetchRequest():
             offsets = dict(group.offsets)
             yield group, {call: expected(error=ErrorCode.NONE, offsets=tuple(offsets.get(p, -1) for p in _PARTITIONS))}
         case OffsetDeleteRequest():
-            yield from _offsets_deleted(group, call, body)
+            yield from _delete_offsets_transitions(group, call, body)
         case DescribeGroupsRequest():
-            for told in model.described(group, version):
-                yield group, {call: told}
+            for allowed in model.describe_responses(group, version):
+                yield group, {call: allowed}
         case DeleteGroupsRequest():
-            yield from _deleted(group, call)
+            yield from _delete_group_transitions(group, call)
         case _:
             raise AssertionError(f"no rule sends {body.NAME}")
 
 
-def _synced(group: Group, asked: _Asked, body: SyncGroupRequest, rows: dict[Symbol, bytes]) -> model.Moves:
-    said = ((body.protocol_name, group.protocol), (body.protocol_type, group.type))
-    is_wrong = group.phase != model.EMPTY and any(None not in pair and pair[0] != pair[1] for pair in said)
-    moves = model.sync(group, asked.call, asked.id, asked.instance, body.generation_id, rows)
-    for after, answers in moves:
-        told = answers.get(asked.call)
-        is_taken = told is None or dict(told.places)["error"] in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
-        if is_wrong and is_taken:
-            yield group, {asked.call: expected(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)}
+def _sync_transitions(
+    group: Group, request: _GroupRequest, body: SyncGroupRequest, rows: dict[Symbol, bytes]
+) -> model.Transitions:
+    pairs = ((body.protocol_name, group.protocol), (body.protocol_type, group.type))
+    is_inconsistent = group.phase != model.EMPTY and any(None not in pair and pair[0] != pair[1] for pair in pairs)
+    transitions = model.sync(group, request.call, request.id, request.instance, body.generation_id, rows)
+    for after, responses in transitions:
+        allowed = responses.get(request.call)
+        is_accepted = allowed is None or dict(allowed.values)["error"] in (
+            ErrorCode.NONE,
+            ErrorCode.REBALANCE_IN_PROGRESS,
+        )
+        if is_inconsistent and is_accepted:
+            yield group, {request.call: expected(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)}
         else:
-            yield after, answers
+            yield after, responses
 
 
-def _committed(group: Group, asked: _Asked, body: OffsetCommitRequest) -> model.Moves:
+def _commit_transitions(group: Group, request: _GroupRequest, body: OffsetCommitRequest) -> model.Transitions:
     rows = tuple((row.partition_index, row.committed_offset) for topic in body.topics for row in topic.partitions)
     generation = body.generation_id_or_member_epoch
-    error = model.commit_error(group, asked.said, asked.id, asked.instance, generation, asked.version)
+    error = model.commit_error(group, request.member_id, request.id, request.instance, generation, request.version)
     if error:
-        yield group, {asked.call: expected(rows_error=(error,) * len(rows))}
+        yield group, {request.call: expected(rows_error=(error,) * len(rows))}
     else:
-        there = group if group.exists else Group(exists=True, offsets=group.offsets)
-        yield replace(there, unseen=(*there.unseen, (asked.call, rows))), model.NOTHING
+        existing = group if group.exists else Group(exists=True, offsets=group.offsets)
+        yield replace(existing, pending_commits=(*existing.pending_commits, (request.call, rows))), model.NO_RESPONSES
 
 
-def _offsets_deleted(group: Group, call: int, body: OffsetDeleteRequest) -> model.Moves:
-    places = [row.partition_index for topic in body.topics for row in topic.partitions]
+def _delete_offsets_transitions(group: Group, call: int, body: OffsetDeleteRequest) -> model.Transitions:
+    partitions = [row.partition_index for topic in body.topics for row in topic.partitions]
     if not group.exists:
         yield group, {call: expected(error=ErrorCode.GROUP_ID_NOT_FOUND, rows_error=())}
         return
     if group.type != _TYPE and group.phase != model.EMPTY:
         yield group, {call: expected(error=ErrorCode.NON_EMPTY_GROUP, rows_error=())}
         return
-    reads = group.type == _TYPE if group.reads is None else TOPIC in group.reads
-    error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if reads else ErrorCode.NONE
-    told = {call: expected(error=ErrorCode.NONE, rows_error=(error,) * len(places))}
+    is_subscribed = group.type == _TYPE if group.subscribed_topics is None else TOPIC in group.subscribed_topics
+    error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed else ErrorCode.NONE
+    responses = {call: expected(error=ErrorCode.NONE, rows_error=(error,) * len(partitions))}
     if error:
-        yield group, told
+        yield group, responses
         return
     # Pending commits are deleted too, as they come first.
-    unseen = tuple((other, tuple((p, -1 if p in places else o) for p, o in rows)) for other, rows in group.unseen)
-    yield model.with_offsets(replace(group, unseen=unseen), [(p, -1) for p in places]), told
+    pending_commits = tuple(
+        (other, tuple((p, -1 if p in partitions else o) for p, o in rows)) for other, rows in group.pending_commits
+    )
+    yield model.with_offsets(replace(group, pending_commits=pending_commits), [(p, -1) for p in partitions]), responses
 
 
-def _deleted(group: Group, call: int) -> model.Moves:
+def _delete_group_transitions(group: Group, call: int) -> model.Transitions:
     if not group.exists:
         yield group, {call: expected(rows_error=(ErrorCode.GROUP_ID_NOT_FOUND,))}
     elif group.phase != model.EMPTY:
         yield group, {call: expected(rows_error=(ErrorCode.NON_EMPTY_GROUP,))}
     else:
-        unseen = tuple((other, tuple((p, -1) for p, _ in rows)) for other, rows in group.unseen)
-        yield Group(unseen=unseen), {call: expected(rows_error=(ErrorCode.NONE,))}
+        pending_commits = tuple((other, tuple((p, -1) for p, _ in rows)) for other, rows in group.pending_commits)
+        yield Group(pending_commits=pending_commits), {call: expected(rows_error=(ErrorCode.NONE,))}
 
 
 class GroupMachine:
@@ -392,61 +406,61 @@ class GroupMachine:
 
     name = "groups"
     rules = RULES
-    aged = frozenset({"generation_id", "generation_id_or_member_epoch", "member_id"})
+    stale_fields = frozenset({"generation_id", "generation_id_or_member_epoch", "member_id"})
 
-    def begin(self, world: World) -> tuple[Known, Groups]:
+    def begin(self, world: World) -> tuple[Knowledge, Groups]:
         """Return clients without knowledge, and unused groups."""
-        ready_topic(world, len(_PARTITIONS))
+        prepare_topic(world, len(_PARTITIONS))
         groups = (f"{world.prefix}-a", f"{world.prefix}-b")
         for name in groups:
-            ready_coordinator(world, CoordinatorType.GROUP, name)
+            await_coordinator(world, CoordinatorType.GROUP, name)
         clients = [Client(name, None, groups[0]) for name in ("one", "two", "three")]
         clients += [Client("four", "i", groups[0]), Client("five", "i", groups[0]), Client("six", None, groups[1])]
-        return Known(world.prefix, clients, groups, world.moves_time), tuple((name, Group()) for name in groups)
+        return Knowledge(world.prefix, clients, groups, world.moves_time), tuple((name, Group()) for name in groups)
 
     def outcomes(self, state: Groups, call: Call, names: Names) -> Iterable[Outcome[Groups]]:
         """Yield the possible outcomes of a request about a group, or of a pause."""
         if isinstance(call.step, Pause):
-            yield from self._paused(state)
+            yield from self._pause_outcomes(state)
             return
         body: Any = call.step.body
         if isinstance(body, ListGroupsRequest):
-            for listed in _listings(state, call.step.version):
+            for listed in _list_responses(state, call.step.version):
                 yield Outcome(state, {call.number: listed})
             return
         name = _group_of(body)
         group = dict(state)[name]
-        for after, answers in _moves(group, _Asked(call.number, call.step.version, names, body)):
-            yield Outcome(_with(state, name, after), answers)
+        for after, responses in _transitions(group, _GroupRequest(call.number, call.step.version, names, body)):
+            yield Outcome(_with_group(state, name, after), responses)
 
-    def _paused(self, state: Groups) -> Iterator[Outcome[Groups]]:
-        ways: list[tuple[Groups, dict[int, Expected]]] = [((), {})]
+    def _pause_outcomes(self, state: Groups) -> Iterator[Outcome[Groups]]:
+        results: list[tuple[Groups, dict[int, Expected]]] = [((), {})]
         for name, group in state:
-            ways = [
-                ((*before, (name, after)), {**answers, **told})
-                for before, answers in ways
-                for after, told in model.all_out(group)
+            results = [
+                ((*before, (name, after)), {**responses, **more})
+                for before, responses in results
+                for after, more in model.expire_all(group)
             ]
-        for after_all, answers in ways:
-            yield Outcome(after_all, answers)
+        for after_all, responses in results:
+            yield Outcome(after_all, responses)
 
-    def drifts(self, state: Groups) -> Iterable[Outcome[Groups]]:
+    def autonomous_outcomes(self, state: Groups) -> Iterable[Outcome[Groups]]:
         """Yield the changes that the coordinator completes by itself."""
         for name, group in state:
-            for after, answers in model.drifts(group):
-                yield Outcome(_with(state, name, after), answers)
+            for after, responses in model.autonomous_changes(group):
+                yield Outcome(_with_group(state, name, after), responses)
 
-    def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
+    def read(self, known: Knowledge, step: Step, response: Message) -> Mapping[str, Any]:
         """Return the compared values of a response."""
-        if isinstance(answer, ListGroupsResponse):
-            rows = sorted((row.group_id, row.protocol_type, row.group_state) for row in answer.groups)
-            return {"error": answer.error_code, "groups": tuple(row for row in rows if row[0] in known.groups)}
-        return _read(step, answer)
+        if isinstance(response, ListGroupsResponse):
+            rows = sorted((row.group_id, row.protocol_type, row.group_state) for row in response.groups)
+            return {"error": response.error_code, "groups": tuple(row for row in rows if row[0] in known.groups)}
+        return _read(step, response)
 
-    def learn(self, known: Known, step: Step, answer: Message) -> None:
+    def learn(self, known: Knowledge, step: Step, response: Message) -> None:
         """Record the member id and generation of a client, and the members if it leads."""
         client = next((one for one in known.clients if one.name == step.actor), None)
-        found: Any = answer
+        found: Any = response
         if client is None:
             return
         if isinstance(step.body, JoinGroupRequest):
@@ -459,11 +473,11 @@ class GroupMachine:
         elif isinstance(step.body, LeaveGroupRequest) and not found.error_code:
             client.member_id, client.generation = "", -1
 
-    def last(self, known: Known) -> Iterator[Step]:
+    def last(self, known: Knowledge) -> Iterator[Step]:
         """Yield a DescribeGroups and an OffsetFetch for every group."""
         for group in known.groups:
             yield Step("admin", DescribeGroupsRequest(groups=[group]), 5)
-            yield _offsets_of(group, _ONE_GROUP_MAX)
+            yield _offset_fetch_step(group, _ONE_GROUP_MAX)
 
 
 def _group_of(body: Any) -> str:
@@ -477,51 +491,51 @@ def _group_of(body: Any) -> str:
             return found
 
 
-def _with(state: Groups, name: str, group: Group) -> Groups:
+def _with_group(state: Groups, name: str, group: Group) -> Groups:
     return tuple((other, group if other == name else kept) for other, kept in state)
 
 
-def _listings(state: Groups, version: int) -> Iterator[Expected]:
+def _list_responses(state: Groups, version: int) -> Iterator[Expected]:
     """Yield the possible responses to ListGroups: a group may be missing until its first record is committed."""
-    ways: list[tuple[tuple[str, str, str], ...]] = [()]
+    results: list[tuple[tuple[str, str, str], ...]] = [()]
     for name, group in state:
         row = (name, group.type or "", group.phase if version >= _STATES_FROM else "")
         if group.exists:
-            ways = [(*before, row) for before in ways] + ([] if group.is_seen else ways)
-    for rows in ways:
+            results = [(*before, row) for before in results] + ([] if group.is_visible else results)
+    for rows in results:
         yield expected(error=ErrorCode.NONE, groups=rows)
 
 
-def _read(step: Step, answer: Any) -> Mapping[str, Any]:
+def _read(step: Step, response: Any) -> Mapping[str, Any]:
     match step.body:
         case JoinGroupRequest():
-            rows = tuple((row.member_id, bytes(row.metadata)) for row in answer.members)
+            rows = tuple((row.member_id, bytes(row.metadata)) for row in response.members)
             return {
-                "error": answer.error_code,
-                "member": answer.member_id,
-                "generation": answer.generation_id,
-                "leader": answer.leader,
-                "protocol": answer.protocol_name,
+                "error": response.error_code,
+                "member": response.member_id,
+                "generation": response.generation_id,
+                "leader": response.leader,
+                "protocol": response.protocol_name,
                 "members": rows,
             }
         case SyncGroupRequest():
-            return {"error": answer.error_code, "assignment": bytes(answer.assignment)}
+            return {"error": response.error_code, "assignment": bytes(response.assignment)}
         case LeaveGroupRequest():
-            return {"error": answer.error_code, "rows_error": tuple(row.error_code for row in answer.members)}
+            return {"error": response.error_code, "rows_error": tuple(row.error_code for row in response.members)}
         case OffsetCommitRequest():
-            return {"rows_error": tuple(row.error_code for topic in answer.topics for row in topic.partitions)}
+            return {"rows_error": tuple(row.error_code for topic in response.topics for row in topic.partitions)}
         case OffsetFetchRequest():
-            found = {row.partition_index: row.committed_offset for topic in answer.topics for row in topic.partitions}
-            return {"error": answer.error_code, "offsets": tuple(found.get(p) for p in _PARTITIONS)}
+            found = {row.partition_index: row.committed_offset for topic in response.topics for row in topic.partitions}
+            return {"error": response.error_code, "offsets": tuple(found.get(p) for p in _PARTITIONS)}
         case OffsetDeleteRequest():
-            errors = tuple(row.error_code for topic in answer.topics for row in topic.partitions)
-            return {"error": answer.error_code, "rows_error": errors}
+            errors = tuple(row.error_code for topic in response.topics for row in topic.partitions)
+            return {"error": response.error_code, "rows_error": errors}
         case DescribeGroupsRequest():
-            return _read_described(answer.groups[0])
+            return _read_described(response.groups[0])
         case DeleteGroupsRequest():
-            return {"rows_error": tuple(row.error_code for row in answer.results)}
+            return {"rows_error": tuple(row.error_code for row in response.results)}
         case _:
-            return {"error": answer.error_code}
+            return {"error": response.error_code}
 
 
 def _read_described(row: Any) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ class Link(Protocol):
     long_s: float
     """Seconds after which no response will arrive."""
 
-    def send(self, frame: bytes, at: str = "") -> int:
+    def send(self, frame: bytes, broker: str = "") -> int:
         """Send a request on a link without an outstanding one, and return its ticket; `at` names the broker."""
         ...
 
@@ -59,7 +59,7 @@ class Link(Protocol):
         ...
 
 
-def _closed() -> Fault:
+def _closed_link_fault() -> Fault:
     return Fault(FaultKind.REFUSED, "the link was closed", "closed link", "an answer")
 
 
@@ -76,31 +76,31 @@ class PortLink:
         self._busy: dict[int, tuple[str, Connection]] = {}
         self._count = 0
 
-    def send(self, frame: bytes, at: str = "") -> int:
+    def send(self, frame: bytes, broker: str = "") -> int:
         """Send on a connection without an outstanding request, opened if necessary."""
-        line = self._idle[at].pop() if self._idle[at] else Connection(*self._addresses[at])
+        connection = self._idle[broker].pop() if self._idle[broker] else Connection(*self._addresses[broker])
         try:
-            line.send(frame)
+            connection.send(frame)
         except (OSError, Closed, ResponseTimeout) as error:
             raise Fault(
-                FaultKind.DEAD, f"{line.address}: {error!r}", "no connection", "a broker that listens"
+                FaultKind.DEAD, f"{connection.address}: {error!r}", "no connection", "a broker that listens"
             ) from None
         self._count += 1
-        self._busy[self._count] = (at, line)
+        self._busy[self._count] = (broker, connection)
         return self._count
 
     def take(self, ticket: int, within_s: float) -> bytes | None:
         """Return the response if it arrives in time."""
-        at, line = self._busy[ticket]
-        if not line.has_data(within_s):
+        broker, connection = self._busy[ticket]
+        if not connection.has_data(within_s):
             return None
         del self._busy[ticket]
         try:
-            answer = line.receive(PATIENCE_S)
+            response = connection.receive(PATIENCE_S)
         except (Closed, ResponseTimeout):
-            raise _closed() from None
-        self._idle[at].append(line)
-        return answer
+            raise _closed_link_fault() from None
+        self._idle[broker].append(connection)
+        return response
 
     def cut(self, ticket: int) -> None:
         """Close the connection."""
@@ -116,8 +116,8 @@ class PortLink:
 
     def close(self) -> None:
         """Close all connections."""
-        for line in [line for lines in self._idle.values() for line in lines]:
-            line.close()
+        for connection in [connection for lines in self._idle.values() for connection in lines]:
+            connection.close()
         for ticket in list(self._busy):
             self.cut(ticket)
 
@@ -134,7 +134,7 @@ class SimulatedLink:
         self._world = world
         self._idle: dict[str, list[OutboundLink]] = {name: [] for name in endpoints}
         self._busy: dict[int, tuple[str, OutboundLink]] = {}
-        self._answers: dict[OutboundLink, bytes | None] = {}
+        self._responses: dict[OutboundLink, bytes | None] = {}
         self._count = 0
         world.add(_PEER, _PEER, lambda: self)
         world.start(_PEER)
@@ -143,40 +143,42 @@ class SimulatedLink:
         """Record a response; None for a link that was closed."""
         match event:
             case ResponseReceived(link, frame):
-                self._answers[link] = bytes(frame)
+                self._responses[link] = bytes(frame)
             case LinkClosed(OutboundLink() as link):
-                self._answers[link] = None
+                self._responses[link] = None
             case _:
                 pass
         return []
 
-    def send(self, frame: bytes, at: str = "") -> int:
+    def send(self, frame: bytes, broker: str = "") -> int:
         """Send on a link without an outstanding request."""
         self._count += 1
-        link = self._idle[at].pop() if self._idle[at] else OutboundLink(self._endpoints[at], f"{self._count}")
-        self._busy[self._count] = (at, link)
+        link = (
+            self._idle[broker].pop() if self._idle[broker] else OutboundLink(self._endpoints[broker], f"{self._count}")
+        )
+        self._busy[self._count] = (broker, link)
         self._world.perform(_PEER, [Send(link, (frame,))])
         return self._count
 
     def take(self, ticket: int, within_s: float) -> bytes | None:
         """Return the response; virtual time passes until it arrives."""
-        at, link = self._busy[ticket]
+        broker, link = self._busy[ticket]
         deadline = self._world.now + round(within_s * SECOND)
-        while link not in self._answers and self._world.now < deadline:
+        while link not in self._responses and self._world.now < deadline:
             self._world.step()
-        if link not in self._answers:
+        if link not in self._responses:
             return None
         del self._busy[ticket]
-        answer = self._answers.pop(link)
-        if answer is None:
-            raise _closed()
-        self._idle[at].append(link)
-        return answer
+        response = self._responses.pop(link)
+        if response is None:
+            raise _closed_link_fault()
+        self._idle[broker].append(link)
+        return response
 
     def cut(self, ticket: int) -> None:
         """Close the link."""
         _, link = self._busy.pop(ticket)
-        self._answers.pop(link, None)
+        self._responses.pop(link, None)
         self._world.perform(_PEER, [CloseLink(link)])
 
     def pause(self, seconds: float) -> None:

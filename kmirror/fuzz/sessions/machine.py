@@ -2,7 +2,7 @@
 
 Two kinds of state are kept apart. The knowledge of the clients (`K`) comes from responses alone, and requests are drawn
 from it. The state of the broker (`S`) is an immutable, hashable value: `outcomes` returns the states that may follow,
-with their responses. The session keeps every state that explains the responses so far (`possible.py`), so a machine
+with their responses. The session keeps every state that explains the responses so far (`state_set.py`), so a machine
 handles one request at a time, however late, repeated, lost or reordered requests are.
 """
 
@@ -43,11 +43,11 @@ class Step:
     """The sender, for the story and for `learn`."""
     body: Message
     version: int
-    at: str = ""
+    broker: str = ""
     """The broker, where there is more than one: a name of the session's link."""
 
     def __str__(self) -> str:
-        return f"{self.actor}: {self.name} v{self.version}{self.at and f' at {self.at}'}"
+        return f"{self.actor}: {self.name} v{self.version}{self.broker and f' at {self.broker}'}"
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class Symbol(NamedTuple):
     """A value made by the broker, such as a member id, named by the call that it was made for, and its kind."""
 
     call: int
-    what: str = ""
+    kind: str = ""
     is_unique: bool = True
     """Whether no other symbol has the same value, as for ids; leader epochs, for example, are shared."""
 
@@ -120,25 +120,25 @@ ANYTHING = Anything()
 
 @dataclass(frozen=True)
 class Expected:
-    """An allowed response: a value, `Symbol`, `OneOf`, `Bag` or `ANYTHING` for each place that the model checks.
+    """An allowed response: for the name of each checked value a value, `Symbol`, `OneOf`, `Bag` or `ANYTHING`.
 
-    Tuples are compared item by item. Other places may hold anything. `is_optional` means that there may be no response.
+    Tuples are compared item by item. Other values may be anything. `is_optional` means that there may be no response.
     """
 
-    places: tuple[tuple[str, Any], ...] = ()
+    values: tuple[tuple[str, Any], ...] = ()
     is_optional: bool = False
 
 
-def expected(*, is_optional: bool = False, **places: Any) -> Expected:
-    """Return an allowed response, place by place."""
-    return Expected(tuple(places.items()), is_optional)
+def expected(*, is_optional: bool = False, **values: Any) -> Expected:
+    """Return an allowed response with these values."""
+    return Expected(tuple(values.items()), is_optional)
 
 
 class Outcome(NamedTuple, Generic[S]):
     """A possible reaction of a broker: the state after it, and the responses sent then, to this call or others."""
 
     state: S
-    answers: Mapping[int, Expected]
+    responses: Mapping[int, Expected]
 
 
 class Names(Protocol):
@@ -152,10 +152,10 @@ class Names(Protocol):
 # -- machines -----------------------------------------------------------------------------------
 
 
-class Asks(Protocol):
-    """A broker that can be asked before a session begins."""
+class Requester(Protocol):
+    """Access to a broker before a session begins."""
 
-    def ask(self, body: Message, version: int, at: str = "") -> Message:
+    def ask(self, body: Message, version: int, broker: str = "") -> Message:
         """Return the response to a request that prepares the session, such as CreateTopics."""
         ...
 
@@ -164,7 +164,7 @@ class Asks(Protocol):
         ...
 
 
-class World(Asks, Protocol):
+class World(Requester, Protocol):
     """Access of a machine to the broker when a session begins."""
 
     prefix: str
@@ -178,7 +178,7 @@ class Machine(Protocol[K, S]):
 
     name: str
     rules: Sequence[Rule[K]]
-    aged: frozenset[str]
+    stale_fields: frozenset[str]
     """Top-level fields of requests that the session may set to the value of an earlier request."""
 
     def begin(self, world: World) -> tuple[K, S]:
@@ -192,18 +192,18 @@ class Machine(Protocol[K, S]):
         """
         ...
 
-    def drifts(self, state: S) -> Iterable[Outcome[S]]:
+    def autonomous_outcomes(self, state: S) -> Iterable[Outcome[S]]:
         """Yield the next autonomous changes of the broker, such as the completion of an operation."""
         ...
 
-    def read(self, known: K, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return the values of a response by the places that `Expected` names; lists as tuples.
+    def read(self, known: K, step: Step, response: Message) -> Mapping[str, Any]:
+        """Return the values of a response by the names that `Expected` uses; lists as tuples.
 
-        Places of error codes end with "error". Values of other sessions are left out.
+        Names of error codes end with "error". Values of other sessions are left out.
         """
         ...
 
-    def learn(self, known: K, step: Step, answer: Message) -> None:
+    def learn(self, known: K, step: Step, response: Message) -> None:
         """Update the knowledge of the client with a response, which may be an old one."""
         ...
 

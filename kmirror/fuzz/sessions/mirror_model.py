@@ -1,7 +1,7 @@
-"""Model of two clusters that mirror one topic, in either direction: wanted states, states and logs (D5 to D7).
+"""Model of two clusters that mirror one topic, in either direction: orders, states and logs (D5 to D7).
 
-Autonomous changes are not followed step by step. A side has the states that it may have reached (`states`) and the logs
-that it may have (`contents`); a response that shows one of them removes the others.
+Autonomous changes are not followed step by step. A cluster has the states that it may have reached (`states`) and the
+logs that it may have (`contents`); a response that shows one of them removes the others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Wish(Enum):
     REMOVE = "remove"
 
 
-_AFTER: dict[Wish, dict[str, tuple[str, ...]]] = {
+_TRANSITIONS: dict[Wish, dict[str, tuple[str, ...]]] = {
     Wish.MIRROR: {
         "UNKNOWN": ("PREPARING",),
         "PREPARING": ("MIRRORING",),
@@ -63,13 +63,13 @@ _AFTER: dict[Wish, dict[str, tuple[str, ...]]] = {
     },
 }
 """Transitions between states, written from decisions D5 and D6 and not from the code."""
-LAST = {Wish.MIRROR: "MIRRORING", Wish.PAUSE: "PAUSED", Wish.REMOVE: "STOPPED"}
+FINAL_STATES = {Wish.MIRROR: "MIRRORING", Wish.PAUSE: "PAUSED", Wish.REMOVE: "STOPPED"}
 STOPPED = frozenset({"STOPPED"})
 _WRITABLE = frozenset({"UNKNOWN", "STOPPED"})
 
 
 @dataclass(frozen=True)
-class Side:
+class ClusterState:
     """One cluster: the state of the topic and its mirrors."""
 
     mirrors: frozenset[str] = frozenset()
@@ -81,46 +81,46 @@ class Side:
     """Whether the topic exists; None if it is not known whether the mirror has created it."""
     wish: Wish | None = None
     """None while the topic is in no mirror."""
-    is_closed: bool = False
+    is_read_only: bool = False
     """Whether the topic's leader knows that it is in a mirror."""
-    is_heard: bool = False
+    is_order_known: bool = False
     """Whether all brokers know the current order."""
     states: frozenset[str] = frozenset()
     log: Content = ()
     """The cluster's own log: before it was added, or since it accepts writes again."""
-    has_own: bool = True
+    has_own_log: bool = True
     """Whether that log may still exist."""
-    seen: int = 0
+    min_batches: int = 0
     """Minimum number of the source's batches in the log."""
-    is_still: bool = False
-    """Whether it is PAUSED, so that there are no more than those."""
-    is_settled: bool = True
+    is_paused: bool = False
+    """Whether it is PAUSED, so that the log has no more batches than `min_batches`."""
+    is_log_known: bool = True
     """Whether `log` is the current content."""
-    was_free: bool = False
+    was_unblocked: bool = False
     """Whether at any time since it was added the other cluster did not mirror the topic from this one."""
     is_mixed: bool = False
-    """Whether it was added again before it knew of its removal; then nothing is known of its log."""
-    was_fed: bool = False
+    """Whether the topic was added again before the brokers knew of its removal; then its log is unknown."""
+    has_mirrored: bool = False
     """Whether anything was mirrored from the source since it was added last."""
 
 
 class Pair(NamedTuple):
     """Both clusters."""
 
-    a: Side
-    b: Side
+    a: ClusterState
+    b: ClusterState
 
-    def side(self, name: str) -> Side:
+    def cluster(self, name: str) -> ClusterState:
         """Return the named cluster."""
         return self.a if name == "a" else self.b
 
-    def other(self, name: str) -> Side:
+    def other(self, name: str) -> ClusterState:
         """Return the other cluster."""
         return self.b if name == "a" else self.a
 
-    def put(self, name: str, side: Side) -> Pair:
+    def put(self, name: str, cluster: ClusterState) -> Pair:
         """Return the pair with a changed cluster."""
-        return self._replace(a=side) if name == "a" else self._replace(b=side)
+        return self._replace(a=cluster) if name == "a" else self._replace(b=cluster)
 
 
 def end_of(content: Content) -> int:
@@ -137,15 +137,15 @@ def is_blocked(pair: Pair, name: str) -> bool:
     return other.wish is not None and "STOPPED" not in other.states
 
 
-def reached(side: Side, *, blocked: bool) -> frozenset[str]:
-    """Return the states that a side may have reached."""
-    if side.wish is None:
+def reachable_states(cluster: ClusterState, *, blocked: bool) -> frozenset[str]:
+    """Return the states that a cluster may have reached."""
+    if cluster.wish is None:
         return frozenset()
-    found = dict.fromkeys(sorted(side.states))
+    found = dict.fromkeys(sorted(cluster.states))
     left = list(found)
     while left:
         before = left.pop()
-        for state in _AFTER[side.wish].get(before, ()):
+        for state in _TRANSITIONS[cluster.wish].get(before, ()):
             # A cluster that began before the other one continues after a pause; the other one waits (D25).
             waits = blocked and (before, state) == ("PREPARING", "MIRRORING")
             if state not in found and not waits:
@@ -154,12 +154,14 @@ def reached(side: Side, *, blocked: bool) -> frozenset[str]:
     return frozenset(found)
 
 
-def closed(pair: Pair) -> Pair:
+def with_reachable_states(pair: Pair) -> Pair:
     """Return the pair with all changes that may have happened since the last order."""
     for name in ("a", "b", "a"):  # The states of one depend on those of the other.
-        side, blocked = pair.side(name), is_blocked(pair, name)
-        free = side.wish is not None and (side.was_free or not blocked)
-        pair = pair.put(name, replace(side, states=reached(side, blocked=blocked), was_free=free))
+        cluster, blocked = pair.cluster(name), is_blocked(pair, name)
+        was_unblocked = cluster.wish is not None and (cluster.was_unblocked or not blocked)
+        pair = pair.put(
+            name, replace(cluster, states=reachable_states(cluster, blocked=blocked), was_unblocked=was_unblocked)
+        )
     return pair
 
 
@@ -167,17 +169,18 @@ def closed(pair: Pair) -> Pair:
 
 
 def contents(pair: Pair, name: str) -> Iterator[tuple[Content, Pair]]:
-    """Yield the possible contents of a log now, each with the pair as it is then; `pair` must be closed."""
-    side = pair.side(name)
-    if side.wish is None or side.is_settled:
-        yield side.log, pair
+    """Yield the possible contents of a log now, each with the pair in that case; `pair` needs
+    `with_reachable_states`."""
+    cluster = pair.cluster(name)
+    if cluster.wish is None or cluster.is_log_known:
+        yield cluster.log, pair
         return
     for known in _sources(pair, name):
         source = known.other(name)
         # A topic that is being removed keeps its own log until its stop truncates it, if nothing was mirrored.
-        has_log = source.is_settled or source.wish is not Wish.REMOVE or source.has_own
+        has_log = source.is_log_known or source.wish is not Wish.REMOVE or source.has_own_log
         log = source.log if has_log else ()
-        for content, found in _contents(side, log):
+        for content, found in _contents(cluster, log):
             yield content, known.put(name, found)
 
 
@@ -185,112 +188,125 @@ def _sources(pair: Pair, name: str) -> Iterator[Pair]:
     """Yield the pair with the possible logs of the source, if that was stopped and not read since."""
     yield pair
     source, other = pair.other(name), "b" if name == "a" else "a"
-    if source.wish is Wish.REMOVE and not source.is_settled and "STOPPED" in source.states:
-        for content, found in _contents(replace(source, states=STOPPED), pair.side(name).log):
-            yield pair.put(other, replace(found, log=content, is_settled=True))
+    if source.wish is Wish.REMOVE and not source.is_log_known and "STOPPED" in source.states:
+        for content, found in _contents(replace(source, states=STOPPED), pair.cluster(name).log):
+            yield pair.put(other, replace(found, log=content, is_log_known=True))
 
 
-def _contents(side: Side, source: Content) -> Iterator[tuple[Content, Side]]:
-    for has_reset in (False, True) if side.wish is Wish.REMOVE or side.is_mixed else (False,):
-        states = side.states & {"STOPPING", "STOPPED"} if has_reset else side.states
+def _contents(cluster: ClusterState, source: Content) -> Iterator[tuple[Content, ClusterState]]:
+    for has_reset in (False, True) if cluster.wish is Wish.REMOVE or cluster.is_mixed else (False,):
+        states = cluster.states & {"STOPPING", "STOPPED"} if has_reset else cluster.states
         if not states:
             continue
-        if side.has_own or side.is_mixed:
-            for kept in range(len(side.log) + 1):
-                if kept < len(side.log) and not side.is_mixed and (states <= _WRITABLE or not side.was_free):
+        if cluster.has_own_log or cluster.is_mixed:
+            for kept in range(len(cluster.log) + 1):
+                if (
+                    kept < len(cluster.log)
+                    and not cluster.is_mixed
+                    and (states <= _WRITABLE or not cluster.was_unblocked)
+                ):
                     continue  # Nothing was truncated.
-                found = _with_reset(side.log[:kept], has_reset)
-                yield found, _found(side, found, states, has_reset=has_reset)
-        for count in range(0 if side.is_mixed else side.seen, len(source) + 1):
-            if (side.is_still and count > side.seen) or (side.has_own and not side.was_free):
+                found = _with_reset(cluster.log[:kept], has_reset)
+                yield found, _with_content(cluster, found, states, has_reset=has_reset)
+        for count in range(0 if cluster.is_mixed else cluster.min_batches, len(source) + 1):
+            if (cluster.is_paused and count > cluster.min_batches) or (
+                cluster.has_own_log and not cluster.was_unblocked
+            ):
                 continue
-            fed = replace(side, has_own=False, seen=max(side.seen, count), was_fed=side.was_fed or count > 0)
+            mirrored = replace(
+                cluster,
+                has_own_log=False,
+                min_batches=max(cluster.min_batches, count),
+                has_mirrored=cluster.has_mirrored or count > 0,
+            )
             found = _with_reset(source[:count], has_reset)
-            yield found, _found(fed, found, states, has_reset=has_reset)
+            yield found, _with_content(mirrored, found, states, has_reset=has_reset)
 
 
 def _with_reset(content: Content, has_reset: bool) -> Content:
     return (*content, Batch(end_of(content), 1, RESET)) if has_reset else content
 
 
-def _found(side: Side, content: Content, states: frozenset[str], *, has_reset: bool) -> Side:
-    side = replace(side, exists=True, states=states)
-    if side.is_mixed:
-        return side
-    return replace(side, log=content, is_settled=True) if has_reset or states == STOPPED else side
+def _with_content(cluster: ClusterState, content: Content, states: frozenset[str], *, has_reset: bool) -> ClusterState:
+    cluster = replace(cluster, exists=True, states=states)
+    if cluster.is_mixed:
+        return cluster
+    return replace(cluster, log=content, is_log_known=True) if has_reset or states == STOPPED else cluster
 
 
-def added(pair: Pair, name: str) -> Iterator[Pair]:
-    """Yield the pair after the topic was added in a cluster; `pair` must be closed."""
-    side = pair.side(name)
-    if side.wish is None:
-        states = frozenset({"UNKNOWN", "STOPPED"}) if side.exists else frozenset({"UNKNOWN"})
-        yield pair.put(name, _begun(replace(side, exists=side.exists or None), states))
+def add_topic(pair: Pair, name: str) -> Iterator[Pair]:
+    """Yield the pair after the topic was added in a cluster; `pair` needs `with_reachable_states`."""
+    cluster = pair.cluster(name)
+    if cluster.wish is None:
+        states = frozenset({"UNKNOWN", "STOPPED"}) if cluster.exists else frozenset({"UNKNOWN"})
+        yield pair.put(name, _start_mirroring(replace(cluster, exists=cluster.exists or None), states))
         return
-    stopped = side.states & _WRITABLE
+    stopped = cluster.states & _WRITABLE
     if stopped:
-        for log, found in contents(pair.put(name, replace(side, states=stopped)), name):
-            yield found.put(name, _begun(replace(found.side(name), log=log), stopped))
-    rest = side.states - _WRITABLE
-    if rest and not side.is_heard:  # The broker that handles the request does not know of the removal.
-        mixed = replace(side, wish=Wish.MIRROR, states=rest, is_mixed=True, is_still=False, is_settled=False)
+        for log, found in contents(pair.put(name, replace(cluster, states=stopped)), name):
+            yield found.put(name, _start_mirroring(replace(found.cluster(name), log=log), stopped))
+    rest = cluster.states - _WRITABLE
+    if rest and not cluster.is_order_known:  # The broker that handles the request does not know of the removal.
+        mixed = replace(cluster, wish=Wish.MIRROR, states=rest, is_mixed=True, is_paused=False, is_log_known=False)
         yield pair.put(name, mixed)
 
 
-def _begun(side: Side, states: frozenset[str]) -> Side:
+def _start_mirroring(cluster: ClusterState, states: frozenset[str]) -> ClusterState:
     return replace(
-        side,
+        cluster,
         wish=Wish.MIRROR,
-        is_closed=False,
-        is_heard=False,
+        is_read_only=False,
+        is_order_known=False,
         states=states,
-        has_own=True,
-        seen=0,
-        is_still=False,
-        is_settled=False,
-        was_free=False,
+        has_own_log=True,
+        min_batches=0,
+        is_paused=False,
+        is_log_known=False,
+        was_unblocked=False,
         is_mixed=False,
-        was_fed=False,
+        has_mirrored=False,
     )
 
 
-def rested(pair: Pair) -> Iterator[Pair]:
+def settle(pair: Pair) -> Iterator[Pair]:
     """Yield the pair after a time in which every operation has completed."""
-    pairs = [closed(pair)]
+    pairs = [with_reachable_states(pair)]
     for name in ("a", "b"):
-        if pair.side(name).wish is Wish.REMOVE:
-            pairs = [stopped for one in pairs for stopped in _stopped(one, name)]
+        if pair.cluster(name).wish is Wish.REMOVE:
+            pairs = [stopped for one in pairs for stopped in _stop(one, name)]
     for one in dict.fromkeys(pairs):
-        found = closed(one)
+        found = with_reachable_states(one)
         for name in ("a", "b"):
-            found = found.put(name, _at_rest(found, name))
+            found = found.put(name, _settle_cluster(found, name))
         yield found
 
 
-def _stopped(pair: Pair, name: str) -> Iterator[Pair]:
-    stopped = replace(pair.side(name), states=STOPPED, is_heard=True, is_closed=True)
+def _stop(pair: Pair, name: str) -> Iterator[Pair]:
+    stopped = replace(pair.cluster(name), states=STOPPED, is_order_known=True, is_read_only=True)
     for log, found in contents(pair.put(name, stopped), name):
-        yield found.put(name, replace(found.side(name), log=log, is_settled=True, is_mixed=False))
+        yield found.put(name, replace(found.cluster(name), log=log, is_log_known=True, is_mixed=False))
 
 
-def _at_rest(pair: Pair, name: str) -> Side:
-    side, other = pair.side(name), pair.other(name)
-    if side.wish in (None, Wish.REMOVE) or (side.wish is Wish.PAUSE and side.exists is None):
-        return side  # A paused topic is not created (D17).
-    assert side.wish is not None, "checked"
-    goal = LAST[side.wish]
-    if goal not in side.states:
-        states = side.states & {"PREPARING"}
-    elif not is_blocked(pair, name) and (other.wish is None or other.was_fed):
+def _settle_cluster(pair: Pair, name: str) -> ClusterState:
+    cluster, other = pair.cluster(name), pair.other(name)
+    if cluster.wish in (None, Wish.REMOVE) or (cluster.wish is Wish.PAUSE and cluster.exists is None):
+        return cluster  # A paused topic is not created (D17).
+    assert cluster.wish is not None, "checked"
+    goal = FINAL_STATES[cluster.wish]
+    if goal not in cluster.states:
+        states = cluster.states & {"PREPARING"}
+    elif not is_blocked(pair, name) and (other.wish is None or other.has_mirrored):
         states = frozenset({goal})
     else:  # The other one mirrors ours, or has nothing of it: ours may be the only copy, so it waits (D25).
-        states = side.states & {goal, "PREPARING"}
-    side = replace(side, states=states, is_heard=True, is_closed=True)
+        states = cluster.states & {goal, "PREPARING"}
+    cluster = replace(cluster, states=states, is_order_known=True, is_read_only=True)
     if goal in states:
-        side = replace(side, exists=True)
+        cluster = replace(cluster, exists=True)
     if states == {"MIRRORING"}:
-        side = replace(side, has_own=False, is_mixed=False, seen=len(other.log), was_fed=bool(other.log))
-    return side
+        cluster = replace(
+            cluster, has_own_log=False, is_mixed=False, min_batches=len(other.log), has_mirrored=bool(other.log)
+        )
+    return cluster
 
 
 # -- orders -------------------------------------------------------------------------------------
@@ -308,25 +324,27 @@ ORDERS: dict[str, dict[Wish, Wish | ErrorCode]] = {
     },
     "RemoveTopicsFromMirror": dict.fromkeys(Wish, Wish.REMOVE),
 }
-"""The next wish for an order, or its error."""
+"""The next wish after an order, or the error of the order."""
 
 
-def ordered(pair: Pair, name: str, order: str) -> Iterator[tuple[int, Side]]:
-    """Yield the error of an order about the topic, and the side after it; `pair` must be closed."""
-    side = pair.side(name)
-    if side.wish is None:
-        if side.exists is not True:
-            yield int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), side
-        if side.exists is not False:
-            yield int(ErrorCode.UNKNOWN_MIRROR), side
+def apply_order(pair: Pair, name: str, order: str) -> Iterator[tuple[int, ClusterState]]:
+    """Yield the error of an order about the topic, and the cluster after it; `pair` needs `with_reachable_states`."""
+    cluster = pair.cluster(name)
+    if cluster.wish is None:
+        if cluster.exists is not True:
+            yield int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), cluster
+        if cluster.exists is not False:
+            yield int(ErrorCode.UNKNOWN_MIRROR), cluster
         return
-    wanted = ORDERS[order][side.wish]
+    wanted = ORDERS[order][cluster.wish]
     if isinstance(wanted, ErrorCode):
-        yield int(wanted), side
+        yield int(wanted), cluster
         return
-    if wanted is Wish.REMOVE and side.exists is None:  # A topic that was never created leaves its mirror at once (D34).
-        yield 0, replace(side, wish=None, states=frozenset(), is_settled=True)
-    is_still = side.is_still and wanted is not Wish.MIRROR
-    exists = True if wanted is Wish.REMOVE else side.exists
-    is_heard = side.is_heard and wanted is side.wish
-    yield 0, replace(side, wish=wanted, is_still=is_still, is_heard=is_heard, exists=exists)
+    if (
+        wanted is Wish.REMOVE and cluster.exists is None
+    ):  # A topic that was never created leaves its mirror at once (D34).
+        yield 0, replace(cluster, wish=None, states=frozenset(), is_log_known=True)
+    is_paused = cluster.is_paused and wanted is not Wish.MIRROR
+    exists = True if wanted is Wish.REMOVE else cluster.exists
+    is_order_known = cluster.is_order_known and wanted is cluster.wish
+    yield 0, replace(cluster, wish=wanted, is_paused=is_paused, is_order_known=is_order_known, exists=exists)

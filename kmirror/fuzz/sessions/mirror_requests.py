@@ -43,7 +43,7 @@ LONG_S = 300
 _BATCHES_MAX = 8
 _FETCH_VERSION, _PRODUCE_VERSION, _ALTER_VERSION = 12, 9, 2
 NO_STATE, WRONG_STATE = 16, 99
-_NEVER_FIRST = (1, 2, 3, 4, 5)
+_INVALID_FIRST_STATES = (1, 2, 3, 4, 5)
 """States that no coordinator accepts for a partition without a persisted state, so such a write changes nothing."""
 EPOCH_TOO_HIGH = 0x7FFFFFFF
 
@@ -51,14 +51,14 @@ EPOCH_TOO_HIGH = 0x7FFFFFFF
 class Persisted(NamedTuple):
     """A state as reported by a coordinator."""
 
-    at: str
+    broker: str
     """The broker of the coordinator."""
     state: int
     leader_epoch: int
 
 
 @dataclass
-class Known:
+class Knowledge:
     """Knowledge of the clients."""
 
     topic: str
@@ -70,134 +70,144 @@ class Known:
     """Bootstrap addresses, by cluster."""
     moves_time: bool
     values: int = 0
-    stages: dict[str, str] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, ""))
+    last_orders: dict[str, str] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, ""))
     """The last successful order in each cluster."""
-    is_there: dict[str, bool] = field(default_factory=dict)
+    has_topic: dict[str, bool] = field(default_factory=dict)
     """Whether the topic was seen in a cluster."""
     persisted: dict[str, Persisted] = field(default_factory=dict)
     """The last state reported as persisted for the topic, by cluster."""
     epochs_before: dict[Step, int] = field(default_factory=dict)
     """The persisted leader epoch known when a ReadMirrorStates was drawn; its response must not be below it."""
-    bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    batch_bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
     """Batches as first read, by base offset and checksum."""
 
 
 # -- requests -----------------------------------------------------------------------------------
 
 
-def _broker(known: Known, cluster: str, choose: Choose) -> str:
+def _draw_broker(known: Knowledge, cluster: str, choose: Choose) -> str:
     return choose.pick(known.brokers[cluster])
 
 
-def _topic_id(known: Known, choose: Choose) -> Uuid:
+def _draw_topic_id(known: Knowledge, choose: Choose) -> Uuid:
     return choose.pick((Uuid.ZERO, Uuid.ZERO, known.topic_id))
 
 
-def _wrong_id(known: Known, choose: Choose) -> Uuid:
-    return Uuid.from_ints(7, 7) if choose.chance(0.05) else _topic_id(known, choose)
+def _draw_any_topic_id(known: Knowledge, choose: Choose) -> Uuid:
+    return Uuid.from_ints(7, 7) if choose.chance(0.05) else _draw_topic_id(known, choose)
 
 
-def _cluster(choose: Choose) -> str:
+def _draw_cluster(choose: Choose) -> str:
     return choose.pick(("b", "b", "b", "a"))
 
 
-def _name(known: Known, choose: Choose) -> str:
+def _draw_mirror_name(known: Knowledge, choose: Choose) -> str:
     return f"{known.mirror}-absent" if choose.chance(0.05) else known.mirror
 
 
-def _create(known: Known, choose: Choose, at: str = "") -> Step | None:
-    cluster = at or _cluster(choose)
+def _create(known: Knowledge, choose: Choose, cluster: str = "") -> Step | None:
+    cluster = cluster or _draw_cluster(choose)
     name = known.mirror
     configs = [MirrorConfig("bootstrap.servers", known.servers["b" if cluster == "a" else "a"])]
     if choose.chance(0.1):
         name = f"{name}.paused"
     elif choose.chance(0.1):
         configs = []
-    return Step("admin", CreateMirrorRequest(name, configs), 0, _broker(known, cluster, choose))
+    return Step("admin", CreateMirrorRequest(name, configs), 0, _draw_broker(known, cluster, choose))
 
 
-def _add(known: Known, choose: Choose, at: str = "") -> Step | None:
-    cluster = at or _cluster(choose)
-    if cluster == "a" and not known.is_there.get("b"):
+def _add(known: Knowledge, choose: Choose, cluster: str = "") -> Step | None:
+    cluster = cluster or _draw_cluster(choose)
+    if cluster == "a" and not known.has_topic.get("b"):
         return None  # The topic does not exist in the source, and would be taken for deleted (D16).
-    request = AddTopicsToMirrorRequest(_name(known, choose), [adding.TopicData(_wrong_id(known, choose), known.topic)])
-    return Step("admin", request, 0, _broker(known, cluster, choose))
+    request = AddTopicsToMirrorRequest(
+        _draw_mirror_name(known, choose), [adding.TopicData(_draw_any_topic_id(known, choose), known.topic)]
+    )
+    return Step("admin", request, 0, _draw_broker(known, cluster, choose))
 
 
-def _pause(known: Known, choose: Choose, at: str = "") -> Step | None:
-    rows = [pausing.TopicData(_topic_id(known, choose), known.topic)]
-    request = PauseMirrorTopicsRequest(_name(known, choose), rows)
-    return Step("admin", request, 0, _broker(known, at or _cluster(choose), choose))
+def _pause(known: Knowledge, choose: Choose, cluster: str = "") -> Step | None:
+    rows = [pausing.TopicData(_draw_topic_id(known, choose), known.topic)]
+    request = PauseMirrorTopicsRequest(_draw_mirror_name(known, choose), rows)
+    return Step("admin", request, 0, _draw_broker(known, cluster or _draw_cluster(choose), choose))
 
 
-def _resume(known: Known, choose: Choose, at: str = "") -> Step | None:
-    rows = [resuming.TopicData(_topic_id(known, choose), known.topic)]
-    request = ResumeMirrorTopicsRequest(_name(known, choose), rows)
-    return Step("admin", request, 0, _broker(known, at or _cluster(choose), choose))
+def _resume(known: Knowledge, choose: Choose, cluster: str = "") -> Step | None:
+    rows = [resuming.TopicData(_draw_topic_id(known, choose), known.topic)]
+    request = ResumeMirrorTopicsRequest(_draw_mirror_name(known, choose), rows)
+    return Step("admin", request, 0, _draw_broker(known, cluster or _draw_cluster(choose), choose))
 
 
-def _remove(known: Known, choose: Choose, at: str = "") -> Step | None:
-    rows = [removing.TopicData(_topic_id(known, choose), known.topic)]
-    request = RemoveTopicsFromMirrorRequest(_name(known, choose), rows)
-    return Step("admin", request, 0, _broker(known, at or _cluster(choose), choose))
+def _remove(known: Knowledge, choose: Choose, cluster: str = "") -> Step | None:
+    rows = [removing.TopicData(_draw_topic_id(known, choose), known.topic)]
+    request = RemoveTopicsFromMirrorRequest(_draw_mirror_name(known, choose), rows)
+    return Step("admin", request, 0, _draw_broker(known, cluster or _draw_cluster(choose), choose))
 
 
-def _delete(known: Known, choose: Choose, at: str = "") -> Step | None:
-    return Step("admin", DeleteMirrorRequest(_name(known, choose)), 0, _broker(known, at or _cluster(choose), choose))
-
-
-def _alter(known: Known, choose: Choose) -> Step | None:
-    kind, name = ResourceType.MIRROR, _name(known, choose)
-    config = AlterableConfig("mirror.groups.clamp", ConfigOp.SET, choose.pick(("true", "false", "perhaps")))
-    resource = AlterConfigsResource(kind, name, [config])
+def _delete(known: Knowledge, choose: Choose, cluster: str = "") -> Step | None:
     return Step(
-        "admin", IncrementalAlterConfigsRequest([resource]), _ALTER_VERSION, _broker(known, _cluster(choose), choose)
+        "admin",
+        DeleteMirrorRequest(_draw_mirror_name(known, choose)),
+        0,
+        _draw_broker(known, cluster or _draw_cluster(choose), choose),
     )
 
 
-def _describe(known: Known, choose: Choose) -> Step | None:
-    request = DescribeMirrorsRequest(mirror_names=[_name(known, choose)])
-    return Step("admin", request, 0, _broker(known, _cluster(choose), choose))
+def _alter(known: Knowledge, choose: Choose) -> Step | None:
+    resource_type, name = ResourceType.MIRROR, _draw_mirror_name(known, choose)
+    config = AlterableConfig("mirror.groups.clamp", ConfigOp.SET, choose.pick(("true", "false", "perhaps")))
+    resource = AlterConfigsResource(resource_type, name, [config])
+    return Step(
+        "admin",
+        IncrementalAlterConfigsRequest([resource]),
+        _ALTER_VERSION,
+        _draw_broker(known, _draw_cluster(choose), choose),
+    )
 
 
-def _read_states(known: Known, choose: Choose) -> Step | None:
-    return read_states_at(known, _broker(known, _cluster(choose), choose))
+def _describe(known: Knowledge, choose: Choose) -> Step | None:
+    request = DescribeMirrorsRequest(mirror_names=[_draw_mirror_name(known, choose)])
+    return Step("admin", request, 0, _draw_broker(known, _draw_cluster(choose), choose))
 
 
-def read_states_at(known: Known, at: str) -> Step:
+def _read_states(known: Knowledge, choose: Choose) -> Step | None:
+    return read_states_step(known, _draw_broker(known, _draw_cluster(choose), choose))
+
+
+def read_states_step(known: Knowledge, broker: str) -> Step:
     rows = [reading.TopicData(known.topic, [reading.PartitionData(0)])]
-    step = Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, at)
-    if at[0] in known.persisted:
-        known.epochs_before[step] = known.persisted[at[0]].leader_epoch
+    step = Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, broker)
+    if broker[0] in known.persisted:
+        known.epochs_before[step] = known.persisted[broker[0]].leader_epoch
     return step
 
 
-def former_write(known: Known, persisted: Persisted, state: int) -> Step:
+def former_leader_write(known: Knowledge, persisted: Persisted, state: int) -> Step:
     """Return the write of a leader before the last writer; no coordinator may accept it (D9)."""
     row = writing.PartitionData(partition_index=0, state=state, leader_epoch=persisted.leader_epoch - 1)
-    return _writing(known.mirror, known, row, known.topic_id, persisted.at)
+    return _write_step(known.mirror, known, row, known.topic_id, persisted.broker)
 
 
-def _writing(mirror: str, known: Known, row: writing.PartitionData, topic_id: Uuid, at: str) -> Step:
+def _write_step(mirror: str, known: Knowledge, row: writing.PartitionData, topic_id: Uuid, broker: str) -> Step:
     rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=topic_id)]
-    return Step("broker", WriteMirrorStatesRequest(mirror, rows), 0, at)
+    return Step("broker", WriteMirrorStatesRequest(mirror, rows), 0, broker)
 
 
-def states_of_former(persisted: Persisted | None) -> tuple[int, ...]:
+def former_leader_states(persisted: Persisted | None) -> tuple[int, ...]:
     """Return the states that a former leader may try to write, none while there is no former leader."""
     if persisted is None or persisted.leader_epoch < 1:
         return ()
     # The same state again is valid for the current leader; UNKNOWN for none.
-    return (NO_STATE, persisted.state) if persisted.state in _NEVER_FIRST else (NO_STATE,)
+    return (NO_STATE, persisted.state) if persisted.state in _INVALID_FIRST_STATES else (NO_STATE,)
 
 
-def _write_state(known: Known, choose: Choose) -> Step | None:
+def _write_state(known: Knowledge, choose: Choose) -> Step | None:
     """Draw a write that no coordinator may accept: of a missing mirror or topic, a wrong state, or an old leader."""
-    cluster = _cluster(choose)
+    cluster = _draw_cluster(choose)
     name, row, topic_id = known.mirror, writing.PartitionData(partition_index=0, state=NO_STATE), known.topic_id
     persisted = known.persisted.get(cluster)
-    states = states_of_former(persisted)
-    at = _broker(known, cluster, choose) if persisted is None else persisted.at
+    states = former_leader_states(persisted)
+    broker = _draw_broker(known, cluster, choose) if persisted is None else persisted.broker
     match choose.pick(("mirror", "id", "state", *(("epoch",) * 12 if states else ()))):
         case "mirror":
             name = f"{name}-absent"
@@ -207,53 +217,53 @@ def _write_state(known: Known, choose: Choose) -> Step | None:
             row.state = WRONG_STATE
         case _:
             assert persisted is not None, "there was a former leader"
-            return former_write(known, persisted, choose.pick(states))
-    return _writing(name, known, row, topic_id, at)
+            return former_leader_write(known, persisted, choose.pick(states))
+    return _write_step(name, known, row, topic_id, broker)
 
 
-def _bump(known: Known, choose: Choose) -> Step | None:
-    cluster = _cluster(choose)
+def _bump(known: Knowledge, choose: Choose) -> Step | None:
+    cluster = _draw_cluster(choose)
     if not known.moves_time:
-        return None  # Only a simulated controller can be asked.
+        return None  # Only a simulated controller is reachable.
     row = LeaderEpochState(partition_index=0, min_leader_epoch=choose.pick((0, 1, 2, 3, EPOCH_TOO_HIGH)))
     topic_id = choose.pick((known.topic_id, known.topic_id, known.topic_id, Uuid.from_ints(7, 7)))
     return Step("broker", BumpLeaderEpochsRequest([TopicState(topic_id, [row])]), 0, cluster + CONTROLLER)
 
 
-def _more_partitions(known: Known, choose: Choose) -> Step | None:
+def _more_partitions(known: Knowledge, choose: Choose) -> Step | None:
     """Draw a change that is refused for one of several reasons: the topic already has that one partition."""
     request = CreatePartitionsRequest([CreatePartitionsTopic(known.topic, 1)], timeout_ms=10_000)
-    return Step("admin", request, 1, _broker(known, _cluster(choose), choose))
+    return Step("admin", request, 1, _draw_broker(known, _draw_cluster(choose), choose))
 
 
-def _produce(known: Known, choose: Choose) -> Step | None:
+def _produce(known: Knowledge, choose: Choose) -> Step | None:
     if known.values >= _BATCHES_MAX:
         return None
-    return produce_at(known, _broker(known, choose.pick(CLUSTERS), choose))
+    return produce_step(known, _draw_broker(known, choose.pick(CLUSTERS), choose))
 
 
-def produce_at(known: Known, at: str) -> Step:
+def produce_step(known: Knowledge, broker: str) -> Step:
     known.values += 1
     data = PartitionProduceData(index=0, records=build_batch([RecordData(value=f"value {known.values}".encode())]))
     rows = [TopicProduceData(name=known.topic, partition_data=[data])]
-    return Step("producer", ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=rows), _PRODUCE_VERSION, at)
+    return Step("producer", ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=rows), _PRODUCE_VERSION, broker)
 
 
-def _fetch(known: Known, choose: Choose) -> Step | None:
-    return fetch_at(known, _broker(known, _cluster(choose), choose))
+def _fetch(known: Knowledge, choose: Choose) -> Step | None:
+    return fetch_step(known, _draw_broker(known, _draw_cluster(choose), choose))
 
 
-def fetch_at(known: Known, at: str) -> Step:
+def fetch_step(known: Knowledge, broker: str) -> Step:
     row = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     request = FetchRequest(max_bytes=1 << 20, topics=[FetchTopic(topic=known.topic, partitions=[row])])
-    return Step("consumer", request, _FETCH_VERSION, at)
+    return Step("consumer", request, _FETCH_VERSION, broker)
 
 
-def _wait(known: Known, choose: Choose) -> Pause | None:
+def _wait(known: Knowledge, choose: Choose) -> Pause | None:
     return Pause(choose.pick((1, 2, 10, LONG_S))) if known.moves_time else None
 
 
-NEXT: Mapping[str, Callable[[Known, Choose, str], Step | None]] = {
+NEXT_ORDERS: Mapping[str, Callable[[Knowledge, Choose, str], Step | None]] = {
     "": lambda known, choose, cluster: _create(known, choose, cluster),
     "DeleteMirror": lambda known, choose, cluster: _create(known, choose, cluster),
     "CreateMirror": lambda known, choose, cluster: _add(known, choose, cluster),
@@ -265,18 +275,18 @@ NEXT: Mapping[str, Callable[[Known, Choose, str], Step | None]] = {
 """Next orders of users in a cluster, by the last order."""
 
 
-def _go_on(known: Known, choose: Choose) -> Step | None:
+def _next_order(known: Knowledge, choose: Choose) -> Step | None:
     """Draw the next order of the usual workflow: mirror, failover, failback."""
-    stages = known.stages
-    if stages["b"] == "RemoveTopicsFromMirror":  # Failback.
+    last_orders = known.last_orders
+    if last_orders["b"] == "RemoveTopicsFromMirror":  # Failback.
         cluster = choose.pick(("a", "a", "b"))
     else:
-        cluster = choose.pick(("a", "b", "b")) if stages["a"] not in ("", "DeleteMirror") else "b"
-    return NEXT[stages[cluster]](known, choose, cluster)
+        cluster = choose.pick(("a", "b", "b")) if last_orders["a"] not in ("", "DeleteMirror") else "b"
+    return NEXT_ORDERS[last_orders[cluster]](known, choose, cluster)
 
 
 RULES = (
-    Rule("continue", 10, _go_on),
+    Rule("continue", 10, _next_order),
     Rule("create", 2, _create),
     Rule("add", 3, _add),
     Rule("pause", 2, _pause),

@@ -14,29 +14,29 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import Call, Choose, Names, Outcome, Pause, Step, World
-from kmirror.fuzz.sessions.mirror_answers import ANSWERS, NO_ROW, produced
 from kmirror.fuzz.sessions.mirror_model import (
     RESET,
     Batch,
+    ClusterState,
     Pair,
-    Side,
-    closed,
-    rested,
+    settle,
+    with_reachable_states,
 )
 from kmirror.fuzz.sessions.mirror_requests import (
     CLUSTERS,
     CONTROLLER,
     LONG_S,
-    NEXT,
+    NEXT_ORDERS,
     RULES,
-    Known,
+    Knowledge,
     Persisted,
-    fetch_at,
-    former_write,
-    produce_at,
-    read_states_at,
-    states_of_former,
+    fetch_step,
+    former_leader_states,
+    former_leader_write,
+    produce_step,
+    read_states_step,
 )
+from kmirror.fuzz.sessions.mirror_responses import NO_ROW, RESPONSES, stored_batch
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
@@ -78,52 +78,56 @@ class Mirrors:
     """Two kmirror clusters and one topic."""
 
     name = "mirrors"
-    aged: frozenset[str] = frozenset()
+    stale_fields: frozenset[str] = frozenset()
     rules = RULES
 
-    def begin(self, world: World) -> tuple[Known, Pair]:
+    def begin(self, world: World) -> tuple[Knowledge, Pair]:
         """Read the ids of the brokers, and create the topic in cluster a."""
         brokers: dict[str, tuple[str, ...]] = {}
         servers: dict[str, str] = {}
         for cluster in CLUSTERS:
-            seen = world.ask(MetadataRequest(topics=[]), _METADATA_VERSION, f"{cluster}1")
-            assert isinstance(seen, MetadataResponse)
-            rows = sorted(seen.brokers, key=lambda row: row.node_id)
+            metadata = world.ask(MetadataRequest(topics=[]), _METADATA_VERSION, f"{cluster}1")
+            assert isinstance(metadata, MetadataResponse)
+            rows = sorted(metadata.brokers, key=lambda row: row.node_id)
             brokers[cluster] = tuple(f"{cluster}{row.node_id}" for row in rows)
             servers[cluster] = ",".join(f"{row.host}:{row.port}" for row in rows)
         name = f"{world.prefix}-topic"
         topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
-        made = world.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), _CREATE_VERSION, "a1")
-        assert isinstance(made, CreateTopicsResponse)
-        known = Known(name, made.topics[0].topic_id, f"{world.prefix}-mirror", brokers, servers, world.moves_time)
-        known.is_there["a"] = True
-        first = _until_taken(world, known)
-        return known, Pair(Side(exists=True, log=(first,)), Side())
+        created = world.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), _CREATE_VERSION, "a1")
+        assert isinstance(created, CreateTopicsResponse)
+        known = Knowledge(
+            name, created.topics[0].topic_id, f"{world.prefix}-mirror", brokers, servers, world.moves_time
+        )
+        known.has_topic["a"] = True
+        first = _write_first_batch(world, known)
+        return known, Pair(ClusterState(exists=True, log=(first,)), ClusterState())
 
     def outcomes(self, state: Pair, call: Call, names: Names) -> Iterable[Outcome[Pair]]:
         """Yield the possible reactions of the clusters to a request."""
         step = call.step
         if isinstance(step, Pause):
-            yield from (Outcome(after, {}) for after in (rested(state) if step.seconds >= LONG_S else (state,)))
+            yield from (Outcome(after, {}) for after in (settle(state) if step.seconds >= LONG_S else (state,)))
             return
-        answer = ANSWERS[type(step.body)]
-        yield from (Outcome(after, {call.number: told}) for after, told in answer(closed(state), step))
+        respond = RESPONSES[type(step.body)]
+        yield from (
+            Outcome(after, {call.number: response}) for after, response in respond(with_reachable_states(state), step)
+        )
 
-    def drifts(self, state: Pair) -> Iterable[Outcome[Pair]]:
+    def autonomous_outcomes(self, state: Pair) -> Iterable[Outcome[Pair]]:
         """Yield nothing: autonomous changes are part of the state."""
         return ()
 
-    def read(self, known: Known, step: Step, answer: Any) -> Mapping[str, Any]:
+    def read(self, known: Knowledge, step: Step, response: Any) -> Mapping[str, Any]:
         """Return the compared values of a response; raises `Fault` for invalid records."""
         match step.body:
             case FetchRequest():
-                row = answer.responses[0].partitions[0]
+                row = response.responses[0].partitions[0]
                 return {"error": row.error_code, **_read_batches(known, bytes(row.records or b""))}
             case ProduceRequest():
-                made = answer.responses[0].partition_responses[0]
-                return {"error": made.error_code, "base": made.base_offset}
+                row = response.responses[0].partition_responses[0]
+                return {"error": row.error_code, "base": row.base_offset}
             case DescribeMirrorsRequest():
-                described = answer.mirrors[0]
+                described = response.mirrors[0]
                 rows = [
                     row for topic in described.topics if topic.topic_name == known.topic for row in topic.partitions
                 ]
@@ -131,7 +135,7 @@ class Mirrors:
                 last = rows[0].last_mirror_epoch if rows else -1
                 return {"error": described.error_code, "row": state, "last_mirrored": last}
             case ReadMirrorStatesRequest():
-                found = answer.topics[0].partitions[0]
+                found = response.topics[0].partitions[0]
                 return {
                     "error": found.error_code,
                     "state": _STATE_NAMES.get(found.state, str(found.state)),
@@ -139,52 +143,52 @@ class Mirrors:
                     "has_fallen": found.leader_epoch < known.epochs_before.get(step, -1),
                 }
             case WriteMirrorStatesRequest():
-                return {"error": answer.error_code or answer.topics[0].partitions[0].error_code}
+                return {"error": response.error_code or response.topics[0].partitions[0].error_code}
             case BumpLeaderEpochsRequest():
-                return {"error": answer.topics[0].partitions[0].error_code}
+                return {"error": response.topics[0].partitions[0].error_code}
             case CreatePartitionsRequest():
-                return {"error": answer.results[0].error_code}
+                return {"error": response.results[0].error_code}
             case IncrementalAlterConfigsRequest():
-                return {"error": answer.responses[0].error_code}
+                return {"error": response.responses[0].error_code}
             case CreateMirrorRequest() | DeleteMirrorRequest():
-                return {"error": answer.error_code}
+                return {"error": response.error_code}
             case _:
-                return {"error": answer.error_code, "rows_error": tuple(_rows_of(answer))}
+                return {"error": response.error_code, "rows_error": tuple(_rows_of(response))}
 
-    def learn(self, known: Known, step: Step, answer: Any) -> None:
+    def learn(self, known: Knowledge, step: Step, response: Any) -> None:
         """Record the clusters with the topic, its persisted state, and the last order."""
-        cluster = step.at[0]
-        match answer:
-            case FetchResponse() if not answer.responses[0].partitions[0].error_code:
-                known.is_there[cluster] = True
-            case ReadMirrorStatesResponse() if not answer.topics[0].partitions[0].error_code:
-                row = answer.topics[0].partitions[0]
-                known.persisted[cluster] = Persisted(step.at, row.state, row.leader_epoch)
-            case _ if step.name in NEXT and not answer.error_code and not any(_rows_of(answer)):
-                known.stages[cluster] = step.name
+        cluster = step.broker[0]
+        match response:
+            case FetchResponse() if not response.responses[0].partitions[0].error_code:
+                known.has_topic[cluster] = True
+            case ReadMirrorStatesResponse() if not response.topics[0].partitions[0].error_code:
+                row = response.topics[0].partitions[0]
+                known.persisted[cluster] = Persisted(step.broker, row.state, row.leader_epoch)
+            case _ if step.name in NEXT_ORDERS and not response.error_code and not any(_rows_of(response)):
+                known.last_orders[cluster] = step.name
             case DescribeMirrorsResponse() if any(
-                topic.partitions for mirror in answer.mirrors for topic in mirror.topics
+                topic.partitions for mirror in response.mirrors for topic in mirror.topics
             ):
-                known.is_there[cluster] = True
+                known.has_topic[cluster] = True
             case _:
                 pass
 
-    def last(self, known: Known) -> Iterator[Step | Pause]:
+    def last(self, known: Knowledge) -> Iterator[Step | Pause]:
         """Yield a long pause if time can be moved, then requests about everything."""
         if known.moves_time:
             yield Pause(LONG_S)
         for cluster in CLUSTERS:
-            for at in known.brokers[cluster]:
-                yield Step("admin", DescribeMirrorsRequest(mirror_names=[known.mirror]), 0, at)
-                yield fetch_at(known, at)
-                yield produce_at(known, at)
-                yield read_states_at(known, at)
+            for broker in known.brokers[cluster]:
+                yield Step("admin", DescribeMirrorsRequest(mirror_names=[known.mirror]), 0, broker)
+                yield fetch_step(known, broker)
+                yield produce_step(known, broker)
+                yield read_states_step(known, broker)
             persisted = known.persisted.get(cluster)
-            for state in states_of_former(persisted):
+            for state in former_leader_states(persisted):
                 assert persisted is not None, "there was a former leader"
-                yield former_write(known, persisted, state)
-        for at in (at for cluster in CLUSTERS for at in known.brokers[cluster]):
-            yield fetch_at(known, at)
+                yield former_leader_write(known, persisted, state)
+        for broker in (broker for cluster in CLUSTERS for broker in known.brokers[cluster]):
+            yield fetch_step(known, broker)
 
 
 MACHINE = Mirrors()
@@ -202,21 +206,21 @@ def simulated(seed: int, choose: Choose) -> SimulatedLink:
     return SimulatedLink(simulation.world, endpoints)
 
 
-def _until_taken(world: World, known: Known) -> Batch:
+def _write_first_batch(world: World, known: Knowledge) -> Batch:
     """Write the first batch of the topic, and return it."""
     for _ in range(_TRIES_MAX):
-        for at in known.brokers["a"]:
-            step = produce_at(known, at)
-            answer = world.ask(step.body, step.version, at)
-            assert isinstance(answer, ProduceResponse)
-            if not answer.responses[0].partition_responses[0].error_code:
+        for broker in known.brokers["a"]:
+            step = produce_step(known, broker)
+            response = world.ask(step.body, step.version, broker)
+            assert isinstance(response, ProduceResponse)
+            if not response.responses[0].partition_responses[0].error_code:
                 known.values = 1
-                return produced(step, 0)
+                return stored_batch(step, 0)
         world.rest()
     raise UsageError(f"topic {known.topic} takes no records")
 
 
-def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
+def _read_batches(known: Knowledge, data: bytes) -> Mapping[str, Any]:
     """Return the batches, and whether the bytes of one differ from those read before."""
     rows: list[Batch] = []
     epochs: list[int] = []
@@ -227,7 +231,7 @@ def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
             rows.append(Batch(batch.base_offset, batch.record_count, RESET if is_reset else batch.crc))
             epochs.append(batch.partition_leader_epoch)
             octets = data[batch.position : batch.position + LOG_OVERHEAD + batch.batch_length]
-            before = known.bytes.setdefault((batch.base_offset, batch.crc), octets)
+            before = known.batch_bytes.setdefault((batch.base_offset, batch.crc), octets)
             has_changed |= before != octets
     except CorruptBatch as error:
         raise Fault(
@@ -236,5 +240,5 @@ def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
     return {"batches": tuple(rows), "epochs": tuple(epochs), "has_changed": has_changed}
 
 
-def _rows_of(answer: Any) -> list[int]:
-    return [topic.error_code for topic in getattr(answer, "topics", ())]
+def _rows_of(response: Any) -> list[int]:
+    return [topic.error_code for topic in getattr(response, "topics", ())]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.sessions.links import SimulatedLink
-from kmirror.fuzz.sessions.machine import Asks
+from kmirror.fuzz.sessions.machine import Requester
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
@@ -22,7 +22,7 @@ from kmirror.spec.wire_values import CoordinatorType
 TOPIC = "sessions"
 """The topic of all sessions."""
 _TRIES_MAX = 2_000
-_NOT_YET = (
+_TEMPORARY_ERRORS = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
@@ -46,18 +46,18 @@ def simulated_broker(seed: int, configs: Mapping[str, str], *, transaction_versi
     return SimulatedLink(simulation.world, {"": cluster.endpoint(1)})
 
 
-def ready_coordinator(broker: Asks, kind: CoordinatorType, key: str) -> None:
+def await_coordinator(broker: Requester, kind: CoordinatorType, key: str) -> None:
     """Wait until a group or transactional id has a working coordinator; raises `UsageError` if it has none in time."""
     for _ in range(_TRIES_MAX):
         found: Any = broker.ask(FindCoordinatorRequest(key=key, key_type=kind), 1)
         # A broker that is found may not know yet that it is the coordinator, or still load its log.
-        if not found.error_code and _coordinator_error(broker, kind, key) not in _NOT_YET:
+        if not found.error_code and _coordinator_error(broker, kind, key) not in _TEMPORARY_ERRORS:
             return
         broker.rest()
     raise UsageError(f"{key} has no coordinator")
 
 
-def _coordinator_error(broker: Asks, kind: CoordinatorType, key: str) -> int:
+def _coordinator_error(broker: Requester, kind: CoordinatorType, key: str) -> int:
     found: Any
     if kind is CoordinatorType.GROUP:
         found = broker.ask(DescribeGroupsRequest(groups=[key]), 0)
@@ -66,22 +66,22 @@ def _coordinator_error(broker: Asks, kind: CoordinatorType, key: str) -> int:
     return int(found.transaction_states[0].error_code)
 
 
-def ready_topic(broker: Asks, partitions: int, name: str = TOPIC) -> None:
+def prepare_topic(broker: Requester, partitions: int, name: str = TOPIC) -> None:
     """Create a topic unless it exists, and wait until it has leaders; raises `UsageError` if it has none in time."""
     # Records have timestamp 0; otherwise each marker, which has the current time, would roll the segment, and a fetch
     # ends with a segment.
     configs = {"segment.ms": str((1 << 63) - 1), "retention.ms": "-1"}
     rows = [CreatableTopicConfig(name=key, value=value) for key, value in configs.items()]
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=rows)
-    asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
-    partitions_asked = [ListOffsetsPartition(partition_index=index, timestamp=_LATEST) for index in range(partitions)]
-    ends = ListOffsetsRequest(topics=[ListOffsetsTopic(name=name, partitions=partitions_asked)])
-    found: Any = broker.ask(asked, 4)
+    metadata_request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    rows_requested = [ListOffsetsPartition(partition_index=index, timestamp=_LATEST) for index in range(partitions)]
+    list_offsets_request = ListOffsetsRequest(topics=[ListOffsetsTopic(name=name, partitions=rows_requested)])
+    found: Any = broker.ask(metadata_request, 4)
     if found.topics[0].error_code:
         broker.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     for _ in range(_TRIES_MAX):
         # A leader named by Metadata may not know yet that it leads.
-        found = broker.ask(ends, 1)
+        found = broker.ask(list_offsets_request, 1)
         if not any(row.error_code for row in found.topics[0].partitions):
             return
         broker.rest()

@@ -16,7 +16,7 @@ from kmirror.errors import ProtocolError
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions.links import Link
 from kmirror.fuzz.sessions.machine import AnyMachine, Call, Choose, Pause, Rule, Step
-from kmirror.fuzz.sessions.state_set import Possible, TooMany, shown
+from kmirror.fuzz.sessions.state_set import StateSet, TooManyStates, show_values
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
@@ -32,7 +32,7 @@ _CALM_FROM = 24
 """Number of possible states from which requests are sent one at a time, as each response reduces them."""
 _LATE_SHARE = 0.5
 _CLIENT = "session"
-_SAID_MAX = 160
+_VALUE_TEXT_MAX = 160
 
 
 class Disorder(Enum):
@@ -43,7 +43,7 @@ class Disorder(Enum):
     TWICE = "sent twice"
     SWAPPED = "after the next"
     CUT = "the link is cut"
-    AGED = "with an earlier value"
+    STALE_FIELD = "with an earlier value"
     REPEATED = "an earlier request once more"
 
 
@@ -53,13 +53,13 @@ _WEIGHTS = {
     Disorder.TWICE: 1,
     Disorder.SWAPPED: 1,
     Disorder.CUT: 1,
-    Disorder.AGED: 2,
+    Disorder.STALE_FIELD: 2,
     Disorder.REPEATED: 1,
 }
 _DISORDERS = tuple(kind for kind, weight in _WEIGHTS.items() for _ in range(weight))
 
 
-class Drawn:
+class RandomChoices:
     """Choices from numbers between 0 and 1, such as those of a `Random`."""
 
     def __init__(self, random: Callable[[], float]) -> None:
@@ -74,7 +74,7 @@ class Drawn:
         return self._random() < share
 
 
-class Here:
+class SessionWorld:
     """The `World` of a session: its names, and requests that prepare it."""
 
     def __init__(self, link: Link, prefix: str) -> None:
@@ -82,13 +82,13 @@ class Here:
         self.moves_time = link.moves_time
         self._link = link
 
-    def ask(self, body: Message, version: int, at: str = "") -> Message:
+    def ask(self, body: Message, version: int, broker: str = "") -> Message:
         """Return the response; raises `Fault` if there is none."""
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
-        answer = self._link.take(self._link.send(frame, at), self._link.long_s)
-        if answer is None:
+        response = self._link.take(self._link.send(frame, broker), self._link.long_s)
+        if response is None:
             raise Fault(FaultKind.SILENT, f"no answer to {body.NAME}", f"{body.NAME} before a session", "an answer")
-        return decode_response(answer, key_of(type(body)), version).body
+        return decode_response(response, key_of(type(body)), version).body
 
     def rest(self) -> None:
         """Let a moment pass."""
@@ -107,13 +107,13 @@ class Session:
         self.is_lost = False
         """Whether too many states became possible; nothing is judged after that."""
         self._link = link
-        self.known, state = machine.begin(Here(link, prefix))
-        self._possible: Possible[Any] = Possible.of(machine, state)
+        self.known, state = machine.begin(SessionWorld(link, prefix))
+        self._states: StateSet[Any] = StateSet.initial(machine, state)
         self._open: dict[int, tuple[Call, int]] = {}
         """Outstanding calls, with their tickets."""
         self._late: set[int] = set()
         self._parked: set[int] = set()
-        """Outstanding calls whose responses are not wanted yet, and those that may have to wait."""
+        """Outstanding calls: `_late` ones are read later, `_parked` ones may have to wait for other requests."""
         self._sent: list[Step] = []
         self._values: dict[str, list[Any]] = {}
         self._cut: dict[int, int] = {}
@@ -125,14 +125,14 @@ class Session:
 
     def step(self, choose: Choose) -> None:
         """Draw a step and its disorder, and run it; nothing happens if the rule has no step now."""
-        self.read_some(choose)
-        rule = self._rule(choose)
-        self.follow(rule, choose.pick(_DISORDERS), choose)
+        self.read_late_responses(choose)
+        rule = self._draw_rule(choose)
+        self.run_rule(rule, choose.pick(_DISORDERS), choose)
 
-    def _rule(self, choose: Choose) -> Rule[Any]:
+    def _draw_rule(self, choose: Choose) -> Rule[Any]:
         return choose.pick([rule for rule in self.machine.rules for _ in range(rule.weight)])
 
-    def follow(self, rule: Rule[Any], disorder: Disorder, choose: Choose) -> bool:
+    def run_rule(self, rule: Rule[Any], disorder: Disorder, choose: Choose) -> bool:
         """Run a step of this rule, with this disorder; return False if the rule has none now."""
         if self.is_lost:
             return False
@@ -141,13 +141,13 @@ class Session:
             if isinstance(step, Pause):
                 self._pause(step)
             elif step is not None:
-                self._do(step, disorder, choose)
-        except TooMany:
+                self._run_step(step, disorder, choose)
+        except TooManyStates:
             self.is_lost = True
         return step is not None
 
-    def _do(self, step: Step, disorder: Disorder, choose: Choose) -> None:
-        if self._possible.count > _CALM_FROM and disorder is not Disorder.AGED:
+    def _run_step(self, step: Step, disorder: Disorder, choose: Choose) -> None:
+        if self._states.count > _CALM_FROM and disorder is not Disorder.STALE_FIELD:
             disorder = Disorder.NONE
             for number in sorted(self._late):
                 self._read(number)
@@ -158,33 +158,33 @@ class Session:
                 for call in (self._send(step), self._send(step, disorder)):
                     self._read(call.number)
             case Disorder.SWAPPED:
-                other = self._other(choose)
+                other = self._draw_other(choose)
                 calls = [self._send(each, disorder) for each in (other, step) if each is not None]
                 for call in calls:
                     self._read(call.number)
             case Disorder.CUT if self._cuts < _CUTS_MAX:
-                self._hang_up(self._send(step, disorder), has_rest=choose.chance(0.5))
-            case Disorder.AGED:
-                self._read(self._send(self._aged(step, choose), disorder).number)
+                self._cut_link(self._send(step, disorder), has_rest=choose.chance(0.5))
+            case Disorder.STALE_FIELD:
+                self._read(self._send(self._with_stale_field(step, choose), disorder).number)
             case Disorder.REPEATED if self._sent:
                 self._read(self._send(choose.pick(self._sent), disorder).number)
             case _:
                 self._read(self._send(step).number)
 
-    def _other(self, choose: Choose) -> Step | None:
+    def _draw_other(self, choose: Choose) -> Step | None:
         for _ in range(_DRAWS_MAX):
-            found = self._rule(choose).draw(self.known, choose)
+            found = self._draw_rule(choose).draw(self.known, choose)
             if isinstance(found, Step):
                 return found
         return None
 
-    def _aged(self, step: Step, choose: Choose) -> Step:
+    def _with_stale_field(self, step: Step, choose: Choose) -> Step:
         """Return the step with one field set to its value in an earlier request, if there is another value."""
-        usual = type(step.body)()
+        defaults = type(step.body)()
         fields = [
             (name, value)
-            for name in sorted(self.machine.aged)
-            if getattr(step.body, name, None) != getattr(usual, name, None)
+            for name in sorted(self.machine.stale_fields)
+            if getattr(step.body, name, None) != getattr(defaults, name, None)
             for value in self._values.get(name, ())
             if value != getattr(step.body, name)
         ]
@@ -199,26 +199,26 @@ class Session:
         self._count += 1
         call = Call(self._count, step)
         self._sent.append(step)
-        for name in sorted(self.machine.aged):
+        for name in sorted(self.machine.stale_fields):
             if hasattr(step.body, name):
                 values = self._values.setdefault(name, [])
                 value = getattr(step.body, name)
                 if value not in values:
                     values.append(value)
-        how = "" if disorder is Disorder.NONE else f" ({disorder.value})"
-        self._tell(f"{call.number}: {step}{how} {_said(step.body)}")
+        suffix = "" if disorder is Disorder.NONE else f" ({disorder.value})"
+        self._add_line(f"{call.number}: {step}{suffix} {_request_text(step.body)}")
         frame = encode_request(step.body, step.version, correlation_id=call.number, client_id=_CLIENT)
-        self._possible.sent(call)
-        self._open[call.number] = (call, self._link.send(frame, step.at))
+        self._states.add_call(call)
+        self._open[call.number] = (call, self._link.send(frame, step.broker))
         return call
 
-    def _hang_up(self, call: Call, *, has_rest: bool) -> None:
+    def _cut_link(self, call: Call, *, has_rest: bool) -> None:
         if has_rest:
             self._link.rest()
         self._cuts += 1
         _, ticket = self._open.pop(call.number)
         self._link.cut(ticket)
-        self._possible.lose(call.number)
+        self._states.lose(call.number)
         self._cut[call.number] = _SETTLED_AFTER
 
     def _settle(self) -> None:
@@ -226,21 +226,21 @@ class Session:
         self._cut = {number: left - 1 for number, left in self._cut.items()}
         for number in [number for number, left in self._cut.items() if not left]:
             del self._cut[number]
-            self._possible.settle(number)
+            self._states.settle(number)
 
     def _pause(self, pause: Pause) -> None:
         for number in list(self._open):
             self._read(number)
         self._count += 1
-        self._tell(f"{self._count}: {pause}")
+        self._add_line(f"{self._count}: {pause}")
         self._link.pause(pause.seconds)
-        self._possible.pause(Call(self._count, pause))
+        self._states.pause(Call(self._count, pause))
         self._cut.clear()
 
     # -- responses ----------------------------------------------------------------------------
 
-    def read_some(self, choose: Choose) -> None:
-        """Read some late responses, or all if there are many, and check those that had to wait."""
+    def read_late_responses(self, choose: Choose) -> None:
+        """Read some late responses, or all if there are many, and those that had to wait."""
         if self.is_lost:
             return
         is_full = len(self._late) >= _OPEN_MAX
@@ -248,11 +248,11 @@ class Session:
             for number in sorted(self._late):
                 if is_full or choose.chance(_LATE_SHARE):
                     self._read(number)
-            self._look()
-        except TooMany:
+            self._read_parked()
+        except TooManyStates:
             self.is_lost = True
 
-    def _look(self) -> None:
+    def _read_parked(self) -> None:
         for number in sorted(self._parked):
             call, ticket = self._open[number]
             frame = self._link.take(ticket, 0)
@@ -264,10 +264,10 @@ class Session:
         call, ticket = self._open[number]
         self._late.discard(number)
         frame = self._link.take(ticket, self._link.short_s)
-        if frame is None and not self._possible.may_block(number):
+        if frame is None and not self._states.may_block(number):
             frame = self._link.take(ticket, self._link.long_s)
             if frame is None:
-                assert isinstance(call.step, Step), "only time passes without an answer"
+                assert isinstance(call.step, Step), "only a pause has no response"
                 raise self._fault(FaultKind.SILENT, f"{call.step} of step {number} is not answered", call.step.name)
         if frame is None:
             self._parked.add(number)
@@ -276,20 +276,20 @@ class Session:
 
     def _judge(self, call: Call, frame: bytes) -> None:
         step = call.step
-        assert isinstance(step, Step), "only time passes without an answer"
+        assert isinstance(step, Step), "only a pause has no response"
         self._parked.discard(call.number)
         del self._open[call.number]
         try:
-            answer = decode_response(frame, key_of(type(step.body)), step.version).body
+            response = decode_response(frame, key_of(type(step.body)), step.version).body
         except ProtocolError as error:
-            told = f"the answer to {step} cannot be read: {error}"
-            raise self._fault(FaultKind.REFUSED, told, f"answer of {step.name}") from None
-        observed = self.machine.read(self.known, step, answer)
-        self._tell(f"   {call.number} is answered: {shown(observed, observed)}")
-        wrong = self._possible.answered(call.number, observed)
-        if wrong is not None:
-            raise self._fault(FaultKind.DIFFERS, f"{step}: {wrong.told}", f"{step.name}: {wrong.cause}")
-        self.machine.learn(self.known, step, answer)
+            text = f"the answer to {step} cannot be read: {error}"
+            raise self._fault(FaultKind.REFUSED, text, f"answer of {step.name}") from None
+        observed = self.machine.read(self.known, step, response)
+        self._add_line(f"   {call.number} is answered: {show_values(observed, observed)}")
+        mismatch = self._states.apply_response(call.number, observed)
+        if mismatch is not None:
+            raise self._fault(FaultKind.DIFFERS, f"{step}: {mismatch.text}", f"{step.name}: {mismatch.cause}")
+        self.machine.learn(self.known, step, response)
         self._settle()
 
     # -- the end ------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ class Session:
         """Read all outstanding responses, and run the machine's last steps."""
         try:
             self._end()
-        except TooMany:
+        except TooManyStates:
             self.is_lost = True
         for _, ticket in self._open.values():
             self._link.cut(ticket)
@@ -320,12 +320,12 @@ class Session:
 
     # -- reports ------------------------------------------------------------------------------
 
-    def _tell(self, line: str) -> None:
+    def _add_line(self, line: str) -> None:
         self.story.append(line)
 
-    def _fault(self, kind: FaultKind, told: str, cause: str) -> Fault:
+    def _fault(self, kind: FaultKind, text: str, cause: str) -> Fault:
         expected = f"an answer that the model of {self.machine.name} allows"
-        return Fault(kind, told, f"{self.machine.name}: {cause}", expected, self.story)
+        return Fault(kind, text, f"{self.machine.name}: {cause}", expected, self.story)
 
 
 def run_session(machine: AnyMachine, link: Link, prefix: str, choices: Iterable[Choose]) -> Session:
@@ -337,13 +337,13 @@ def run_session(machine: AnyMachine, link: Link, prefix: str, choices: Iterable[
     return session
 
 
-def _said(body: Message) -> str:
+def _request_text(body: Message) -> str:
     """Return the fields of a request without default values, for a story."""
-    usual = type(body)()
-    some = ((field.attribute, getattr(body, field.attribute)) for field in body.FIELDS)
-    return ", ".join(f"{name}={_short(value)}" for name, value in some if value != getattr(usual, name, None))
+    defaults = type(body)()
+    values = ((field.attribute, getattr(body, field.attribute)) for field in body.FIELDS)
+    return ", ".join(f"{name}={_short(value)}" for name, value in values if value != getattr(defaults, name, None))
 
 
 def _short(value: object) -> str:
     text = repr(bytes(value) if isinstance(value, memoryview) else value)
-    return text if len(text) <= _SAID_MAX else f"{text[:_SAID_MAX]}..."
+    return text if len(text) <= _VALUE_TEXT_MAX else f"{text[:_VALUE_TEXT_MAX]}..."

@@ -16,10 +16,10 @@ from kmirror.spec.error_codes import ErrorCode
 
 S = TypeVar("S")
 STATES_MAX = 8_000
-_TOLD_MAX = 6
+_ALLOWED_MAX = 6
 
 
-class TooMany(Exception):
+class TooManyStates(Exception):
     """More states are possible than can be followed, so the session cannot be judged any further."""
 
 
@@ -43,10 +43,10 @@ class Names:
         return Names(self.pairs | {(symbol, value)})
 
 
-class Wrong(NamedTuple):
+class Mismatch(NamedTuple):
     """Error in a response: the full text, and a cause without variable parts."""
 
-    told: str
+    text: str
     cause: str
 
 
@@ -59,7 +59,7 @@ class Config(Generic[S]):
     due: frozenset[tuple[int, Expected]] = frozenset()
     names: Names = field(default_factory=Names)
     _hash: int = field(init=False, repr=False, compare=False)
-    """Computed once: states are deep, and each is looked up often."""
+    """Hash, computed once: states are deep, and each is looked up often."""
 
     def __post_init__(self) -> None:
         """Compute the hash."""
@@ -68,17 +68,17 @@ class Config(Generic[S]):
     def __hash__(self) -> int:
         return self._hash
 
-    def answer(self, number: int) -> Expected | None:
+    def response(self, number: int) -> Expected | None:
         """Return the allowed response to a call; None if it has not taken effect yet, or waits for others."""
-        return next((told for other, told in self.due if other == number), None)
+        return next((allowed for other, allowed in self.due if other == number), None)
 
-    def without_answer(self, number: int) -> Config[S]:
+    def without_response(self, number: int) -> Config[S]:
         """Return the configuration without the response to a call."""
-        return replace(self, due=frozenset((other, told) for other, told in self.due if other != number))
+        return replace(self, due=frozenset((other, allowed) for other, allowed in self.due if other != number))
 
 
 @dataclass
-class Possible(Generic[S]):
+class StateSet(Generic[S]):
     """All possible configurations; `machine` yields those that may follow."""
 
     machine: Machine[Any, S]
@@ -89,7 +89,7 @@ class Possible(Generic[S]):
     """Calls whose responses will not be read."""
 
     @classmethod
-    def of(cls, machine: Machine[Any, S], state: S) -> Possible[S]:
+    def initial(cls, machine: Machine[Any, S], state: S) -> StateSet[S]:
         """Return the single initial configuration."""
         return cls(machine, [Config(state)])
 
@@ -100,7 +100,7 @@ class Possible(Generic[S]):
 
     # -- events -------------------------------------------------------------------------------
 
-    def sent(self, call: Call) -> None:
+    def add_call(self, call: Call) -> None:
         """Add a call that may take effect from now on."""
         call.others.extend(self.calls.values())
         for other in self.calls.values():
@@ -111,49 +111,51 @@ class Possible(Generic[S]):
     def lose(self, number: int) -> None:
         """Record that a response will never be read."""
         self.cut.add(number)
-        self.configs = list(dict.fromkeys(one.without_answer(number) for one in self.configs))
+        self.configs = list(dict.fromkeys(one.without_response(number) for one in self.configs))
 
     def settle(self, number: int) -> None:
         """Record that a call whose link was cut has taken effect by now, or never will."""
-        acted = {one: None for one in self._reach() if number not in one.waiting}
-        never = (replace(one, waiting=one.waiting - {number}) for one in self.configs)
-        self.configs = list(acted | dict.fromkeys(never))
+        processed = {one: None for one in self._reachable() if number not in one.waiting}
+        lost = (replace(one, waiting=one.waiting - {number}) for one in self.configs)
+        self.configs = list(processed | dict.fromkeys(lost))
         del self.calls[number]
 
-    def answered(self, number: int, observed: Mapping[str, Any]) -> Wrong | None:
+    def apply_response(self, number: int, observed: Mapping[str, Any]) -> Mismatch | None:
         """Keep the configurations that explain a response; if there are none, keep all, and return the error."""
         found: dict[Config[S], None] = {}
-        near: list[tuple[Expected, Names]] = []
-        for config in self._reach(number):
-            wanted = config.answer(number)
+        allowed_responses: list[tuple[Expected, Names]] = []
+        for config in self._reachable(number):
+            wanted = config.response(number)
             if wanted is None:
                 continue
-            for names in unified(wanted, observed, config.names):
-                found[replace(config.without_answer(number), names=names)] = None
-            near.append((wanted, config.names))
+            for names in unify(wanted, observed, config.names):
+                found[replace(config.without_response(number), names=names)] = None
+            allowed_responses.append((wanted, config.names))
         if not found:
-            return _told(near, observed)
+            return _describe_mismatch(allowed_responses, observed)
         self.configs = list(found)
         del self.calls[number]
         return None
 
     def may_block(self, number: int) -> bool:
         """Return whether a call may have no response once all calls have taken effect and nothing changes by itself."""
-        for config in self._reach(number):
+        for config in self._reachable(number):
             if number not in config.waiting and config.waiting <= self.cut:
-                wanted = config.answer(number)
-                if (wanted is None or wanted.is_optional) and not any(True for _ in self.machine.drifts(config.state)):
+                wanted = config.response(number)
+                if (wanted is None or wanted.is_optional) and not any(
+                    True for _ in self.machine.autonomous_outcomes(config.state)
+                ):
                     return True
         return False
 
     def pause(self, call: Call) -> None:
         """Let time pass: outstanding calls take effect before it, calls of cut links before it or never."""
-        assert isinstance(call.step, Pause), "only time passes without an answer"
+        assert isinstance(call.step, Pause), "only a pause has no response"
         found: dict[Config[S], None] = {}
-        for config in self._reach():
+        for config in self._reachable():
             if config.waiting <= self.cut:
                 quiet = replace(config, waiting=frozenset())
-                found.update(dict.fromkeys(self._after(quiet, self._outcomes(config, call))))
+                found.update(dict.fromkeys(self._apply(quiet, self._outcomes(config, call))))
         for number in self.cut & self.calls.keys():
             del self.calls[number]
         assert found, f"the model {self.machine.name} has no next state, from any state, for {call.step}"
@@ -161,7 +163,7 @@ class Possible(Generic[S]):
 
     # -- possible successors ------------------------------------------------------------------
 
-    def _reach(self, number: int | None = None) -> list[Config[S]]:
+    def _reachable(self, number: int | None = None) -> list[Config[S]]:
         """Return the configurations, and all that may follow from calls and autonomous changes.
 
         A configuration with a response to call `number` is not followed further, so that later effects stay open.
@@ -170,46 +172,48 @@ class Possible(Generic[S]):
         left = list(found)
         while left:
             config = left.pop()
-            told = None if number is None else config.answer(number)
-            if told is not None and not told.is_optional:
+            allowed = None if number is None else config.response(number)
+            if allowed is not None and not allowed.is_optional:
                 continue
-            for one in self._next(config):
+            for one in self._successors(config):
                 if one not in found:
                     found[one] = None
                     left.append(one)
             if len(found) > STATES_MAX:
-                raise TooMany
+                raise TooManyStates
         return list(found)
 
-    def _next(self, config: Config[S]) -> Iterator[Config[S]]:
+    def _successors(self, config: Config[S]) -> Iterator[Config[S]]:
         for number in sorted(config.waiting):
-            acted = Config(config.state, config.waiting - {number}, config.due, config.names)
-            yield from self._after(acted, self._outcomes(config, self.calls[number]))
-        yield from self._after(config, self.machine.drifts(config.state))
+            after = Config(config.state, config.waiting - {number}, config.due, config.names)
+            yield from self._apply(after, self._outcomes(config, self.calls[number]))
+        yield from self._apply(config, self.machine.autonomous_outcomes(config.state))
 
     def _outcomes(self, config: Config[S], call: Call) -> Iterable[Outcome[S]]:
         return self.machine.outcomes(config.state, call, config.names)
 
-    def _after(self, config: Config[S], outcomes: Iterable[Outcome[S]]) -> Iterator[Config[S]]:
-        for state, answers in outcomes:
+    def _apply(self, config: Config[S], outcomes: Iterable[Outcome[S]]) -> Iterator[Config[S]]:
+        for state, responses in outcomes:
             due = config.due
-            if answers:  # A response not received yet may be replaced.
-                kept = {(number, told) for number, told in due if number not in answers}
-                due = frozenset(kept | {(number, told) for number, told in answers.items() if number not in self.cut})
+            if responses:  # A response not received yet may be replaced.
+                kept = {(number, allowed) for number, allowed in due if number not in responses}
+                due = frozenset(
+                    kept | {(number, allowed) for number, allowed in responses.items() if number not in self.cut}
+                )
             yield Config(state, config.waiting, due, config.names)
 
 
 # -- expected and observed ----------------------------------------------------------------------
 
 
-def unified(wanted: Expected, observed: Mapping[str, Any], names: Names) -> Iterator[Names]:
+def unify(wanted: Expected, observed: Mapping[str, Any], names: Names) -> Iterator[Names]:
     """Yield the names with the values from the response, for each way in which it matches."""
-    places = tuple(place for place, _ in wanted.places)
-    assert observed.keys() >= set(places), f"the machine reads {', '.join(observed)}, and not all of {places}"
-    return _unified(tuple(value for _, value in wanted.places), tuple(observed[place] for place in places), names)
+    value_names = tuple(name for name, _ in wanted.values)
+    assert observed.keys() >= set(value_names), f"the machine reads {', '.join(observed)}, and not all of {value_names}"
+    return _unify(tuple(value for _, value in wanted.values), tuple(observed[name] for name in value_names), names)
 
 
-def _unified(wanted: Any, observed: Any, names: Names) -> Iterator[Names]:
+def _unify(wanted: Any, observed: Any, names: Names) -> Iterator[Names]:
     match wanted:
         case Anything():
             yield names
@@ -222,61 +226,61 @@ def _unified(wanted: Any, observed: Any, names: Names) -> Iterator[Names]:
                 yield found
         case Bag(items):
             if isinstance(observed, tuple) and len(items) == len(observed):
-                yield from _in_any_order(items, observed, names)
+                yield from _unify_in_any_order(items, observed, names)
         case tuple():
             if isinstance(observed, tuple) and len(wanted) == len(observed):
-                yield from _in_order(wanted, observed, names)
+                yield from _unify_in_order(wanted, observed, names)
         case _:
             if wanted == observed:
                 yield names
 
 
-def _in_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
+def _unify_in_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
     if not wanted:
         yield names
         return
-    for found in _unified(wanted[0], observed[0], names):
-        yield from _in_order(wanted[1:], observed[1:], found)
+    for found in _unify(wanted[0], observed[0], names):
+        yield from _unify_in_order(wanted[1:], observed[1:], found)
 
 
-def _in_any_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
+def _unify_in_any_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
     if not wanted:
         yield names
         return
-    for place, value in enumerate(observed):
-        for found in _unified(wanted[0], value, names):
-            yield from _in_any_order(wanted[1:], observed[:place] + observed[place + 1 :], found)
+    for index, value in enumerate(observed):
+        for found in _unify(wanted[0], value, names):
+            yield from _unify_in_any_order(wanted[1:], observed[:index] + observed[index + 1 :], found)
 
 
-def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wrong:
-    """Return the wrong places, compared with the nearest allowed responses."""
-    if not near:
-        return Wrong("answered, though it has to wait", "answered")
+def _describe_mismatch(allowed_responses: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Mismatch:
+    """Return the wrong values of a response, compared with the nearest of the allowed responses."""
+    if not allowed_responses:
+        return Mismatch("answered, though it has to wait", "answered")
     wrong: dict[tuple[str, ...], list[Expected]] = {}
-    for wanted, names in near:
-        places = tuple(
-            place for place, value in wanted.places if not any(True for _ in _unified(value, observed[place], names))
+    for wanted, names in allowed_responses:
+        value_names = tuple(
+            name for name, value in wanted.values if not any(True for _ in _unify(value, observed[name], names))
         )
-        wrong.setdefault(places or tuple(place for place, _ in wanted.places), []).append(wanted)
-    places = max(wrong, key=lambda each: (-len(each), len(wrong[each])))
-    allowed = list(dict.fromkeys(shown(dict(wanted.places), places) for wanted in wrong[places]))
-    more = f" or {len(allowed) - _TOLD_MAX} others" if len(allowed) > _TOLD_MAX else ""
-    told = f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"
-    return Wrong(told, ", ".join(shown(observed, [p]) if p.endswith("error") else p for p in places))
+        wrong.setdefault(value_names or tuple(name for name, _ in wanted.values), []).append(wanted)
+    value_names = max(wrong, key=lambda each: (-len(each), len(wrong[each])))
+    allowed = list(dict.fromkeys(show_values(dict(wanted.values), value_names) for wanted in wrong[value_names]))
+    more = f" or {len(allowed) - _ALLOWED_MAX} others" if len(allowed) > _ALLOWED_MAX else ""
+    text = f"{show_values(observed, value_names)}; it may be {' or '.join(allowed[:_ALLOWED_MAX])}{more}"
+    return Mismatch(text, ", ".join(show_values(observed, [p]) if p.endswith("error") else p for p in value_names))
 
 
-def shown(values: Mapping[str, Any], places: Iterable[str]) -> str:
-    """Return some places of a response as text for a story."""
-    return ", ".join(f"{place} {_shown(place, values[place])}" for place in places)
+def show_values(values: Mapping[str, Any], value_names: Iterable[str]) -> str:
+    """Return the named values of a response as text for a story."""
+    return ", ".join(f"{name} {_show_value(name, values[name])}" for name in value_names)
 
 
-def _shown(place: str, value: Any) -> str:
+def _show_value(name: str, value: Any) -> str:
     if isinstance(value, OneOf):
-        return "/".join(sorted(_shown(place, one) for one in value.values))
+        return "/".join(sorted(_show_value(name, one) for one in value.values))
     if isinstance(value, Bag):
-        return _shown(place, value.items)
+        return _show_value(name, value.items)
     if isinstance(value, Symbol):
-        return f"<{value.what or 'made'} in step {value.call}>"
+        return f"<{value.kind or 'made'} in step {value.call}>"
     if isinstance(value, tuple):
-        return f"({', '.join(_shown(place, one) for one in value)})"
-    return ErrorCode(value).name if place.endswith("error") and value in iter(ErrorCode) else repr(value)
+        return f"({', '.join(_show_value(name, one) for one in value)})"
+    return ErrorCode(value).name if name.endswith("error") and value in iter(ErrorCode) else repr(value)

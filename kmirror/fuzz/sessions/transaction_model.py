@@ -16,7 +16,7 @@ EMPTY, ONGOING, ENDING, ENDED = "Empty", "Ongoing", "Ending", "Ended"
 OPEN, COMMITTED, ABORTED = "open", "committed", "aborted"
 GROUP = "group"
 """The partition of `__consumer_offsets` with the session's group."""
-_KEPT = 5
+_SEQUENCES_MAX = 5
 """Number of batches whose sequence numbers a partition remembers."""
 
 
@@ -26,7 +26,7 @@ class Transaction:
 
     producer: Symbol | None = None
     epoch: int = 0
-    former: int = -1
+    previous_epoch: int = -1
     """The epoch of a client that may not have received the response with the current one."""
     status: str = EMPTY
     is_commit: bool = False
@@ -60,7 +60,7 @@ class Log:
         """Return the state of a producer id."""
         return next((one for one in self.writers if one.producer == producer), None)
 
-    def knows(self, writer: Writer) -> Log:
+    def with_writer(self, writer: Writer) -> Log:
         """Return the log with a changed state of a producer id."""
         others = tuple(one for one in self.writers if one.producer != writer.producer)
         return replace(self, writers=tuple(sorted((*others, writer), key=lambda one: one.producer)))
@@ -69,10 +69,10 @@ class Log:
     def committed(self) -> tuple[str, ...]:
         """Return the values for a reader of committed records, which end at the first open transaction."""
         found = []
-        for _, value, fate in self.records:
-            if fate == OPEN:
+        for _, value, status in self.records:
+            if status == OPEN:
                 break
-            if fate == COMMITTED:
+            if status == COMMITTED:
                 found.append(value)
         return tuple(found)
 
@@ -126,7 +126,7 @@ class State:
 # -- the coordinator ----------------------------------------------------------------------------
 
 
-def initialised(state: State, name: str, call: int, epoch: int | None, *, has_id: bool) -> tuple[State, ErrorCode]:
+def init_producer_id(state: State, name: str, call: int, epoch: int | None, *, has_id: bool) -> tuple[State, ErrorCode]:
     """Return state and error after InitProducerId; `epoch` is None for a client that names neither id nor epoch."""
     known = state.transaction(name)
     if known.producer is None:
@@ -136,12 +136,12 @@ def initialised(state: State, name: str, call: int, epoch: int | None, *, has_id
     if known.status == ENDING:
         return state, ErrorCode.CONCURRENT_TRANSACTIONS
     if known.status == ONGOING:
-        former = known.epoch if state.bumps else -1
-        fenced = replace(known, status=ENDING, is_commit=False, epoch=known.epoch + 1, former=former)
+        previous_epoch = known.epoch if state.bumps else -1
+        fenced = replace(known, status=ENDING, is_commit=False, epoch=known.epoch + 1, previous_epoch=previous_epoch)
         return state.with_transaction(name, fenced), ErrorCode.CONCURRENT_TRANSACTIONS
     if epoch is None or epoch == known.epoch:
         after = Transaction(known.producer, known.epoch + 1, -1 if epoch is None else epoch)
-    elif epoch == known.former >= 0:
+    elif epoch == known.previous_epoch >= 0:
         after = Transaction(known.producer, known.epoch, epoch)
     else:
         return state, ErrorCode.PRODUCER_FENCED
@@ -155,7 +155,7 @@ def owner_error(known: Transaction, producer: Symbol | None, epoch: int) -> Erro
     return ErrorCode.NONE if known.epoch == epoch else ErrorCode.PRODUCER_FENCED
 
 
-def added(
+def add_partitions(
     state: State, name: str, producer: Symbol | None, epoch: int, partitions: frozenset[str]
 ) -> tuple[State, ErrorCode]:
     """Return state and error after partitions were added to a transaction, which may begin one."""
@@ -169,7 +169,7 @@ def added(
     return state.with_transaction(name, replace(known, status=ONGOING, partitions=already | partitions)), error
 
 
-def ended(
+def end_transaction(
     state: State, name: str, producer: Symbol | None, epoch: int, *, is_commit: bool, bumps: bool
 ) -> tuple[State, ErrorCode]:
     """Return state and error after EndTxn; `bumps` means that the epoch is raised, as from version 5 on."""
@@ -187,9 +187,9 @@ def ended(
         return state, ErrorCode.CONCURRENT_TRANSACTIONS if is_waiting else ErrorCode.INVALID_TXN_STATE
     if known.producer is None or known.producer != producer:
         return state, ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    answer = _bumped_end_error(known, epoch, is_commit=is_commit)
-    if answer is not None:
-        return state, answer
+    response = _bumped_end_error(known, epoch, is_commit=is_commit)
+    if response is not None:
+        return state, response
     partitions = known.partitions if known.status == ONGOING else frozenset()
     after = Transaction(known.producer, epoch + 1, epoch, ENDING, is_commit, partitions)
     return state.with_transaction(name, after), ErrorCode.NONE
@@ -210,7 +210,7 @@ def _bumped_end_error(known: Transaction, epoch: int, *, is_commit: bool) -> Err
     return ErrorCode.INVALID_TXN_STATE if known.status != ONGOING and is_commit else None
 
 
-def drifts(state: State) -> Iterator[State]:
+def autonomous_changes(state: State) -> Iterator[State]:
     """Yield the next autonomous changes: a marker is written, or the end of a transaction is complete."""
     for name, known in state.transactions:
         if known.status != ENDING:
@@ -218,21 +218,24 @@ def drifts(state: State) -> Iterator[State]:
         if not known.partitions:
             yield state.with_transaction(name, replace(known, status=ENDED))
         for partition in sorted(known.partitions):
-            marked = _marked(state, known, partition)
+            marked = _write_marker(state, known, partition)
             left = known.partitions - {partition}
             yield marked.with_transaction(name, replace(known, partitions=left))
 
 
-def _marked(state: State, known: Transaction, partition: str) -> State:
+def _write_marker(state: State, known: Transaction, partition: str) -> State:
     """Return the state after a partition got the marker of a transaction."""
     log = state.log(partition)
     producer = known.producer
     assert producer is not None, "it has begun"
-    fate = COMMITTED if known.is_commit else ABORTED
-    records = tuple((who, value, fate if who == producer and was == OPEN else was) for who, value, was in log.records)
+    status = COMMITTED if known.is_commit else ABORTED
+    records = tuple(
+        (owner, value, status if owner == producer and old_status == OPEN else old_status)
+        for owner, value, old_status in log.records
+    )
     writer = log.writer(producer)
     sequences = writer.sequences if writer is not None and writer.epoch == known.epoch else ()
-    after = state.with_log(replace(log, records=records).knows(Writer(producer, known.epoch, sequences)))
+    after = state.with_log(replace(log, records=records).with_writer(Writer(producer, known.epoch, sequences)))
     if partition != GROUP:
         return after
     kept = []
@@ -263,7 +266,7 @@ class Batch:
     offsets: tuple[tuple[int, int], ...] = ()
 
 
-def may_come_early(state: State, batch: Batch) -> bool:
+def may_be_out_of_order(state: State, batch: Batch) -> bool:
     """Return whether the first batch of a transaction may be refused as out of order, although it is the next one.
 
     This is so while a batch with a lower sequence number was refused, which its producer may send again.
@@ -273,7 +276,7 @@ def may_come_early(state: State, batch: Batch) -> bool:
     return batch.sequence > 0 and not is_open
 
 
-def written(state: State, batch: Batch) -> tuple[State, ErrorCode]:
+def write_batch(state: State, batch: Batch) -> tuple[State, ErrorCode]:
     """Return state and error after a batch is verified and appended; errors are the coordinator's or the log's."""
     log = state.log(batch.log)
     producer = batch.producer
@@ -282,18 +285,18 @@ def written(state: State, batch: Batch) -> tuple[State, ErrorCode]:
         return state, ErrorCode.INVALID_PRODUCER_EPOCH
     is_open = writer is not None and writer.is_open and writer.epoch == batch.epoch
     if not is_open:
-        state, error = _verified(state, batch)
+        state, error = _verify(state, batch)
         if not error and batch.adds and batch.sequence > 0 and (writer is None or not writer.sequences):
             error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if error:
             return state, error
     assert producer is not None, "it owns the transaction"
-    return _appended(state, log, batch, writer or Writer(producer, -1), producer)
+    return _append(state, log, batch, writer or Writer(producer, -1), producer)
 
 
-def _verified(state: State, batch: Batch) -> tuple[State, ErrorCode]:
+def _verify(state: State, batch: Batch) -> tuple[State, ErrorCode]:
     if batch.adds:
-        state, error = added(state, batch.name, batch.producer, batch.epoch, frozenset({batch.log}))
+        state, error = add_partitions(state, batch.name, batch.producer, batch.epoch, frozenset({batch.log}))
     else:
         known = state.transaction(batch.name)
         error = owner_error(known, batch.producer, batch.epoch)
@@ -304,13 +307,13 @@ def _verified(state: State, batch: Batch) -> tuple[State, ErrorCode]:
     return state, ErrorCode.INVALID_PRODUCER_EPOCH if error is ErrorCode.PRODUCER_FENCED else error
 
 
-def _appended(state: State, log: Log, batch: Batch, writer: Writer, producer: Symbol) -> tuple[State, ErrorCode]:
+def _append(state: State, log: Log, batch: Batch, writer: Writer, producer: Symbol) -> tuple[State, ErrorCode]:
     if batch.log == GROUP:
         new = tuple(Offset(p, state.order, offset, producer) for p, offset in batch.offsets)
         renewed = {(producer, one.partition) for one in new}
         older = tuple(one for one in state.offsets if (one.producer, one.partition) not in renewed)
         state = replace(state, offsets=(*older, *new), order=state.order + 1)
-        return state.with_log(log.knows(Writer(producer, batch.epoch, (), is_open=True))), ErrorCode.NONE
+        return state.with_log(log.with_writer(Writer(producer, batch.epoch, (), is_open=True))), ErrorCode.NONE
     same = writer.epoch == batch.epoch
     if same and batch.sequence in writer.sequences:
         return state, ErrorCode.NONE  # A duplicate.
@@ -320,6 +323,6 @@ def _appended(state: State, log: Log, batch: Batch, writer: Writer, producer: Sy
         is_next = batch.sequence == 0 or writer.epoch == -1
     if not is_next:
         return state, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    sequences = (*(writer.sequences if same else ()), batch.sequence)[-_KEPT:]
-    after = log.knows(Writer(producer, batch.epoch, sequences, is_open=True))
+    sequences = (*(writer.sequences if same else ()), batch.sequence)[-_SEQUENCES_MAX:]
+    after = log.with_writer(Writer(producer, batch.epoch, sequences, is_open=True))
     return state.with_log(replace(after, records=(*log.records, (producer, batch.value, OPEN)))), ErrorCode.NONE

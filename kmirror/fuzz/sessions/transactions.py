@@ -14,7 +14,7 @@ from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.sessions import transaction_model as model
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import Call, Choose, Expected, Names, Outcome, Rule, Step, World, expected
-from kmirror.fuzz.sessions.preparing import TOPIC, ready_coordinator, ready_topic, simulated_broker
+from kmirror.fuzz.sessions.preparing import TOPIC, await_coordinator, prepare_topic, simulated_broker
 from kmirror.fuzz.sessions.transaction_model import GROUP, Batch, Log, State, Transaction
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -77,7 +77,7 @@ class Client:
 
 
 @dataclass
-class Known:
+class Knowledge:
     """Knowledge of all clients."""
 
     clients: list[Client]
@@ -90,18 +90,18 @@ class Known:
     ids_at_rest: frozenset[str] = frozenset()
     """Transactional ids initialised at the end, so that none of their transactions is open."""
 
-    def next(self) -> int:
+    def next_number(self) -> int:
         """Return a unique number."""
         self.count += 1
         return self.count
 
 
-def _client(known: Known, choose: Choose) -> Client | None:
-    some = [one for one in known.clients if one.producer_id >= 0]
-    return choose.pick(some) if some else None
+def _draw_client(known: Knowledge, choose: Choose) -> Client | None:
+    candidates = [one for one in known.clients if one.producer_id >= 0]
+    return choose.pick(candidates) if candidates else None
 
 
-def _version(known: Known, name: str, choose: Choose) -> int:
+def _draw_version(known: Knowledge, name: str, choose: Choose) -> int:
     low, high = _VERSIONS[name][known.bumps]
     return choose.pick(range(low, high + 1))
 
@@ -109,9 +109,9 @@ def _version(known: Known, name: str, choose: Choose) -> int:
 # -- rules --------------------------------------------------------------------------------------
 
 
-def _init(known: Known, choose: Choose) -> Step | None:
+def _init(known: Knowledge, choose: Choose) -> Step | None:
     client = choose.pick(known.clients)
-    return _init_step(client.name, client.transactional_id, _version(known, "InitProducerId", choose))
+    return _init_step(client.name, client.transactional_id, _draw_version(known, "InitProducerId", choose))
 
 
 def _init_step(actor: str, transactional_id: str, version: int) -> Step:
@@ -122,9 +122,9 @@ def _init_step(actor: str, transactional_id: str, version: int) -> Step:
 _OWN_EPOCH_FROM = 3
 
 
-def _init_again(known: Known, choose: Choose) -> Step | None:
+def _init_again(known: Knowledge, choose: Choose) -> Step | None:
     """Draw a client's request for the epoch after its own (KIP-360)."""
-    client = _client(known, choose)
+    client = _draw_client(known, choose)
     if client is None:
         return None
     version = choose.pick(range(_OWN_EPOCH_FROM, InitProducerIdRequest.MAX_VERSION))
@@ -134,8 +134,8 @@ def _init_again(known: Known, choose: Choose) -> Step | None:
     return step
 
 
-def _add(known: Known, choose: Choose) -> Step | None:
-    client = None if known.bumps else _client(known, choose)
+def _add(known: Knowledge, choose: Choose) -> Step | None:
+    client = None if known.bumps else _draw_client(known, choose)
     if client is None:
         return None
     chosen = [index for index in _PARTITIONS if choose.chance(0.6)] or [0]
@@ -145,11 +145,11 @@ def _add(known: Known, choose: Choose) -> Step | None:
         v3_and_below_producer_epoch=client.epoch,
         v3_and_below_topics=[AddPartitionsToTxnTopic(name=known.topic, partitions=chosen)],
     )
-    return Step(client.name, body, _version(known, "AddPartitionsToTxn", choose))
+    return Step(client.name, body, _draw_version(known, "AddPartitionsToTxn", choose))
 
 
-def _add_offsets(known: Known, choose: Choose) -> Step | None:
-    client = None if known.bumps else _client(known, choose)
+def _add_offsets(known: Knowledge, choose: Choose) -> Step | None:
+    client = None if known.bumps else _draw_client(known, choose)
     if client is None:
         return None
     body = AddOffsetsToTxnRequest(
@@ -158,17 +158,17 @@ def _add_offsets(known: Known, choose: Choose) -> Step | None:
         producer_epoch=client.epoch,
         group_id=known.group,
     )
-    return Step(client.name, body, _version(known, "AddOffsetsToTxn", choose))
+    return Step(client.name, body, _draw_version(known, "AddOffsetsToTxn", choose))
 
 
-def _produce(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose)
+def _produce(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose)
     if client is None:
         return None
     partition = choose.pick(_PARTITIONS)
     sequence = (client.sequences or {}).get(partition, 0)
     sequence = sequence + choose.pick((1, 2)) if choose.chance(0.06) else sequence
-    value = f"{client.transactional_id} {known.next()}"
+    value = f"{client.transactional_id} {known.next_number()}"
     batch = build_batch(
         [RecordData(None, value.encode(), (), 0)],
         producer_id=client.producer_id,
@@ -178,14 +178,16 @@ def _produce(known: Known, choose: Choose) -> Step | None:
     )
     data = TopicProduceData(name=known.topic, partition_data=[PartitionProduceData(index=partition, records=batch)])
     body = ProduceRequest(transactional_id=client.transactional_id, acks=-1, timeout_ms=5_000, topic_data=[data])
-    return Step(client.name, body, _version(known, "Produce", choose))
+    return Step(client.name, body, _draw_version(known, "Produce", choose))
 
 
-def _commit_offsets(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose)
+def _commit_offsets(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose)
     if client is None:
         return None
-    rows = [TxnOffsetCommitRequestPartition(partition_index=choose.pick(_PARTITIONS), committed_offset=known.next())]
+    rows = [
+        TxnOffsetCommitRequestPartition(partition_index=choose.pick(_PARTITIONS), committed_offset=known.next_number())
+    ]
     body = TxnOffsetCommitRequest(
         transactional_id=client.transactional_id,
         group_id=known.group,
@@ -193,11 +195,11 @@ def _commit_offsets(known: Known, choose: Choose) -> Step | None:
         producer_epoch=client.epoch,
         topics=[TxnOffsetCommitRequestTopic(name=TOPIC, partitions=rows)],
     )
-    return Step(client.name, body, _version(known, "TxnOffsetCommit", choose))
+    return Step(client.name, body, _draw_version(known, "TxnOffsetCommit", choose))
 
 
-def _end(known: Known, choose: Choose) -> Step | None:
-    client = _client(known, choose)
+def _end(known: Knowledge, choose: Choose) -> Step | None:
+    client = _draw_client(known, choose)
     if client is None:
         return None
     body = EndTxnRequest(
@@ -206,14 +208,14 @@ def _end(known: Known, choose: Choose) -> Step | None:
         producer_epoch=client.epoch,
         committed=choose.chance(0.6),
     )
-    return Step(client.name, body, _version(known, "EndTxn", choose))
+    return Step(client.name, body, _draw_version(known, "EndTxn", choose))
 
 
-def _read(known: Known, choose: Choose) -> Step | None:
+def _read(known: Knowledge, choose: Choose) -> Step | None:
     return _read_step(known, choose.pick(_PARTITIONS))
 
 
-def _read_step(known: Known, partition: int) -> Step:
+def _read_step(known: Knowledge, partition: int) -> Step:
     row = FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=_READ_BYTES)
     body = FetchRequest(
         max_wait_ms=0,
@@ -225,16 +227,16 @@ def _read_step(known: Known, partition: int) -> Step:
     return Step("reader", body, _READ_VERSION)
 
 
-def _fetch_offsets(known: Known, choose: Choose) -> Step | None:
+def _fetch_offsets(known: Knowledge, choose: Choose) -> Step | None:
     return _offsets_step(known)
 
 
-def _offsets_step(known: Known) -> Step:
+def _offsets_step(known: Knowledge) -> Step:
     topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(_PARTITIONS))]
     return Step("reader", OffsetFetchRequest(group_id=known.group, topics=topics), 6)
 
 
-RULES: tuple[Rule[Known], ...] = (
+RULES: tuple[Rule[Knowledge], ...] = (
     Rule("initialise", 5, _init),
     Rule("initialise again", 1, _init_again),
     Rule("add partitions", 7, _add),
@@ -250,7 +252,7 @@ RULES: tuple[Rule[Known], ...] = (
 # -- the model ----------------------------------------------------------------------------------
 
 
-def _errors(step: Step, error: ErrorCode) -> ErrorCode:
+def _versioned_error(step: Step, error: ErrorCode) -> ErrorCode:
     """Return the code for `error` in a response of the step's version: earlier versions lack some codes."""
     name, version = step.name, step.version
     if error is ErrorCode.PRODUCER_FENCED and version < _FENCED_FROM.get(name, 0):
@@ -273,37 +275,39 @@ def _batch_of(body: ProduceRequest, names: Names, *, adds: bool) -> Batch:
     return Batch(body.transactional_id or "", log, producer, batch.producer_epoch, adds, batch.base_sequence, value)
 
 
-def _moves(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[State, dict[str, Any]]]:
+def _transitions(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[State, dict[str, Any]]]:
     """Yield the possible outcomes of a request, with the values of its response."""
     body: Any = step.body
     match body:
         case InitProducerIdRequest():
-            yield _initialised(state, step, call, names)
+            yield _init_transition(state, step, call, names)
             if state.transaction(body.transactional_id or "").producer is None:  # Ids may be used up.
                 yield state, {"error": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "producer": -1, "epoch": -1}
         case AddPartitionsToTxnRequest():
             name, producer = body.v3_and_below_transactional_id, names.symbol(body.v3_and_below_producer_id)
-            wanted = frozenset(str(index) for index in body.v3_and_below_topics[0].partitions)
-            after, error = model.added(state, name, producer, body.v3_and_below_producer_epoch, wanted)
-            yield after, {"rows_error": (_errors(step, error),) * len(wanted)}
+            partitions = frozenset(str(index) for index in body.v3_and_below_topics[0].partitions)
+            after, error = model.add_partitions(state, name, producer, body.v3_and_below_producer_epoch, partitions)
+            yield after, {"rows_error": (_versioned_error(step, error),) * len(partitions)}
         case AddOffsetsToTxnRequest():
             producer = names.symbol(body.producer_id)
-            after, error = model.added(state, body.transactional_id, producer, body.producer_epoch, frozenset({GROUP}))
-            yield after, {"error": _errors(step, error)}
+            after, error = model.add_partitions(
+                state, body.transactional_id, producer, body.producer_epoch, frozenset({GROUP})
+            )
+            yield after, {"error": _versioned_error(step, error)}
         case ProduceRequest():
             batch = _batch_of(body, names, adds=step.version >= _VERSIONS["Produce"][1][0])
-            after, error = model.written(state, batch)
-            yield after, {"rows_error": (_errors(step, error),)}
-            if not error and model.may_come_early(state, batch):
+            after, error = model.write_batch(state, batch)
+            yield after, {"rows_error": (_versioned_error(step, error),)}
+            if not error and model.may_be_out_of_order(state, batch):
                 yield state, {"rows_error": (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,)}
         case TxnOffsetCommitRequest():
             offsets = tuple((row.partition_index, row.committed_offset) for row in body.topics[0].partitions)
             adds, producer = step.version >= _VERSIONS["TxnOffsetCommit"][1][0], names.symbol(body.producer_id)
             batch = Batch(body.transactional_id, GROUP, producer, body.producer_epoch, adds, offsets=offsets)
-            after, error = model.written(state, batch)
-            yield after, {"rows_error": (_errors(step, error),) * len(offsets)}
+            after, error = model.write_batch(state, batch)
+            yield after, {"rows_error": (_versioned_error(step, error),) * len(offsets)}
         case EndTxnRequest():
-            yield _ended(state, step, body, names)
+            yield _end_transition(state, step, body, names)
         case FetchRequest():
             log = state.log(str(body.topics[0].partitions[0].partition))
             yield state, {"error": ErrorCode.NONE, "values": log.committed}
@@ -313,7 +317,7 @@ def _moves(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[
             raise AssertionError(f"no rule sends {body.NAME}")
 
 
-def _initialised(state: State, step: Step, call: int, names: Names) -> tuple[State, dict[str, Any]]:
+def _init_transition(state: State, step: Step, call: int, names: Names) -> tuple[State, dict[str, Any]]:
     body: Any = step.body
     name = body.transactional_id
     refused = {"producer": -1, "epoch": -1}
@@ -322,24 +326,26 @@ def _initialised(state: State, step: Step, call: int, names: Names) -> tuple[Sta
     known = state.transaction(name)
     epoch = None if body.producer_id == -1 else body.producer_epoch
     has_id = names.symbol(body.producer_id) == known.producer
-    after, error = model.initialised(state, name, call, epoch, has_id=has_id)
+    after, error = model.init_producer_id(state, name, call, epoch, has_id=has_id)
     if error:
-        return after, {"error": _errors(step, error), **refused}
-    now = after.transaction(name)
-    return after, {"error": error, "producer": now.producer, "epoch": now.epoch}
+        return after, {"error": _versioned_error(step, error), **refused}
+    current = after.transaction(name)
+    return after, {"error": error, "producer": current.producer, "epoch": current.epoch}
 
 
-def _ended(state: State, step: Step, body: EndTxnRequest, names: Names) -> tuple[State, dict[str, Any]]:
+def _end_transition(state: State, step: Step, body: EndTxnRequest, names: Names) -> tuple[State, dict[str, Any]]:
     name, producer = body.transactional_id, names.symbol(body.producer_id)
     bumps = step.version >= _VERSIONS["EndTxn"][1][0]
-    after, error = model.ended(state, name, producer, body.producer_epoch, is_commit=body.committed, bumps=bumps)
-    places: dict[str, Any] = {"error": _errors(step, error)}
+    after, error = model.end_transaction(
+        state, name, producer, body.producer_epoch, is_commit=body.committed, bumps=bumps
+    )
+    values: dict[str, Any] = {"error": _versioned_error(step, error)}
     if bumps and not error:
-        places |= {"producer": after.transaction(name).producer, "epoch": after.transaction(name).epoch}
-    return after, places
+        values |= {"producer": after.transaction(name).producer, "epoch": after.transaction(name).epoch}
+    return after, values
 
 
-_UNSURE = {
+_BUSY_ERRORS = {
     # Errors of a broker that is busy with another request of the same id; nothing was done.
     "InitProducerId": ("error", (ErrorCode.CONCURRENT_TRANSACTIONS,)),
     "AddPartitionsToTxn": ("rows_error", (ErrorCode.CONCURRENT_TRANSACTIONS,)),
@@ -377,51 +383,53 @@ class TransactionMachine:
 
     name = "transactions"
     rules = RULES
-    aged = frozenset({"producer_epoch", "v3_and_below_producer_epoch", "producer_id", "v3_and_below_producer_id"})
+    stale_fields = frozenset(
+        {"producer_epoch", "v3_and_below_producer_epoch", "producer_id", "v3_and_below_producer_id"}
+    )
 
-    def begin(self, world: World) -> tuple[Known, State]:
+    def begin(self, world: World) -> tuple[Knowledge, State]:
         """Return clients without a PID, and a topic without records."""
         topic, group = f"{world.prefix}-topic", f"{world.prefix}-group"
         ids = (f"{world.prefix}-x", f"{world.prefix}-y")
-        ready_topic(world, len(_PARTITIONS))
-        ready_topic(world, len(_PARTITIONS), topic)
-        ready_coordinator(world, CoordinatorType.GROUP, group)
+        prepare_topic(world, len(_PARTITIONS))
+        prepare_topic(world, len(_PARTITIONS), topic)
+        await_coordinator(world, CoordinatorType.GROUP, group)
         for name in ids:
-            ready_coordinator(world, CoordinatorType.TRANSACTION, name)
+            await_coordinator(world, CoordinatorType.TRANSACTION, name)
         clients = [Client("one", ids[0]), Client("two", ids[0]), Client("three", ids[1])]
         logs = tuple((name, Log(name)) for name in (*map(str, _PARTITIONS), GROUP))
         bumps = _has_bumps(world)
-        return Known(clients, group, bumps, topic), State(tuple((name, Transaction()) for name in ids), logs, bumps)
+        return Knowledge(clients, group, bumps, topic), State(tuple((name, Transaction()) for name in ids), logs, bumps)
 
     def outcomes(self, state: State, call: Call, names: Names) -> Iterable[Outcome[State]]:
         """Yield the possible outcomes of a request."""
         step = call.step
-        assert isinstance(step, Step), "no rule of it lets time pass"
-        for after, places in _moves(state, step, call.number, names):
-            yield Outcome(after, {call.number: expected(**places)})
-            if step.name in _UNSURE and _is_busy(state, call):
-                yield from _unsure(state, after, call.number, step, places)
+        assert isinstance(step, Step), "no rule of this machine is a pause"
+        for after, values in _transitions(state, step, call.number, names):
+            yield Outcome(after, {call.number: expected(**values)})
+            if step.name in _BUSY_ERRORS and _is_busy(state, call):
+                yield from _busy_outcomes(state, after, call.number, step, values)
 
-    def drifts(self, state: State) -> Iterable[Outcome[State]]:
+    def autonomous_outcomes(self, state: State) -> Iterable[Outcome[State]]:
         """Yield the next marker, or the completion of an end."""
-        for after in model.drifts(state):
+        for after in model.autonomous_changes(state):
             yield Outcome(after, {})
 
-    def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
+    def read(self, known: Knowledge, step: Step, response: Message) -> Mapping[str, Any]:
         """Return the compared values of a response."""
-        return _places(step, answer)
+        return _read_values(step, response)
 
-    def learn(self, known: Known, step: Step, answer: Message) -> None:
+    def learn(self, known: Knowledge, step: Step, response: Message) -> None:
         """Record the epoch of a client, and its accepted batches."""
-        found: Any = answer
+        found: Any = response
         body: Any = step.body
         if step.actor == "last" and isinstance(body, InitProducerIdRequest) and not found.error_code:
             known.ids_at_rest |= {body.transactional_id or ""}
         client = next((one for one in known.clients if one.name == step.actor), None)
         if client is None:
             return
-        renews = isinstance(body, InitProducerIdRequest) or (isinstance(body, EndTxnRequest) and known.bumps)
-        if renews and not found.error_code:
+        renews_epoch = isinstance(body, InitProducerIdRequest) or (isinstance(body, EndTxnRequest) and known.bumps)
+        if renews_epoch and not found.error_code:
             client.begin(found.producer_id, found.producer_epoch)
         elif isinstance(body, ProduceRequest) and not found.responses[0].partition_responses[0].error_code:
             row = body.topic_data[0].partition_data[0]
@@ -429,15 +437,15 @@ class TransactionMachine:
             if batch.producer_epoch == client.epoch and client.sequences is not None:
                 client.sequences[row.index] = batch.base_sequence + 1
 
-    def last(self, known: Known) -> Iterator[Step]:
+    def last(self, known: Knowledge) -> Iterator[Step]:
         """Yield requests that end all transactions, then a read of everything committed."""
         for name in sorted({one.transactional_id for one in known.clients}):
             for _ in range(_LAST_TRIES):
                 if name not in known.ids_at_rest:
                     yield _init_step("last", name, 4)
             if name not in known.ids_at_rest:
-                told = f"no producer id for {name} after {_LAST_TRIES} requests: its transaction does not end"
-                raise Fault(FaultKind.SILENT, told, "transactions: no end", "an end of the transaction")
+                text = f"no producer id for {name} after {_LAST_TRIES} requests: its transaction does not end"
+                raise Fault(FaultKind.SILENT, text, "transactions: no end", "an end of the transaction")
         for partition in _PARTITIONS:
             yield _read_step(known, partition)
         yield _offsets_step(known)
@@ -451,14 +459,16 @@ def _is_busy(state: State, call: Call) -> bool:
     return any(isinstance(other.step, Step) and _id_of(other.step.body) == name for other in call.others)
 
 
-def _unsure(state: State, after: State, call: int, step: Step, places: dict[str, Any]) -> Iterator[Outcome[State]]:
+def _busy_outcomes(
+    state: State, after: State, call: int, step: Step, values: dict[str, Any]
+) -> Iterator[Outcome[State]]:
     """Yield the refusals of a busy broker: nothing was done, or only the partition was added."""
-    place, errors = _UNSURE[step.name]
+    name, errors = _BUSY_ERRORS[step.name]
     for error in errors:
-        told = Expected(((place, (error,) * len(places[place]) if place == "rows_error" else error),))
-        yield Outcome(state, {call: told})
-        if place == "rows_error" and after.transactions != state.transactions:
-            yield Outcome(replace(state, transactions=after.transactions), {call: told})
+        refusal = Expected(((name, (error,) * len(values[name]) if name == "rows_error" else error),))
+        yield Outcome(state, {call: refusal})
+        if name == "rows_error" and after.transactions != state.transactions:
+            yield Outcome(replace(state, transactions=after.transactions), {call: refusal})
 
 
 def _has_bumps(world: World) -> bool:
@@ -468,25 +478,27 @@ def _has_bumps(world: World) -> bool:
     return bool(levels.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM)
 
 
-def _places(step: Step, answer: Any) -> Mapping[str, Any]:
+def _read_values(step: Step, response: Any) -> Mapping[str, Any]:
     match step.body:
         case InitProducerIdRequest() | EndTxnRequest():
-            return {"error": answer.error_code, "producer": answer.producer_id, "epoch": answer.producer_epoch}
+            return {"error": response.error_code, "producer": response.producer_id, "epoch": response.producer_epoch}
         case AddPartitionsToTxnRequest():
-            rows = (row for topic in answer.results_by_topic_v3_and_below for row in topic.results_by_partition)
+            rows = (row for topic in response.results_by_topic_v3_and_below for row in topic.results_by_partition)
             return {"rows_error": tuple(row.partition_error_code for row in rows)}
         case ProduceRequest():
-            return {"rows_error": tuple(row.error_code for one in answer.responses for row in one.partition_responses)}
+            return {
+                "rows_error": tuple(row.error_code for one in response.responses for row in one.partition_responses)
+            }
         case TxnOffsetCommitRequest():
-            return {"rows_error": tuple(row.error_code for topic in answer.topics for row in topic.partitions)}
+            return {"rows_error": tuple(row.error_code for topic in response.topics for row in topic.partitions)}
         case FetchRequest():
-            row = answer.responses[0].partitions[0]
+            row = response.responses[0].partitions[0]
             return {"error": row.error_code, "values": _committed_values(row)}
         case OffsetFetchRequest():
-            found = {row.partition_index: row.committed_offset for topic in answer.topics for row in topic.partitions}
-            return {"error": answer.error_code, "offsets": tuple(found.get(p) for p in _PARTITIONS)}
+            found = {row.partition_index: row.committed_offset for topic in response.topics for row in topic.partitions}
+            return {"error": response.error_code, "offsets": tuple(found.get(p) for p in _PARTITIONS)}
         case _:
-            return {"error": answer.error_code}
+            return {"error": response.error_code}
 
 
 def _committed_values(row: Any) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from random import Random
 from kmirror.errors import UsageError
 from kmirror.fuzz.sessions.links import Link, PortLink
 from kmirror.fuzz.sessions.rows import MACHINES, MachineRow, machine_row
-from kmirror.fuzz.sessions.session import Drawn, run_session
+from kmirror.fuzz.sessions.session import RandomChoices, run_session
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
 from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import TargetOptions
@@ -79,12 +79,12 @@ class SessionSource:
         return parent._replace(data=kept + more)
 
 
-def _choices(data: bytes) -> list[Drawn]:
+def _choices(data: bytes) -> list[RandomChoices]:
     return [_choice(data[at : at + STEP_BYTES]) for at in range(0, len(data), STEP_BYTES)]
 
 
-def _choice(data: bytes) -> Drawn:
-    return Drawn(Random(data).random)
+def _choice(data: bytes) -> RandomChoices:
+    return RandomChoices(Random(data).random)
 
 
 def open_target(wanted: TargetOptions) -> tuple[SessionTarget, SessionSource]:

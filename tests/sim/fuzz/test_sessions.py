@@ -31,10 +31,10 @@ from kmirror.fuzz.sessions.machine import (
     expected,
 )
 from kmirror.fuzz.sessions.rows import MACHINES
-from kmirror.fuzz.sessions.session import Disorder, Drawn, Session
+from kmirror.fuzz.sessions.session import Disorder, RandomChoices, Session
 from kmirror.fuzz.sessions.state_set import Names as Known
-from kmirror.fuzz.sessions.state_set import Possible, unified
-from kmirror.fuzz.sessions.transaction_model import Batch, Log, State, Transaction, Writer, may_come_early
+from kmirror.fuzz.sessions.state_set import StateSet, unify
+from kmirror.fuzz.sessions.transaction_model import Batch, Log, State, Transaction, Writer, may_be_out_of_order
 from kmirror.fuzz.stream import BLOCK_FRAMES
 from kmirror.fuzz.target import TAKEN
 from kmirror.fuzz.targets.rows import TargetOptions, open_target
@@ -50,7 +50,7 @@ class Counter:
     """A machine with one number: a Heartbeat adds one, and returns the sum; at 3 and above it waits."""
 
     name = "counter"
-    aged = frozenset({"generation_id"})
+    stale_fields = frozenset({"generation_id"})
 
     def __init__(self) -> None:
         self.rules: tuple[Rule[list[int]], ...] = (Rule("beat", 1, lambda known, choose: beat(len(known) + 1)),)
@@ -61,14 +61,14 @@ class Counter:
     def outcomes(self, state: int, call: Call, names: Names) -> Iterable[Outcome[int]]:
         yield Outcome(state + 1, {call.number: expected(sum=state + 1)} if state < 3 else {})
 
-    def drifts(self, state: int) -> Iterable[Outcome[int]]:
+    def autonomous_outcomes(self, state: int) -> Iterable[Outcome[int]]:
         return ()
 
-    def read(self, known: list[int], step: Step, answer: Message) -> Mapping[str, Any]:
-        assert isinstance(answer, HeartbeatResponse)
-        return {"sum": answer.error_code}
+    def read(self, known: list[int], step: Step, response: Message) -> Mapping[str, Any]:
+        assert isinstance(response, HeartbeatResponse)
+        return {"sum": response.error_code}
 
-    def learn(self, known: list[int], step: Step, answer: Message) -> None:
+    def learn(self, known: list[int], step: Step, response: Message) -> None:
         known.append(0)
 
     def last(self, known: list[int]) -> Iterator[Step]:
@@ -85,21 +85,23 @@ class Scripted:
     moves_time = False
     short_s = long_s = 0.0
 
-    def __init__(self, *answers: int | None) -> None:
-        self.answers = list(answers)
+    def __init__(self, *responses: int | None) -> None:
+        self.responses = list(responses)
         self.sent: list[bytes] = []
         self.cuts: list[int] = []
 
-    def send(self, frame: bytes, at: str = "") -> int:
+    def send(self, frame: bytes, broker: str = "") -> int:
         self.sent.append(frame)
         return len(self.sent) - 1
 
     def take(self, ticket: int, within_s: float) -> bytes | None:
-        answer = self.answers[ticket]
-        if answer is None:
+        response = self.responses[ticket]
+        if response is None:
             return None
         correlation_id = int.from_bytes(self.sent[ticket][4:8], "big")
-        return b"".join(encode_response_chunks(HeartbeatResponse(error_code=answer), 4, correlation_id=correlation_id))
+        return b"".join(
+            encode_response_chunks(HeartbeatResponse(error_code=response), 4, correlation_id=correlation_id)
+        )
 
     def cut(self, ticket: int) -> None:
         self.cuts.append(ticket)
@@ -114,12 +116,12 @@ class Scripted:
         pass
 
 
-def session(*answers: int | None) -> Session:
-    return Session(Counter(), Scripted(*answers), "s")
+def session(*responses: int | None) -> Session:
+    return Session(Counter(), Scripted(*responses), "s")
 
 
 def follow(held: Session, disorder: Disorder) -> None:
-    held.follow(held.machine.rules[0], disorder, Drawn(Random(1).random))
+    held.run_rule(held.machine.rules[0], disorder, RandomChoices(Random(1).random))
 
 
 def test_responses_in_order_are_right() -> None:
@@ -141,8 +143,8 @@ def test_a_wrong_response_is_reported_with_the_possible_ones() -> None:
 
 
 def test_two_at_once_may_act_in_either_order_but_not_both_first() -> None:
-    for answers, is_right in (((1, 2), True), ((2, 1), True), ((1, 1), False), ((2, 2), False)):
-        held = session(*answers)
+    for responses, is_right in (((1, 2), True), ((2, 1), True), ((1, 1), False), ((2, 2), False)):
+        held = session(*responses)
         if is_right:
             follow(held, Disorder.TWICE)
             continue
@@ -172,15 +174,15 @@ def test_an_interrupted_request_may_have_acted_or_not() -> None:
 
 
 def test_a_request_interrupted_long_ago_no_longer_acts() -> None:
-    possible: Possible[int] = Possible.of(Counter(), 0)
-    possible.sent(Call(1, beat(0)))
+    possible: StateSet[int] = StateSet.initial(Counter(), 0)
+    possible.add_call(Call(1, beat(0)))
     possible.lose(1)
     possible.settle(1)
     assert sorted(config.state for config in possible.configs) == [0, 1]
-    possible.sent(Call(2, beat(0)))
-    assert possible.answered(2, {"sum": 1}) is None
-    possible.sent(Call(3, beat(0)))
-    assert possible.answered(3, {"sum": 3}) is not None
+    possible.add_call(Call(2, beat(0)))
+    assert possible.apply_response(2, {"sum": 1}) is None
+    possible.add_call(Call(3, beat(0)))
+    assert possible.apply_response(3, {"sum": 3}) is not None
 
 
 def test_a_missing_response_is_a_finding_unless_it_may_wait() -> None:
@@ -199,7 +201,7 @@ def test_a_field_is_made_old() -> None:
     held = session(1, 2, 3)
     follow(held, Disorder.NONE)
     follow(held, Disorder.NONE)
-    follow(held, Disorder.AGED)
+    follow(held, Disorder.STALE_FIELD)
     assert "(with an earlier value)" in held.story[4] and "generation_id=3" not in held.story[4]
 
 
@@ -225,7 +227,7 @@ NAMES = Known(frozenset({(Symbol(1), "m")}))
     ],
 )
 def test_expectations_are_compared_field_by_field(wanted: object, observed: object, count: int) -> None:
-    assert len(set(unified(Expected((("here", wanted),)), {"here": observed}, NAMES))) == count
+    assert len(set(unify(Expected((("here", wanted),)), {"here": observed}, NAMES))) == count
 
 
 @pytest.mark.parametrize("name", [row.name for row in MACHINES])
@@ -280,7 +282,7 @@ def test_a_first_batch_may_be_rejected_while_an_earlier_one_may_arrive_again() -
     for is_open in (False, True):
         log = Log("0", (Writer(producer, 0, (1, 2), is_open=is_open),))
         state = State((("x", Transaction(producer)),), (("0", log),), bumps=False)
-        assert may_come_early(state, batch) is not is_open
+        assert may_be_out_of_order(state, batch) is not is_open
 
 
 def test_a_session_is_named_by_its_bytes() -> None:

@@ -7,33 +7,33 @@ from dataclasses import replace
 import pytest
 
 from kmirror.fuzz.sessions.fetch_model import (
-    NOTHING,
+    NOTHING_SENT,
     WIDE,
-    Asked,
     Broker,
-    Cache,
+    FetchSession,
     Key,
     Log,
+    PartitionRequest,
     Phase,
     all_rows,
-    fetched,
-    news,
+    fetch_outcomes,
+    incremental_response,
 )
 from kmirror.fuzz.sessions.machine import ANYTHING, Call, Names, Outcome, Step, Symbol
-from kmirror.fuzz.sessions.mirror_answers import ANSWERS
 from kmirror.fuzz.sessions.mirror_model import (
     RESET,
     Batch,
+    ClusterState,
     Content,
     Pair,
-    Side,
     Wish,
-    added,
-    closed,
+    add_topic,
+    apply_order,
     contents,
-    ordered,
-    rested,
+    settle,
+    with_reachable_states,
 )
+from kmirror.fuzz.sessions.mirror_responses import RESPONSES
 from kmirror.fuzz.sessions.state_set import Config
 from kmirror.fuzz.sessions.tables import Table
 from kmirror.mirror.states import NEXT_STATE, MirrorState
@@ -56,58 +56,60 @@ class NoNames(Names):
         return SESSION if value == 7 else None
 
 
-def broker(log: Log, told: tuple[int, int] = NOTHING, *, epoch: int = 1, slots: int = 5) -> Broker:
-    cache = Cache(epoch, False, Table({KEY: Asked(0, WIDE)}), Table({KEY: told}))
-    return Broker(Table(), Table({KEY: log}), Table({"t": Phase()}), Table({SESSION: cache}), (), slots)
+def broker(log: Log, sent_offsets: tuple[int, int] = NOTHING_SENT, *, epoch: int = 1, slots: int = 5) -> Broker:
+    session = FetchSession(epoch, False, Table({KEY: PartitionRequest(0, WIDE)}), Table({KEY: sent_offsets}))
+    return Broker(Table(), Table({KEY: log}), Table({"t": Phase()}), Table({SESSION: session}), (), slots)
 
 
 def outcomes(state: Broker, request: FetchRequest, version: int = 12) -> list[Outcome[Broker]]:
-    return list(fetched(state, Call(2, Step("one", request, version)), NoNames()))
+    return list(fetch_outcomes(state, Call(2, Step("one", request, version)), NoNames()))
 
 
-def answers(found: list[Outcome[Broker]]) -> list[dict[str, object]]:
-    return [dict(told.places) for outcome in found for told in outcome.answers.values()]
+def responses(found: list[Outcome[Broker]]) -> list[dict[str, object]]:
+    return [dict(each.values) for outcome in found for each in outcome.responses.values()]
 
 
-def going_on(epoch: int = 1, **fields: object) -> FetchRequest:
+def incremental_fetch(epoch: int = 1, **fields: object) -> FetchRequest:
     return FetchRequest(session_id=7, session_epoch=epoch, max_bytes=WIDE, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("request_", "version", "error"),
     [
-        (going_on(2), 12, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
-        (going_on(-2), 12, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (incremental_fetch(2), 12, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (incremental_fetch(-2), 12, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
         (FetchRequest(session_id=8, session_epoch=1), 12, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
-        (going_on(), 13, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
+        (incremental_fetch(), 13, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
     ],
 )
 def test_a_request_that_does_not_fit_its_session(request_: FetchRequest, version: int, error: ErrorCode) -> None:
     state = broker(Log())
     (outcome,) = outcomes(state, request_, version)
     assert outcome.state == state
-    assert answers([outcome]) == [{"error": error, "session": 0, "rows": ()}]
+    assert responses([outcome]) == [{"error": error, "session": 0, "rows": ()}]
 
 
 def test_a_session_response_has_only_changed_partitions() -> None:
-    log = Log().appended(1, 70, 5)
-    (first,) = answers(outcomes(broker(log), going_on()))
+    log = Log().append(1, 70, 5)
+    (first,) = responses(outcomes(broker(log), incremental_fetch()))
     assert first["rows"] == ((KEY, 0, 1, 1, 0, None, ((0, 5),)),)
     quiet = replace(log, batches=())
-    assert answers(outcomes(broker(quiet, (1, 0)), going_on())) == [{"error": 0, "session": SESSION, "rows": ()}]
-    (cut,) = answers(outcomes(broker(replace(quiet, start=1), (1, 0)), going_on()))
+    assert responses(outcomes(broker(quiet, (1, 0)), incremental_fetch())) == [
+        {"error": 0, "session": SESSION, "rows": ()}
+    ]
+    (cut,) = responses(outcomes(broker(replace(quiet, start=1), (1, 0)), incremental_fetch()))
     assert cut["rows"] == ((KEY, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1, None, ()),)
 
 
 def test_a_partition_named_and_forgotten_is_forgotten() -> None:
     row = FetchPartition(partition=0, partition_max_bytes=WIDE)
-    request = going_on(
+    request = incremental_fetch(
         topics=[FetchTopic(topic="t", partitions=[row])],
         forgotten_topics_data=[ForgottenTopic(topic="t", partitions=[0])],
     )
     (outcome,) = outcomes(broker(Log(), (0, 0)), request)
     assert not outcome.state.sessions
-    assert answers([outcome]) == [{"error": 0, "session": 0, "rows": ((KEY, 0, 0, 0, 0, None, ()),)}]
+    assert responses([outcome]) == [{"error": 0, "session": 0, "rows": ((KEY, 0, 0, 0, 0, None, ()),)}]
 
 
 def test_a_full_cache_evicts_one_or_opens_none() -> None:
@@ -116,30 +118,32 @@ def test_a_full_cache_evicts_one_or_opens_none() -> None:
     full = {frozenset(one.state.sessions) for one in outcomes(broker(Log(), slots=1), request)}
     made = Symbol(2, "session")
     assert full == {frozenset({SESSION}), frozenset({SESSION, made}), frozenset({made})}
-    assert len(outcomes(broker(Log()), request)) == 2, "with room nobody is evicted"
+    assert len(outcomes(broker(Log()), request)) == 2, "with a free slot no session is evicted"
 
 
 def test_a_session_fetch_may_only_be_overtaken_by_a_concurrent_one() -> None:
-    step = Step("one", going_on(), 12)
+    step = Step("one", incremental_fetch(), 12)
     first = Call(2, step)
-    state = news(broker(Log().appended(1, 70, 5)), 2, SESSION, (), 12).state
-    cache = state.sessions[SESSION]
-    state = replace(state, sessions=state.sessions.put(SESSION, replace(cache, epoch=2)))
-    next_step = Step("one", going_on(2), 12)
-    alone = list(fetched(state, Call(3, next_step), NoNames()))
-    both = list(fetched(state, Call(3, next_step, (first,)), NoNames()))
-    assert [set(one.answers) for one in alone] == [{3}]
-    assert [set(one.answers) for one in both] == [{3}, {2, 3}]
-    assert dict(both[1].answers[2].places)["error"] == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    state = incremental_response(broker(Log().append(1, 70, 5)), 2, SESSION, (), 12).state
+    session = state.sessions[SESSION]
+    state = replace(state, sessions=state.sessions.put(SESSION, replace(session, epoch=2)))
+    next_step = Step("one", incremental_fetch(2), 12)
+    alone = list(fetch_outcomes(state, Call(3, next_step), NoNames()))
+    both = list(fetch_outcomes(state, Call(3, next_step, (first,)), NoNames()))
+    assert [set(one.responses) for one in alone] == [{3}]
+    assert [set(one.responses) for one in both] == [{3}, {2, 3}]
+    assert dict(both[1].responses[2].values)["error"] == ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
 def test_one_partition_gets_a_batch_despite_all_limits() -> None:
-    log = Log().appended(1, 70, 5).appended(1, 70, 6)
+    log = Log().append(1, 70, 5).append(1, 70, 6)
     state = replace(broker(log), logs=Table({("t", 0): log, ("t", 1): log}), phases=Table({"t": Phase()}))
-    asked: Table[Key, Asked] = Table({("t", 0): Asked(0, 0), ("t", 1): Asked(0, WIDE)})
-    batches = [tuple(row[-1] for row in rows) for rows in all_rows(state, asked, WIDE, 12)]
+    requested: Table[Key, PartitionRequest] = Table(
+        {("t", 0): PartitionRequest(0, 0), ("t", 1): PartitionRequest(0, WIDE)}
+    )
+    batches = [tuple(row[-1] for row in rows) for rows in all_rows(state, requested, WIDE, 12)]
     assert batches == [(((0, 5),), ((0, 5), (1, 6))), ((), ((0, 5), (1, 6)))]
-    tight = [tuple(row[-1] for row in rows) for rows in all_rows(state, asked, 0, 12)]
+    tight = [tuple(row[-1] for row in rows) for rows in all_rows(state, requested, 0, 12)]
     assert tight == [(((0, 5),), ()), ((), ((0, 5),))]
 
 
@@ -150,31 +154,37 @@ FIRST, SECOND = Batch(0, 1, 5), Batch(1, 1, 6)
 
 def pair(wish: Wish, *states: str, log: Content = (), **of_b: object) -> Pair:
     """Return cluster b with this wish and these states, and cluster a with two batches."""
-    fields: dict[str, object] = {"exists": True, "is_settled": False, "has_own": bool(log), "was_free": True, **of_b}
-    b = Side(mirrors=frozenset({"m"}), wish=wish, states=frozenset(states), log=log, **fields)  # type: ignore[arg-type]
-    return Pair(Side(exists=True, log=(FIRST, SECOND)), b)
+    fields: dict[str, object] = {
+        "exists": True,
+        "is_log_known": False,
+        "has_own_log": bool(log),
+        "was_unblocked": True,
+        **of_b,
+    }
+    b = ClusterState(mirrors=frozenset({"m"}), wish=wish, states=frozenset(states), log=log, **fields)  # type: ignore[arg-type]
+    return Pair(ClusterState(exists=True, log=(FIRST, SECOND)), b)
 
 
 def logs(state: Pair, name: str = "b") -> set[Content]:
-    return {content for content, _ in contents(closed(state), name)}
+    return {content for content, _ in contents(with_reachable_states(state), name)}
 
 
 @pytest.mark.parametrize("wish", list(OurWish))
 @pytest.mark.parametrize("state", [state for state in MirrorState if state is not MirrorState.FAILED])
 def test_kmirror_makes_only_transitions_of_the_model(wish: OurWish, state: MirrorState) -> None:
     wishes = {OurWish.MIRROR: Wish.MIRROR, OurWish.PAUSE: Wish.PAUSE, OurWish.REMOVE: Wish.REMOVE}
-    after = closed(pair(wishes[wish], state.name)).b.states
+    after = with_reachable_states(pair(wishes[wish], state.name)).b.states
     assert NEXT_STATE[wish, state].name in after
 
 
 def test_a_mirror_has_a_prefix_of_its_source_and_a_paused_one_does_not_grow() -> None:
     assert logs(pair(Wish.MIRROR, "MIRRORING")) == {(), (FIRST,), (FIRST, SECOND)}
-    assert logs(pair(Wish.MIRROR, "MIRRORING", seen=1)) == {(FIRST,), (FIRST, SECOND)}
-    assert logs(pair(Wish.PAUSE, "PAUSED", seen=1, is_still=True)) == {(FIRST,)}
+    assert logs(pair(Wish.MIRROR, "MIRRORING", min_batches=1)) == {(FIRST,), (FIRST, SECOND)}
+    assert logs(pair(Wish.PAUSE, "PAUSED", min_batches=1, is_paused=True)) == {(FIRST,)}
 
 
 def test_a_stop_keeps_the_observed_records_and_ends_in_a_reset() -> None:
-    stopped = pair(Wish.REMOVE, "STOPPED", seen=1)
+    stopped = pair(Wish.REMOVE, "STOPPED", min_batches=1)
     assert logs(stopped) == {
         (FIRST,), (FIRST, SECOND), (FIRST, Batch(1, 1, RESET)), (FIRST, SECOND, Batch(2, 1, RESET))
     }  # fmt: skip
@@ -182,54 +192,64 @@ def test_a_stop_keeps_the_observed_records_and_ends_in_a_reset() -> None:
 
 def test_two_that_mirror_each_other_wait() -> None:
     state = pair(Wish.MIRROR, "MIRRORING")
-    (both,) = added(closed(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
-    assert "MIRRORING" not in closed(both).a.states
+    (both,) = add_topic(with_reachable_states(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
+    assert "MIRRORING" not in with_reachable_states(both).a.states
     assert logs(both, "a") == {(FIRST, SECOND)}, "nothing is cut"
-    ((_, removed),) = ordered(closed(both), "b", "RemoveTopicsFromMirror")
-    assert "MIRRORING" in closed(both.put("b", removed)).a.states
+    ((_, removed),) = apply_order(with_reachable_states(both), "b", "RemoveTopicsFromMirror")
+    assert "MIRRORING" in with_reachable_states(both.put("b", removed)).a.states
 
 
 def test_an_existing_mirror_continues_after_a_pause() -> None:
-    state = pair(Wish.PAUSE, "PAUSED", seen=2, has_own=False)
-    (both,) = added(closed(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
+    state = pair(Wish.PAUSE, "PAUSED", min_batches=2, has_own_log=False)
+    (both,) = add_topic(with_reachable_states(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
     both = both.put("a", replace(both.a, states=frozenset({"PREPARING"})))
-    ((_, resumed),) = ordered(closed(both), "b", "ResumeMirrorTopics")
-    after = closed(both.put("b", resumed))
+    ((_, resumed),) = apply_order(with_reachable_states(both), "b", "ResumeMirrorTopics")
+    after = with_reachable_states(both.put("b", resumed))
     assert after.b.states == {"PAUSED", "MIRRORING"} and "MIRRORING" not in after.a.states
 
 
 def test_a_mirror_waiting_for_the_other_stays_in_preparing() -> None:
-    waiting = pair(Wish.PAUSE, "PREPARING", "MIRRORING", "PAUSED", log=(FIRST,), has_own=True)
-    other = Side(frozenset({"m"}), exists=True, wish=Wish.PAUSE, states=frozenset({"PAUSED"}), was_fed=True)
-    (state,) = rested(waiting._replace(a=other))
+    waiting = pair(Wish.PAUSE, "PREPARING", "MIRRORING", "PAUSED", log=(FIRST,), has_own_log=True)
+    other = ClusterState(
+        frozenset({"m"}), exists=True, wish=Wish.PAUSE, states=frozenset({"PAUSED"}), has_mirrored=True
+    )
+    (state,) = settle(waiting._replace(a=other))
     assert state.b.states == {"PREPARING", "PAUSED"}
 
 
 def test_a_source_being_removed_has_its_own_log_until_it_is_truncated() -> None:
-    removed = pair(Wish.REMOVE, "PREPARING", "STOPPING", log=(FIRST, SECOND), has_own=True, was_free=False)
-    other = Side(
-        frozenset({"m"}), exists=True, wish=Wish.MIRROR, states=frozenset({"MIRRORING"}), has_own=False,
-        is_settled=False, was_free=True,
+    removed = pair(Wish.REMOVE, "PREPARING", "STOPPING", log=(FIRST, SECOND), has_own_log=True, was_unblocked=False)
+    other = ClusterState(
+        frozenset({"m"}), exists=True, wish=Wish.MIRROR, states=frozenset({"MIRRORING"}), has_own_log=False,
+        is_log_known=False, was_unblocked=True,
     )  # fmt: skip
-    found = [after for content, after in contents(closed(removed._replace(a=other)), "a") if content == (FIRST, SECOND)]
+    found = [
+        after
+        for content, after in contents(with_reachable_states(removed._replace(a=other)), "a")
+        if content == (FIRST, SECOND)
+    ]
     assert any("PREPARING" in after.b.states for after in found)
 
 
 def test_the_last_mirrored_epoch_is_that_of_the_last_batch_before_the_reset() -> None:
     reset, own = Batch(1, 1, RESET), Batch(2, 1, 7)
-    state = pair(Wish.REMOVE, "STOPPED", log=(FIRST, reset, own), is_settled=True, was_fed=True, has_own=False)
+    state = pair(
+        Wish.REMOVE, "STOPPED", log=(FIRST, reset, own), is_log_known=True, has_mirrored=True, has_own_log=False
+    )
     state = state.put("b", replace(state.b, described=frozenset({("b1", "m")})))
     question = Step("admin", DescribeMirrorsRequest(mirror_names=["m"]), 0, "b1")
-    described = [dict(told.places) for _, told in ANSWERS[DescribeMirrorsRequest](closed(state), question)]
+    described = [
+        dict(each.values) for _, each in RESPONSES[DescribeMirrorsRequest](with_reachable_states(state), question)
+    ]
     fetch = Step("consumer", FetchRequest(), 12, "b1")
-    read = [dict(told.places) for _, told in ANSWERS[FetchRequest](closed(state), fetch)]
+    read = [dict(each.values) for _, each in RESPONSES[FetchRequest](with_reachable_states(state), fetch)]
     (epoch,) = {places["last_mirrored"] for places in described if "last_mirrored" in places}
     (epochs,) = [places["epochs"] for places in read if "epochs" in places]
     assert epochs == (epoch, ANYTHING, epochs[2]) and epoch != epochs[2]
 
 
 def test_symbols_of_leader_epochs_may_have_the_same_value() -> None:
-    names = Config(NOTHING).names
+    names = Config(NOTHING_SENT).names
     one, other = Symbol(0, "epoch of 5", is_unique=False), Symbol(1, "epoch of 6", is_unique=False)
     first = names.with_value(one, 3)
     assert first is not None and first.with_value(other, 3) is not None
@@ -239,7 +259,7 @@ def test_symbols_of_leader_epochs_may_have_the_same_value() -> None:
 
 
 def test_after_a_long_time_a_mirror_has_everything() -> None:
-    (state,) = rested(pair(Wish.MIRROR, "UNKNOWN"))
+    (state,) = settle(pair(Wish.MIRROR, "UNKNOWN"))
     assert state.b.states == {"MIRRORING"}
     assert logs(state) == {(FIRST, SECOND)}
 
@@ -254,7 +274,7 @@ def test_after_a_long_time_a_mirror_has_everything() -> None:
     ],
 )
 def test_orders(wish: Wish, order: str, error: ErrorCode) -> None:
-    assert [found for found, _ in ordered(closed(pair(wish, "PREPARING")), "b", order)] == [error]
+    assert [found for found, _ in apply_order(with_reachable_states(pair(wish, "PREPARING")), "b", order)] == [error]
 
 
 def test_a_table_is_a_value() -> None:
