@@ -27,11 +27,11 @@ def condition(versions: Versions, context: Versions) -> str | None:
     return ""
 
 
-def segments(versions: Versions, of: Callable[[int], T]) -> list[tuple[Versions, T]]:
+def segments(versions: Versions, value_of: Callable[[int], T]) -> list[tuple[Versions, T]]:
     """Return the longest runs of versions for which `of` returns the same value."""
     found: list[tuple[Versions, T]] = []
     for version in versions:
-        value = of(version)
+        value = value_of(version)
         if found and found[-1][1] == value:
             found[-1] = (Versions(found[-1][0].low, version), value)
         else:
@@ -39,8 +39,8 @@ def segments(versions: Versions, of: Callable[[int], T]) -> list[tuple[Versions,
     return found
 
 
-def choice(versions: Versions, of: Callable[[int], str]) -> str:
+def choice(versions: Versions, value_of: Callable[[int], str]) -> str:
     """Return one expression that gives `of(version)` for each of `versions`, newest first."""
-    parts = segments(versions, of)
+    parts = segments(versions, value_of)
     words = [f"{value} if version >= {run.low}" for run, value in reversed(parts[1:])]
     return " else ".join([*words, parts[0][1]])

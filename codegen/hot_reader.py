@@ -13,10 +13,10 @@ from codegen.schema import FIXED_WIDTH, FieldSpec, StructSpec, snake_case
 
 
 class ReaderMaker(Maker):
-    def read_struct(self, struct: StructSpec, var: str, *, is_made: bool = False) -> None:
+    def read_struct(self, struct: StructSpec, var: str, *, is_created: bool = False) -> None:
         """Write code that reads the fields of a struct, those of fixed width in runs."""
         out = self.out
-        if not is_made:
+        if not is_created:
             out.line(f"{var} = new({struct.name})")
         out.line(f"{var}._tagged = 0")
         self.read_defaults(struct, var)
@@ -51,24 +51,24 @@ class ReaderMaker(Maker):
     ) -> None:
         """Write one `struct` call for the fields around a null or empty array; for others, the rest is read again."""
         out, target = self.out, f"{var}.{field.attribute}"
-        after: list[FieldSpec] = []
+        following: list[FieldSpec] = []
         while fields[0].type.base in LETTERS and not fields[0].type.is_array:
-            after.append(fields.pop(0))
+            following.append(fields.pop(0))
         variable = fields.pop(0)
         assert self.flexible and variable.type.base == "records"
-        before = list(pending)
-        behind = [*(Piece(LETTERS[f.type.base], f"{var}.{f.attribute}") for f in after), Piece("B", "n")]
-        pieces = [*before, Piece("B", "count"), *behind]
+        preceding = list(pending)
+        trailing = [*(Piece(LETTERS[f.type.base], f"{var}.{f.attribute}") for f in following), Piece("B", "n")]
+        pieces = [*preceding, Piece("B", "count"), *trailing]
         self.assign([p.name for p in pieces], f"unpack_{self.layout(''.join(p.letter for p in pieces))}(buf, pos)")
         pending.clear()
         with out.block("if count < 2:"):
             out.line(f"{target} = [] if count else None")
             out.line(f"pos += {sum(width_of(p.letter) for p in pieces)}")
         with out.block("else:"):
-            out.line(f"pos += {sum(width_of(p.letter) for p in before)}")
+            out.line(f"pos += {sum(width_of(p.letter) for p in preceding)}")
             out.line("n, pos = wire.read_compact_length(buf, pos)")
             self.read_struct_array(struct, field, target)
-            self.flush_read(behind, [])
+            self.flush_read(trailing, [])
         with out.block("if n > 127:"):
             self.read_long_length()
         with out.block("else:"):
@@ -270,7 +270,7 @@ class ReaderMaker(Maker):
             self.out.line(f"{items}{kind} = list(map(new, repeat({inner.name}, n)))")
             self.out.line(f"{target} = {items}")
             with self.out.block(f"for {item} in {items}:"):
-                self.read_struct(inner, item, is_made=True)
+                self.read_struct(inner, item, is_created=True)
             return
         self.out.line(f"{items}{kind} = []")
         self.out.line(f"{target} = {items}")
@@ -339,9 +339,9 @@ class ReaderMaker(Maker):
         out.line(f"last = {at} + {gap}" if gap >= 0 else f"last = {at} - {-gap}")
         out.line("stride = last + 1 - pos")
         out.line("end = pos + stride * n")
-        known = f"{shape}_rows(({', '.join(lengths)}))"
+        known_rows = f"{shape}_rows(({', '.join(lengths)}))"
         self.shapes[f"{shape}_rows"] = f"{shape}.known_rows.get"
-        out.line(f"rows = {known} or {shape}.rows({', '.join(lengths)})")
+        out.line(f"rows = {known_rows} or {shape}.rows({', '.join(lengths)})")
         out.dedent()
         with out.block("except IndexError:"):
             out.line("pass  # A length of two bytes, taken for one, may point anywhere.")
@@ -358,16 +358,16 @@ class ReaderMaker(Maker):
         with out.block("if lazy:"):
             # Hidden from type checkers: until the attribute is read, the slot holds its loader and arguments.
             out.line(f"{owner}.{attribute} = ({loader}, buf, pos, end, n, rows)  # type: ignore[assignment]")
-            out.line(f"{owner}.__class__ = {self.late(struct, attribute)}")
+            out.line(f"{owner}.__class__ = {self.late_class(struct, attribute)}")
         with out.block("else:"):
-            self.load(inner, target, snake_case(inner.name))
+            self.read_rows(inner, target, snake_case(inner.name))
         out.line("pos = end")
         out.dedent()
         with out.block("else:"):
             self.read_each(inner, target)
         self.loaders[loader] = self.loader_text(loader, inner)
 
-    def late(self, struct: StructSpec, attribute: str) -> str:
+    def late_class(self, struct: StructSpec, attribute: str) -> str:
         """Return the name of the class whose `attribute` is read on first access."""
         name = f"Late{struct.name}"
         text = Emitter()
@@ -378,7 +378,7 @@ class ReaderMaker(Maker):
         self.loaders[name] = text.text
         return name
 
-    def load(self, inner: StructSpec, target: str, item: str) -> None:
+    def read_rows(self, inner: StructSpec, target: str, item: str) -> None:
         """Write the lines that read an array whose elements all have the layout in `rows`."""
         self.out.line("cut, pick = rows")
         self.out.line(f"{target} = list(map(new, repeat({inner.name}, n)))")
@@ -392,7 +392,7 @@ class ReaderMaker(Maker):
         outer, self.out = self.out, Emitter()
         declared, self.declared = self.declared, set()
         with self.out.block(f"def {loader}(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[{inner.name}]:"):
-            self.load(inner, "items", "item")
+            self.read_rows(inner, "items", "item")
             self.out.line("return items")
         text, self.out = self.out.text, outer
         self.declared = declared

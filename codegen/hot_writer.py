@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.hot_maker import Maker, Piece
 from codegen.hot_table import USUALLY_EMPTY, shape_of
-from codegen.layout import LETTERS, is_set
+from codegen.layout import LETTERS, non_default_test
 from codegen.schema import FieldSpec, StructSpec, snake_case
 
 
@@ -58,18 +58,18 @@ class WriterMaker(Maker):
     def write_usually_empty(self, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]) -> None:
         """Write one `struct` call for the numbers around an array that is null or empty."""
         source = f"{var}.{field.attribute}"
-        after: list[Piece] = []
+        following: list[Piece] = []
         while fields and fields[0].type.base in LETTERS and not fields[0].type.is_array:
-            following = fields.pop(0)
-            after.append(Piece(LETTERS[following.type.base], f"{var}.{following.attribute}"))
+            field_after = fields.pop(0)
+            following.append(Piece(LETTERS[field_after.type.base], f"{var}.{field_after.attribute}"))
         self.flush_queue()
         with self.out.block(f"if not {source}:"):
-            self.flush_write([*pending, Piece("B", f"{source} is not None"), *after])
+            self.flush_write([*pending, Piece("B", f"{source} is not None"), *following])
             self.flush_queue()
         with self.out.block("else:"):
             self.flush_write(pending)
             self.write_items(field, source, source)
-            self.flush_write(after)
+            self.flush_write(following)
             self.flush_queue()
 
     def unusual_tests(self, struct: StructSpec, var: str) -> list[str]:
@@ -80,7 +80,7 @@ class WriterMaker(Maker):
             is_ordinary = self.version in field.versions and self.version not in field.tagged
             is_dropped = self.version not in field.versions and field.ignorable
             if not is_ordinary and not is_dropped and not context.is_tag_only(field):
-                tests.append(is_set(field).replace(f"self.{field.attribute}", f"{var}.{field.attribute}"))
+                tests.append(non_default_test(field).replace(f"self.{field.attribute}", f"{var}.{field.attribute}"))
         return tests
 
     def is_plain(self, struct: StructSpec) -> bool:
@@ -126,13 +126,13 @@ class WriterMaker(Maker):
         """Write code that writes a length and the bytes unchanged; `end` follows."""
         length = f"uvarint(len({source}) + 1)" if self.flexible else f"wire.pack_int32(len({source}))"
         null = 'b"\\0"' if self.flexible else 'b"\\xff\\xff\\xff\\xff"'
-        before = self.queue
+        queued = self.queue
         with self.out.block(f"if {source} is not None:"):
-            self.queue = [*before, length, source, *end]
+            self.queue = [*queued, length, source, *end]
             self.flush_queue()
         with self.out.block("else:"):
             if self.version in field.nullable:
-                self.queue = [*before, null, *end]
+                self.queue = [*queued, null, *end]
                 self.flush_queue()
             else:
                 self.out.line("raise wire.Unwritable")

@@ -147,11 +147,11 @@ def runs(context: Context) -> list[Run]:
         if test is None:
             continue
         last = found[-1] if found else None
-        fixed = field.type.base in LETTERS and not field.type.is_array
+        is_fixed_width = field.type.base in LETTERS and not field.type.is_array
         if (
             last
             and last.condition == test
-            and fixed
+            and is_fixed_width
             and last.fields[0].type.base in LETTERS
             and not last.fields[0].type.is_array
         ):
@@ -170,7 +170,7 @@ def fused_name(fields: list[FieldSpec], fused: dict[str, str]) -> str:
     return name
 
 
-def negated(test: str) -> str:
+def negate(test: str) -> str:
     """Return the negation of the test."""
     if test.startswith("version >= "):
         return test.replace(">=", "<")
@@ -181,7 +181,7 @@ def negated(test: str) -> str:
     return f"not {test}"
 
 
-def is_set(field: FieldSpec, name: str = "") -> str:
+def non_default_test(field: FieldSpec, name: str = "") -> str:
     """Return the test for a value that differs from the default; `name` replaces the expression of its attribute."""
     name = name or f"self.{field.attribute}"
     default = default_value(field)

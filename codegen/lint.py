@@ -33,17 +33,17 @@ def blocks(text: str) -> Iterator[Block]:
             number += 1
             continue
         depth = 0
-        taken = []
+        block_lines = []
         for line in lines[number:]:
-            taken.append(line)
-            bare = re.sub(r'"(?:\\.|[^"\\])*"', "", strip_comments(line))
-            depth += bare.count("{") - bare.count("}")
+            block_lines.append(line)
+            unquoted = re.sub(r'"(?:\\.|[^"\\])*"', "", strip_comments(line))
+            depth += unquoted.count("{") - unquoted.count("}")
             if depth <= 0:
                 break
-        found = "\n".join(taken)
+        found = "\n".join(block_lines)
         if re.search(r'"(validVersions|versions)"', found):
             yield Block(number + 1, found.rstrip().rstrip(","))
-        number += len(taken)
+        number += len(block_lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +81,30 @@ def repair_block(block: Block, source: str) -> tuple[Any, list[Fault]]:
             return match.expand(repair.replacement)
 
         # Strings are skipped: text in a string is no fault.
-        text = _outside_strings(text, repair.pattern, fix)
+        text = _repair_outside_strings(text, repair.pattern, fix)
     try:
         return load_json(text), faults
     except ValueError as error:
         return None, [*faults, Fault(f"{source}:{block.line}", "", "", f"this is not JSON: {error}")]
 
 
-def _outside_strings(text: str, pattern: re.Pattern[str], fix: Any) -> str:
+def _repair_outside_strings(text: str, pattern: re.Pattern[str], fix: Any) -> str:
     spans = [m.span() for m in re.finditer(r'"(?:\\.|[^"\\\n])*"', text)]
-    out = []
+    parts = []
     last = 0
     for match in pattern.finditer(text):
         start = match.start("word")
         # A missing quote swaps the inside and the outside of strings, so that the match may seem to be inside one.
-        inside = any(a < start < b for a, b in spans)
-        if inside and pattern is not REPAIRS[1].pattern:
+        is_inside = any(a < start < b for a, b in spans)
+        if is_inside and pattern is not REPAIRS[1].pattern:
             continue
-        if inside and not re.match(r"[,{]\s*", text[match.start() : start]):
+        if is_inside and not re.match(r"[,{]\s*", text[match.start() : start]):
             continue
-        out.append(text[last : match.start()])
-        out.append(fix(match))
+        parts.append(text[last : match.start()])
+        parts.append(fix(match))
         last = match.end()
-    out.append(text[last:])
-    return "".join(out)
+    parts.append(text[last:])
+    return "".join(parts)
 
 
 def lint_text(text: str, source: str) -> list[Fault]:
@@ -112,23 +112,23 @@ def lint_text(text: str, source: str) -> list[Fault]:
     faults: list[Fault] = []
     messages: list[tuple[Mapping[str, Any], str]] = []
     for block in blocks(text):
-        raw, repaired = repair_block(block, source)
-        faults += repaired
+        raw, repaired_faults = repair_block(block, source)
+        faults += repaired_faults
         if not isinstance(raw, Mapping):
             continue
-        where = f"{source}:{block.line}"
+        location = f"{source}:{block.line}"
         if "validVersions" in raw and "extends" not in raw:
             # A repaired fault has been reported; it is not reported again as a value of the wrong type.
-            told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and repaired else {}
-            faults += check_message({**raw, **told}, where)
-            faults += _null_in_words(raw, where)
-            messages.append((raw, where))
+            overrides = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and repaired_faults else {}
+            faults += check_message({**raw, **overrides}, location)
+            faults += _check_null_texts(raw, location)
+            messages.append((raw, location))
         elif "versions" in raw:
-            faults += check_field(raw, where)
+            faults += check_field(raw, location)
     return [*faults, *check_keys(messages)]
 
 
-def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
+def _check_null_texts(raw: Mapping[str, Any], source: str) -> list[Fault]:
     """Return the fields that cannot be null although their text describes null."""
     faults = []
 

@@ -55,7 +55,7 @@ def mirroring_keys(root: Path) -> dict[str, int]:
     return keys
 
 
-def _with_key(raw: Any, keys: Mapping[str, int]) -> Any:
+def _add_api_key(raw: Any, keys: Mapping[str, int]) -> Any:
     if not isinstance(raw, Mapping) or "apiKey" in raw or raw.get("type") not in ("request", "response"):
         return raw
     api = str(raw.get("name")).removesuffix("Request").removesuffix("Response")
@@ -75,7 +75,7 @@ def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list
             except ValueError as error:
                 faults.append(Fault(source, "", "", f"this is not JSON: {error}"))
                 continue
-            found.append(SchemaFile(folder, source, _with_key(raw, keys) if folder == "mirroring" else raw))
+            found.append(SchemaFile(folder, source, _add_api_key(raw, keys) if folder == "mirroring" else raw))
     if faults:
         raise SchemaError(faults)
     return found

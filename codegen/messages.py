@@ -16,7 +16,7 @@ from codegen.versions import Versions
 from codegen.writers import write_writer
 
 
-def versions_word(versions: Versions, context: Versions) -> str:
+def versions_text(versions: Versions, context: Versions) -> str:
     """Return the versions of a field as shown to people, "" if it is in all."""
     inside = versions.intersect(context)
     if inside == context:
@@ -48,8 +48,8 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
     sources = " and ".join(f"schemas/{source}" for source in message.sources)
     key = "" if message.api_key is None else f", key {message.api_key}"
     flexible = message.flexible.intersect(message.valid)
-    word = f"flexible from {message.flexible.low}" if flexible else "never flexible"
-    out.line(f'"""{message.name}: {message.type}{key}, versions {message.valid}, {word}.')
+    flexible_text = f"flexible from {message.flexible.low}" if flexible else "never flexible"
+    out.line(f'"""{message.name}: {message.type}{key}, versions {message.valid}, {flexible_text}.')
     out.line()
     out.line(f"Generated from {sources}.")
     out.line("Change schemas/ or codegen/, then run python -m codegen.")
@@ -59,8 +59,8 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
         out.line("from itertools import repeat")
     out.lines("from typing import Any", "")
     out.line("from kmirror.protocol import wire")
-    marks = {"UNSET": "UNSET", "Field": "Field(", "Late": "Late(", "Struct": "(Struct)", "Tagged": "Tagged["}
-    names = sorted(name for name, mark in marks.items() if mark in body)
+    markers = {"UNSET": "UNSET", "Field": "Field(", "Late": "Late(", "Struct": "(Struct)", "Tagged": "Tagged["}
+    names = sorted(name for name, marker in markers.items() if marker in body)
     out.line("from kmirror.protocol.message import Message")
     if names:
         out.line(f"from kmirror.protocol.structs import {', '.join(names)}")
@@ -86,12 +86,12 @@ def _write_class(
         tag_only = [f for f in struct.fields if context.is_tag_only(f)]
         for field in tag_only:
             type_, default = _field_type(context, field), default_value(field)
-            made = {"[]": "list", "None": "None"}.get(default, default.removesuffix("()"))
-            out.line(f'{field.attribute} = Tagged[{type_}]("{field.attribute}", {made})')
+            factory = {"[]": "list", "None": "None"}.get(default, default.removesuffix("()"))
+            out.line(f'{field.attribute} = Tagged[{type_}]("{field.attribute}", {factory})')
         if tag_only:
             out.line()
         if is_root:
-            _write_facts(out, message)
+            _write_constants(out, message)
         _write_table(out, context)
         out.line()
         _write_constructor(out, context)
@@ -147,8 +147,8 @@ def _field_type(context: Context, field: FieldSpec) -> str:
 def _class_text(message: MessageSpec, struct: StructSpec, is_root: bool) -> str:
     if is_root:
         return message.about or f"{message.name}, versions {message.valid}."
-    word = versions_word(struct.versions, message.valid)
-    return struct.about or (f"Part of {message.name}, {word}." if word else f"Part of {message.name}.")
+    text = versions_text(struct.versions, message.valid)
+    return struct.about or (f"Part of {message.name}, {text}." if text else f"Part of {message.name}.")
 
 
 def _write_declaration(out: Emitter, context: Context, field: FieldSpec) -> None:
@@ -156,17 +156,17 @@ def _write_declaration(out: Emitter, context: Context, field: FieldSpec) -> None
         out.comment(field.about)
     default = _parameter_default(field)
     notes = [str(field.type)]
-    word = versions_word(field.versions, context.struct.versions)
-    if word:
-        notes.append(word)
+    text = versions_text(field.versions, context.struct.versions)
+    if text:
+        notes.append(text)
     if field.nullable and field.nullable.intersect(context.struct.versions) != field.versions.intersect(
         context.struct.versions
     ):
-        notes.append(f"null in {versions_word(field.nullable, context.struct.versions) or 'all'}")
+        notes.append(f"null in {versions_text(field.nullable, context.struct.versions) or 'all'}")
     if field.tag is not None:
         tagged = field.tagged.intersect(context.struct.versions)
-        whole = tagged == field.versions.intersect(context.struct.versions)
-        notes.append(f"tag {field.tag}" if whole else f"tag {field.tag} in v{tagged.low}+")
+        is_always_tagged = tagged == field.versions.intersect(context.struct.versions)
+        notes.append(f"tag {field.tag}" if is_always_tagged else f"tag {field.tag} in v{tagged.low}+")
     if field.ignorable:
         notes.append("ignorable")
     if field.entity_type:
@@ -177,7 +177,7 @@ def _write_declaration(out: Emitter, context: Context, field: FieldSpec) -> None
     out.line(f"{field.attribute}: {type_} = {default},  # {', '.join(notes)}")
 
 
-def _write_facts(out: Emitter, message: MessageSpec) -> None:
+def _write_constants(out: Emitter, message: MessageSpec) -> None:
     flexible = message.flexible.low if message.flexible.intersect(message.valid) else None
     out.line(f'NAME = "{message.name}"')
     out.line(f'TYPE = "{message.type}"')

@@ -12,7 +12,7 @@ from codegen.layout import (
     default_value,
     element_width,
     fused_name,
-    negated,
+    negate,
     runs,
     tagged_fields,
     variant,
@@ -71,9 +71,9 @@ def _read_run(out: Emitter, context: Context, run: Run, fused: dict[str, str]) -
         name = fused_name(run.fields, fused)
         targets = [f"self.{f.attribute}" for f in run.fields]
         width = sum(f.type.width for f in run.fields)
-        whole = f"{', '.join(targets)} = unpack_{name}(buf, pos)"
-        if len(whole) <= 90:
-            out.line(whole)
+        line = f"{', '.join(targets)} = unpack_{name}(buf, pos)"
+        if len(line) <= 90:
+            out.line(line)
         else:
             out.line("(")
             for target in targets:
@@ -143,30 +143,30 @@ def _write_tag_reader(out: Emitter, context: Context) -> None:
     inside = context.struct.versions
     flexible = context.message.flexible.intersect(inside)
     tagged = tagged_fields(context)
-    are_kept_apart = all(context.is_tag_only(field) for field in tagged)
-    if are_kept_apart:
+    are_all_tag_only = all(context.is_tag_only(field) for field in tagged)
+    if are_all_tag_only:
         out.line("tagged: dict[str, Any] = {}")
     out.line("tags, pos = wire.read_uvarint(buf, pos)")
     with out.block("for _ in range(tags):"):
         out.line("tag, size, pos = wire.read_tag_head(buf, pos)")
-        word = "if"
+        keyword = "if"
         for field in tagged:
-            with out.block(f"{word} tag == {field.tag}:"):
+            with out.block(f"{keyword} tag == {field.tag}:"):
                 guard = condition(field.tagged, flexible)
                 if guard:
-                    with out.block(f"if {negated(guard)}:"):
+                    with out.block(f"if {negate(guard)}:"):
                         out.line("raise wire.Malformed")
                 versions = field.tagged.intersect(inside)
-                target = f'tagged["{field.attribute}"]' if are_kept_apart else f"self.{field.attribute}"
+                target = f'tagged["{field.attribute}"]' if are_all_tag_only else f"self.{field.attribute}"
                 for line in _value_reader(context, field, versions, target, in_tag=True):
                     out.line(line)
-            word = "elif"
+            keyword = "elif"
         with out.block("else:"):
             out.line("unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)")
-            if are_kept_apart:
+            if are_all_tag_only:
                 out.line('tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)')
             else:
                 out.line("self.unknown_tags = (*self.unknown_tags, unknown)")
-    if are_kept_apart:
+    if are_all_tag_only:
         with out.block("if tagged:"):
             out.line("self._tagged = tagged")

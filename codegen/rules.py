@@ -77,8 +77,8 @@ class Fault:
     text: str
 
     def __str__(self) -> str:
-        where = ": ".join(part for part in (self.source, self.message, self.field) if part)
-        return f"{where}: {self.text}"
+        location = ": ".join(part for part in (self.source, self.message, self.field) if part)
+        return f"{location}: {self.text}"
 
 
 def check_message(raw: Any, source: str) -> list[Fault]:
@@ -86,7 +86,7 @@ def check_message(raw: Any, source: str) -> list[Fault]:
     if not isinstance(raw, Mapping):
         return [Fault(source, "", "", "a JSON object is expected")]
     checker = _Checker(raw, source)
-    checker.message()
+    checker.check_message()
     return checker.faults
 
 
@@ -95,7 +95,7 @@ def check_field(raw: Mapping[str, Any], source: str) -> list[Fault]:
     checker = _Checker({}, source)
     checker.flexible = ALL
     checker.is_fragment = True
-    checker.fields([raw], "", ALL, is_root=False)
+    checker.check_fields([raw], "", ALL, is_root=False)
     return checker.faults
 
 
@@ -122,255 +122,255 @@ class _Checker:
         self.flexible = NONE
         self.inline: set[str] = set()
         self.common: set[str] = set()
-        self.used: list[tuple[str, str]] = []
+        self.references: list[tuple[str, str]] = []
         self.is_fragment = False
 
-    def fault(self, field: str, text: str) -> None:
+    def add_fault(self, field: str, text: str) -> None:
         self.faults.append(Fault(self.source, self.name, field, text))
 
     # -- the message ------------------------------------------------------
 
-    def message(self) -> None:
+    def check_message(self) -> None:
         raw = self.raw
-        self.keys(raw, MESSAGE_KEYS, "")
-        self.struct_name(raw.get("name"), "")
+        self.check_keys(raw, MESSAGE_KEYS, "")
+        self.check_struct_name(raw.get("name"), "")
         kind = raw.get("type")
         if kind not in MESSAGE_TYPES:
-            self.fault("", f"type {kind!r} is none of {', '.join(MESSAGE_TYPES)}")
-        valid = self.versions(raw, "validVersions", "")
+            self.add_fault("", f"type {kind!r} is none of {', '.join(MESSAGE_TYPES)}")
+        valid = self.read_versions(raw, "validVersions", "")
         if valid is None:
             valid = NONE
         elif valid.is_open:
-            self.fault("", "validVersions must have an end")
-        self.message_flexible(valid)
-        self.deprecated(raw, "")
-        self.api_key(kind)
-        self.kind_rules(kind, valid)
+            self.add_fault("", "validVersions must have an end")
+        self.check_flexible_versions(valid)
+        self.check_deprecated(raw, "")
+        self.check_api_key(kind)
+        self.check_kind(kind, valid)
         if "fields" not in raw and valid:
-            self.fault("", "fields are missing")
-        common = self.objects(raw.get("commonStructs", []), "commonStructs")
+            self.add_fault("", "fields are missing")
+        common = self.read_objects(raw.get("commonStructs", []), "commonStructs")
         self.declare_common(common)
-        self.fields(raw.get("fields", []), "", valid, is_root=True)
+        self.check_fields(raw.get("fields", []), "", valid, is_root=True)
         for struct in common:
-            within = self.versions(struct, "versions", str(struct.get("name", "")))
+            versions = self.read_versions(struct, "versions", str(struct.get("name", "")))
             name = str(struct.get("name", ""))
-            self.fields(struct.get("fields", []), name, within or NONE, is_root=False)
-        for field, struct_name in self.used:
+            self.check_fields(struct.get("fields", []), name, versions or NONE, is_root=False)
+        for field, struct_name in self.references:
             if struct_name not in self.inline | self.common:
-                self.fault(field, f"the struct {struct_name} is declared nowhere")
+                self.add_fault(field, f"the struct {struct_name} is declared nowhere")
 
-    def message_flexible(self, valid: Versions) -> None:
+    def check_flexible_versions(self, valid: Versions) -> None:
         if "flexibleVersions" not in self.raw:
             if valid:
-                self.fault("", "flexibleVersions is missing: a range without an end, or none")
+                self.add_fault("", "flexibleVersions is missing: a range without an end, or none")
             return
-        flexible = self.versions(self.raw, "flexibleVersions", "")
+        flexible = self.read_versions(self.raw, "flexibleVersions", "")
         if flexible is None:
             return
         if flexible and not flexible.is_open:
-            self.fault("", f"flexibleVersions {flexible} must be without an end, or none")
+            self.add_fault("", f"flexibleVersions {flexible} must be without an end, or none")
         self.flexible = flexible
 
-    def deprecated(self, raw: Mapping[str, Any], field: str) -> None:
+    def check_deprecated(self, raw: Mapping[str, Any], field: str) -> None:
         if isinstance(raw.get("deprecatedVersions"), str):
-            self.versions(raw, "deprecatedVersions", field)
+            self.read_versions(raw, "deprecatedVersions", field)
 
-    def api_key(self, kind: Any) -> None:
+    def check_api_key(self, kind: Any) -> None:
         key = self.raw.get("apiKey")
         if "apiKey" not in self.raw:
             if kind in WITH_API_KEY:
-                self.fault("", f"a {kind} needs an apiKey")
+                self.add_fault("", f"a {kind} needs an apiKey")
         elif isinstance(key, int) and not _fits(key, "int16"):
-            self.fault("", f"the apiKey {key} does not fit into int16")
+            self.add_fault("", f"the apiKey {key} does not fit into int16")
         if kind == "request" and NAME.match(self.name) and not self.name.endswith("Request"):
-            self.fault("", f"the name {self.name!r} of a request must end with Request")
+            self.add_fault("", f"the name {self.name!r} of a request must end with Request")
 
-    def kind_rules(self, kind: Any, valid: Versions) -> None:
+    def check_kind(self, kind: Any, valid: Versions) -> None:
         raw = self.raw
         if kind != "request":
             for key in ("listeners", "latestVersionUnstable"):
                 if raw.get(key):
-                    self.fault("", f"only a request has {key}")
+                    self.add_fault("", f"only a request has {key}")
         listeners = raw.get("listeners")
         for listener in listeners if isinstance(listeners, list) else ():
             if listener not in LISTENERS:
-                self.fault("", f"listener {listener!r} is none of {', '.join(LISTENERS)}")
+                self.add_fault("", f"listener {listener!r} is none of {', '.join(LISTENERS)}")
         if kind == "coordinator-key":
             if valid != Versions(0, 0):
-                self.fault("", "a coordinator-key has version 0 alone")
+                self.add_fault("", "a coordinator-key has version 0 alone")
             if self.flexible:
-                self.fault("", "a coordinator-key is never flexible")
+                self.add_fault("", "a coordinator-key is never flexible")
 
     def declare_common(self, structs: list[Mapping[str, Any]]) -> None:
         for struct in structs:
             name = struct.get("name")
-            self.keys(struct, STRUCT_KEYS, f"commonStructs.{name}")
-            self.struct_name(name, f"commonStructs.{name}")
-            self.deprecated(struct, f"commonStructs.{name}")
+            self.check_keys(struct, STRUCT_KEYS, f"commonStructs.{name}")
+            self.check_struct_name(name, f"commonStructs.{name}")
+            self.check_deprecated(struct, f"commonStructs.{name}")
             if str(name) in self.common:
-                self.fault(f"commonStructs.{name}", "the struct is declared twice")
+                self.add_fault(f"commonStructs.{name}", "the struct is declared twice")
             self.common.add(str(name))
 
     # -- pieces -----------------------------------------------------------
 
-    def keys(self, raw: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], field: str) -> None:
+    def check_keys(self, raw: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], field: str) -> None:
         for key, value in raw.items():
             if key not in known:
-                self.fault(field, f"the key {key!r} is not known")
+                self.add_fault(field, f"the key {key!r} is not known")
                 continue
             # Python's bool is an int, but a schema's is not.
             is_bool = isinstance(value, bool)
             if not isinstance(value, known[key]) or (is_bool and bool not in known[key]):
-                self.fault(field, f"{key} has the value {value!r}")
+                self.add_fault(field, f"{key} has the value {value!r}")
 
-    def objects(self, raw: Any, field: str) -> list[Mapping[str, Any]]:
+    def read_objects(self, raw: Any, field: str) -> list[Mapping[str, Any]]:
         if not isinstance(raw, list):
-            self.fault(field, "a list is expected")
+            self.add_fault(field, "a list is expected")
             return []
         for item in raw:
             if not isinstance(item, Mapping):
-                self.fault(field, f"an object is expected, not {item!r}")
+                self.add_fault(field, f"an object is expected, not {item!r}")
         return [item for item in raw if isinstance(item, Mapping)]
 
-    def struct_name(self, name: Any, field: str) -> None:
+    def check_struct_name(self, name: Any, field: str) -> None:
         if not isinstance(name, str) or not name:
-            self.fault(field, "the name is missing or empty")
+            self.add_fault(field, "the name is missing or empty")
         elif not NAME.match(name):
-            self.fault(field, f"the name {name!r} must be a letter and then letters and digits")
+            self.add_fault(field, f"the name {name!r} must be a letter and then letters and digits")
         elif not name[0].isupper():
-            self.fault(field, f"the name {name!r} must begin with a capital letter")
+            self.add_fault(field, f"the name {name!r} must begin with a capital letter")
 
-    def versions(self, raw: Mapping[str, Any], key: str, field: str) -> Versions | None:
+    def read_versions(self, raw: Mapping[str, Any], key: str, field: str) -> Versions | None:
         text = raw.get(key)
         if not isinstance(text, str):
-            self.fault(field, f"{key} is missing")
+            self.add_fault(field, f"{key} is missing")
             return None
         try:
             return Versions.parse(text)
         except ValueError as error:
-            self.fault(field, f"{key}: {error}")
+            self.add_fault(field, f"{key}: {error}")
             return None
 
     # -- fields -----------------------------------------------------------
 
-    def fields(self, raws: Any, prefix: str, parent: Versions, *, is_root: bool) -> None:
+    def check_fields(self, raws: Any, prefix: str, parent: Versions, *, is_root: bool) -> None:
         names: dict[str, str] = {}
         tags: list[int] = []
-        for raw in self.objects(raws, prefix or "fields"):
+        for raw in self.read_objects(raws, prefix or "fields"):
             name = raw.get("name")
             path = f"{prefix}.{name}" if prefix else str(name)
             if not isinstance(name, str) or not name:
                 path = f"{prefix}.?" if prefix else "?"
-                self.fault(path, "the name is missing or empty")
+                self.add_fault(path, "the name is missing or empty")
             elif not NAME.match(name):
-                self.fault(path, f"the name {name!r} must be a letter and then letters and digits")
+                self.add_fault(path, f"the name {name!r} must be a letter and then letters and digits")
             else:
-                self.unique_name(name, names, path)
-            self.field(raw, path, is_root=is_root)
+                self.check_unique(name, names, path)
+            self.check_field(raw, path, is_root=is_root)
             if isinstance(raw.get("tag"), int):
-                self.tag_number(raw["tag"], tags, path)
+                self.check_tag(raw["tag"], tags, path)
         if sorted(set(tags)) != list(range(len(set(tags)))) and not self.is_fragment:
-            self.fault(prefix, f"the tags {sorted(tags)} do not run from 0 on without a gap")
+            self.add_fault(prefix, f"the tags {sorted(tags)} do not run from 0 on without a gap")
 
-    def unique_name(self, name: str, names: dict[str, str], path: str) -> None:
+    def check_unique(self, name: str, names: dict[str, str], path: str) -> None:
         key = name[0].lower() + name[1:]
         if key in names:
-            same = names[key] == name
-            self.fault(
+            is_same = names[key] == name
+            self.add_fault(
                 path,
-                "the name stands twice" if same else f"differs from {names[key]} only in its first letter",
+                "the name stands twice" if is_same else f"differs from {names[key]} only in its first letter",
             )
         names[key] = name
 
-    def tag_number(self, tag: int, tags: list[int], path: str) -> None:
+    def check_tag(self, tag: int, tags: list[int], path: str) -> None:
         if tag < 0:
-            self.fault(path, f"the tag {tag} is negative")
+            self.add_fault(path, f"the tag {tag} is negative")
         elif not _fits(tag, "int32"):
-            self.fault(path, f"the tag {tag} does not fit into int32")
+            self.add_fault(path, f"the tag {tag} does not fit into int32")
         elif tag in tags:
-            self.fault(path, f"the tag {tag} stands twice")
+            self.add_fault(path, f"the tag {tag} stands twice")
         else:
             tags.append(tag)
 
-    def field(self, raw: Mapping[str, Any], path: str, *, is_root: bool) -> None:
-        self.keys(raw, FIELD_KEYS, path)
+    def check_field(self, raw: Mapping[str, Any], path: str, *, is_root: bool) -> None:
+        self.check_keys(raw, FIELD_KEYS, path)
         tagged = NONE
         if "taggedVersions" in raw:
-            tagged = self.versions(raw, "taggedVersions", path) or NONE
+            tagged = self.read_versions(raw, "taggedVersions", path) or NONE
         if "versions" in raw or not tagged:
-            present = self.versions(raw, "versions", path)
+            present = self.read_versions(raw, "versions", path)
         else:
             present = tagged
         nullable = NONE
         if "nullableVersions" in raw:
-            nullable = self.versions(raw, "nullableVersions", path) or NONE
+            nullable = self.read_versions(raw, "nullableVersions", path) or NONE
         flexible = self.flexible
         if "flexibleVersions" in raw:
-            flexible = self.versions(raw, "flexibleVersions", path) or NONE
-        type_ = self.type(raw, path)
+            flexible = self.read_versions(raw, "flexibleVersions", path) or NONE
+        type_ = self.read_type(raw, path)
         if type_ is None:
             return
-        self.nullability(type_, nullable, path)
+        self.check_nullable(type_, nullable, path)
         if present is not None:
-            self.tagging(raw, type_, _FieldVersions(present, tagged, nullable, flexible), path)
-            self.default(raw, type_, present, nullable, path)
-        self.flags(raw, type_, flexible, path, is_root=is_root)
+            self.check_tagging(raw, type_, _FieldVersions(present, tagged, nullable, flexible), path)
+            self.check_default(raw, type_, present, nullable, path)
+        self.check_flags(raw, type_, flexible, path, is_root=is_root)
         if "fields" in raw:
-            self.fields(raw["fields"], path, present or NONE, is_root=False)
+            self.check_fields(raw["fields"], path, present or NONE, is_root=False)
 
-    def type(self, raw: Mapping[str, Any], path: str) -> FieldType | None:
+    def read_type(self, raw: Mapping[str, Any], path: str) -> FieldType | None:
         text = raw.get("type")
         if not isinstance(text, str) or not text:
-            self.fault(path, "the type is missing")
+            self.add_fault(path, "the type is missing")
             return None
         type_ = FieldType.parse(text)
         if type_.base.startswith("[]"):
-            self.fault(path, f"{text}: there are no arrays of arrays")
+            self.add_fault(path, f"{text}: there are no arrays of arrays")
             return None
         if type_.base == "records" and type_.is_array:
-            self.fault(path, "there are no arrays of records")
+            self.add_fault(path, "there are no arrays of records")
             return None
         if not type_.is_struct:
             if "fields" in raw:
-                self.fault(path, f"{text} has no fields")
+                self.add_fault(path, f"{text} has no fields")
             return type_
         if not NAME.match(type_.base) or not type_.base[0].isupper():
-            self.fault(path, f"the type {text} is not known")
+            self.add_fault(path, f"the type {text} is not known")
             return None
         if "fields" in raw:
             if type_.base in self.inline | self.common:
-                self.fault(path, f"the struct {type_.base} is declared twice")
+                self.add_fault(path, f"the struct {type_.base} is declared twice")
             self.inline.add(type_.base)
         else:
-            self.used.append((path, type_.base))
+            self.references.append((path, type_.base))
         return type_
 
-    def nullability(self, type_: FieldType, nullable: Versions, path: str) -> None:
-        can = type_.is_array or type_.is_struct or type_.base in ("string", "bytes", "records")
-        if nullable and not can:
-            self.fault(path, f"{type_} is never null")
+    def check_nullable(self, type_: FieldType, nullable: Versions, path: str) -> None:
+        can_be_null = type_.is_array or type_.is_struct or type_.base in ("string", "bytes", "records")
+        if nullable and not can_be_null:
+            self.add_fault(path, f"{type_} is never null")
 
-    def tagging(self, raw: Mapping[str, Any], type_: FieldType, versions: _FieldVersions, path: str) -> None:
+    def check_tagging(self, raw: Mapping[str, Any], type_: FieldType, versions: _FieldVersions, path: str) -> None:
         present, tagged, nullable, flexible = versions
         is_tagged = str(raw.get("taggedVersions", "none")).strip() != "none"
         if ("tag" in raw) != is_tagged:
-            self.fault(path, "tag and taggedVersions go together")
+            self.add_fault(path, "tag and taggedVersions go together")
         if not tagged:
             return
         if not tagged.is_open:
-            self.fault(path, f"taggedVersions {tagged} must be without an end")
+            self.add_fault(path, f"taggedVersions {tagged} must be without an end")
         if not present.covers(tagged):
-            self.fault(path, f"taggedVersions {tagged} go beyond versions {present}")
+            self.add_fault(path, f"taggedVersions {tagged} go beyond versions {present}")
         if not flexible.covers(tagged):
-            self.fault(path, f"taggedVersions {tagged} go beyond flexibleVersions {flexible}")
+            self.add_fault(path, f"taggedVersions {tagged} go beyond flexibleVersions {flexible}")
         if nullable.intersect(tagged) and not nullable.covers(tagged):
-            self.fault(path, f"null in {nullable} but not in all of taggedVersions {tagged}")
+            self.add_fault(path, f"null in {nullable} but not in all of taggedVersions {tagged}")
         if type_.base == "records":
-            self.fault(path, "records cannot be tagged")
+            self.add_fault(path, "records cannot be tagged")
         if raw.get("mapKey"):
-            self.fault(path, "a map key cannot be tagged")
+            self.add_fault(path, "a map key cannot be tagged")
 
-    def default(
+    def check_default(
         self, raw: Mapping[str, Any], type_: FieldType, present: Versions, nullable: Versions, path: str
     ) -> None:
         default = raw.get("default")
@@ -381,37 +381,37 @@ class _Checker:
         can_be_null = type_.is_array or type_.is_struct or base in ("string", "bytes", "records")
         if text == "null" and can_be_null:
             if not nullable.covers(present):
-                self.fault(path, f"the default is null, but versions {present} are not all nullable")
+                self.add_fault(path, f"the default is null, but versions {present} are not all nullable")
             return
         if type_.is_array or type_.is_struct or base in ("bytes", "records"):
             if text:
-                self.fault(path, f"the default {text!r}: only an empty one or null can be had for {type_}")
+                self.add_fault(path, f"the default {text!r}: only an empty one or null can be had for {type_}")
             return
         problem = _default_problem(base, text)
         if problem:
-            self.fault(path, problem)
+            self.add_fault(path, problem)
 
-    def flags(self, raw: Mapping[str, Any], type_: FieldType, flexible: Versions, path: str, *, is_root: bool) -> None:
+    def check_flags(self, raw: Mapping[str, Any], type_: FieldType, flexible: Versions, path: str, *, is_root: bool) -> None:
         if raw.get("mapKey") and is_root:
-            self.fault(path, "a field of the message itself cannot be a map key")
+            self.add_fault(path, "a field of the message itself cannot be a map key")
         if raw.get("zeroCopy") and str(type_) != "bytes":
-            self.fault(path, "zeroCopy is for bytes alone")
-        self.entity(raw.get("entityType"), type_, path)
+            self.add_fault(path, "zeroCopy is for bytes alone")
+        self.check_entity(raw.get("entityType"), type_, path)
         if "flexibleVersions" in raw:
             if str(type_) not in ("string", "bytes"):
-                self.fault(path, "flexibleVersions of a field is for string and bytes alone")
+                self.add_fault(path, "flexibleVersions of a field is for string and bytes alone")
             elif not self.flexible.covers(flexible):
-                self.fault(path, f"flexibleVersions {flexible} go beyond the message's {self.flexible}")
+                self.add_fault(path, f"flexibleVersions {flexible} go beyond the message's {self.flexible}")
 
-    def entity(self, entity: Any, type_: FieldType, path: str) -> None:
+    def check_entity(self, entity: Any, type_: FieldType, path: str) -> None:
         if not isinstance(entity, str):
-            return  # `keys` has already reported any other value.
+            return  # `check_keys` has already reported any other value.
         if entity not in ENTITY_TYPES:
-            self.fault(path, f"entityType {entity!r} is none of {', '.join(ENTITY_TYPES)}")
+            self.add_fault(path, f"entityType {entity!r} is none of {', '.join(ENTITY_TYPES)}")
             return
         scalar = ENTITY_TYPES[entity]
         if scalar is not None and type_.base != scalar:
-            self.fault(path, f"entityType {entity} is for {scalar}, not for {type_.base}")
+            self.add_fault(path, f"entityType {entity} is for {scalar}, not for {type_.base}")
 
 
 def _fits(number: int, base: str) -> bool:
@@ -429,8 +429,8 @@ def _default_problem(base: str, text: str) -> str | None:
     if base in INTEGER_RANGES:
         number = parse_integer(text)
         if number is None:
-            why = ": a leading zero makes it octal in Java" if re.fullmatch(r"[+-]?0[0-9]+", text) else ""
-            return f"the default {text!r} is no number{why}"
+            hint = ": a leading zero makes it octal in Java" if re.fullmatch(r"[+-]?0[0-9]+", text) else ""
+            return f"the default {text!r} is no number{hint}"
         return None if _fits(number, base) else f"the default {text} does not fit into {base}"
     if base == "float64" and parse_double(text) is None:
         return f"the default {text!r} is no number"
@@ -442,31 +442,31 @@ def _default_problem(base: str, text: str) -> str | None:
 def check_extension(raw: Mapping[str, Any], base: Mapping[str, Any] | None, source: str) -> list[Fault]:
     """Return every fault of a file that extends `base`."""
     checker = _Checker({"name": f"extension of {raw.get('extends')}"}, source)
-    checker.keys(raw, EXTENSION_KEYS, "")
+    checker.check_keys(raw, EXTENSION_KEYS, "")
     if base is None:
-        checker.fault("", f"there is no message {raw.get('extends')!r} to extend")
+        checker.add_fault("", f"there is no message {raw.get('extends')!r} to extend")
         return checker.faults
-    valid = checker.versions(raw, "validVersions", "")
-    before = Versions.parse(base["validVersions"])
-    if valid is not None and (not valid.covers(before) or valid.low != before.low or valid.is_open):
-        checker.fault("", f"validVersions {valid} must include {before}, begin with it and have an end")
+    valid = checker.read_versions(raw, "validVersions", "")
+    base_versions = Versions.parse(base["validVersions"])
+    if valid is not None and (not valid.covers(base_versions) or valid.low != base_versions.low or valid.is_open):
+        checker.add_fault("", f"validVersions {valid} must include {base_versions}, begin with it and have an end")
     merged = merge_extension(base, raw, checker)
-    found = _Checker(merged, source)
-    found.message()
-    return [*checker.faults, *found.faults]
+    extended = _Checker(merged, source)
+    extended.check_message()
+    return [*checker.faults, *extended.faults]
 
 
 def merge_extension(base: Mapping[str, Any], raw: Mapping[str, Any], checker: _Checker) -> Mapping[str, Any]:
     """Return the extended message as a JSON object."""
     fields = list(base.get("fields", ()))
-    for addition in checker.objects(raw.get("add", []), "add"):
-        into = addition.get("into")
-        if into == base["name"]:
+    for addition in checker.read_objects(raw.get("add", []), "add"):
+        target = addition.get("into")
+        if target == base["name"]:
             fields = [*fields, *addition.get("fields", ())]
-        elif into in set(_inline_names(fields)):
-            fields = _add_to(fields, str(into), addition.get("fields", []))
+        elif target in set(_inline_names(fields)):
+            fields = _add_fields(fields, str(target), addition.get("fields", []))
         else:
-            checker.fault("add", f"{base['name']} has no struct {into!r}")
+            checker.add_fault("add", f"{base['name']} has no struct {target!r}")
     return {**base, "validVersions": raw.get("validVersions"), "fields": fields}
 
 
@@ -477,14 +477,14 @@ def _inline_names(fields: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield from _inline_names(field["fields"])
 
 
-def _add_to(fields: Sequence[Mapping[str, Any]], into: str, added: Sequence[Any]) -> list[Mapping[str, Any]]:
+def _add_fields(fields: Sequence[Mapping[str, Any]], target: str, added: Sequence[Any]) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     for field in fields:
         if "fields" not in field:
             found.append(field)
             continue
-        inner = _add_to(field["fields"], into, added)
-        if FieldType.parse(field["type"]).base == into:
+        inner = _add_fields(field["fields"], target, added)
+        if FieldType.parse(field["type"]).base == target:
             inner = [*inner, *added]
         found.append({**field, "fields": inner})
     return found

@@ -182,18 +182,18 @@ class DuplicateKeyError(ValueError):
     pass
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DuplicateKeyError(f"the key {twice!r} stands twice in one object")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise DuplicateKeyError(f"the key {duplicate!r} stands twice in one object")
     return found
 
 
 def load_json(text: str) -> Any:
     """Return the JSON value of `text`, which may have comments; raises `ValueError` if it is invalid."""
-    return json.loads(strip_comments(text), object_pairs_hook=_no_duplicates)
+    return json.loads(strip_comments(text), object_pairs_hook=_refuse_duplicates)
 
 
 def build_message(raw: Mapping[str, Any], source: str) -> MessageSpec:
@@ -255,11 +255,11 @@ def extend_message(base: MessageSpec, raw: Mapping[str, Any], source: str) -> Me
     return extended
 
 
-def _extend(name: str, fields: tuple[FieldSpec, ...], into: str, added: tuple[FieldSpec, ...]) -> tuple[FieldSpec, ...]:
-    if name == into:
+def _extend(name: str, fields: tuple[FieldSpec, ...], target: str, added: tuple[FieldSpec, ...]) -> tuple[FieldSpec, ...]:
+    if name == target:
         return (*fields, *added)
     return tuple(
-        f if f.fields is None else replace(f, fields=_extend(f.type.base, f.fields, into, added)) for f in fields
+        f if f.fields is None else replace(f, fields=_extend(f.type.base, f.fields, target, added)) for f in fields
     )
 
 

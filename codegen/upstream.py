@@ -29,8 +29,8 @@ class Difference:
     text: str
 
     def __str__(self) -> str:
-        where = f"{self.message}: {self.field}" if self.field else self.message
-        return f"{self.kind}: {where}: {self.text}" if self.text else f"{self.kind}: {where}"
+        location = f"{self.message}: {self.field}" if self.field else self.message
+        return f"{self.kind}: {location}: {self.text}" if self.text else f"{self.kind}: {location}"
 
 
 class UpstreamError(Exception):
@@ -100,8 +100,8 @@ def compare(theirs: Mapping[str, Mapping[str, Any]], root: Path = SCHEMAS) -> li
 
 def _summary(raw: Mapping[str, Any], root: Path) -> str:
     key = f", key {raw['apiKey']}" if "apiKey" in raw else ""
-    taken = [name for name, number in mirroring_keys(root).items() if number == raw.get("apiKey")]
-    clash = f" (the key is {taken[0]}'s in mirroring.json)" if taken and raw["type"] == "request" else ""
+    owners = [name for name, number in mirroring_keys(root).items() if number == raw.get("apiKey")]
+    clash = f" (the key is {owners[0]}'s in mirroring.json)" if owners and raw["type"] == "request" else ""
     return f"{raw['type']}{key}, versions {raw.get('validVersions')}{clash}"
 
 
@@ -110,7 +110,7 @@ def _compare_message(name: str, ours: Mapping[str, Any], theirs: Mapping[str, An
     before, after = _facts(ours), _facts(theirs)
     for key in sorted({*before, *after} - {"validVersions"}):
         if before.get(key) != after.get(key):
-            text = f"{key} {_shown(before.get(key))} -> {_shown(after.get(key))}"
+            text = f"{key} {_value_text(before.get(key))} -> {_value_text(after.get(key))}"
             found.append(Difference("changed message", name, "", text))
     old, new = ours.get("validVersions", "none"), theirs.get("validVersions", "none")
     if old != new:
@@ -119,15 +119,15 @@ def _compare_message(name: str, ours: Mapping[str, Any], theirs: Mapping[str, An
     found += _compare_fields(name, "", ours.get("fields", ()), theirs.get("fields", ()))
     commons = [{s["name"]: s for s in raw.get("commonStructs", ())} for raw in (ours, theirs)]
     for struct in sorted({*commons[0], *commons[1]}):
-        sides = [common.get(struct) for common in commons]
-        if sides[0] is None or sides[1] is None:
-            kind = "new field" if sides[0] is None else "gone field"
+        structs = [common.get(struct) for common in commons]
+        if structs[0] is None or structs[1] is None:
+            kind = "new field" if structs[0] is None else "gone field"
             found.append(Difference(kind, name, struct, "common struct"))
             continue
-        if sides[0]["versions"] != sides[1]["versions"]:
-            text = f"versions {sides[0]['versions']} -> {sides[1]['versions']}"
+        if structs[0]["versions"] != structs[1]["versions"]:
+            text = f"versions {structs[0]['versions']} -> {structs[1]['versions']}"
             found.append(Difference("changed field", name, struct, text))
-        found += _compare_fields(name, struct, sides[0]["fields"], sides[1]["fields"])
+        found += _compare_fields(name, struct, structs[0]["fields"], structs[1]["fields"])
     return found
 
 
@@ -162,7 +162,7 @@ def _compare_field(message: str, path: str, ours: Mapping[str, Any], theirs: Map
     before, after = _facts(ours), _facts(theirs)
     for key in sorted({*before, *after}):
         if before.get(key) != after.get(key):
-            text = f"{key} {_shown(before.get(key))} -> {_shown(after.get(key))}"
+            text = f"{key} {_value_text(before.get(key))} -> {_value_text(after.get(key))}"
             found.append(Difference("changed field", message, path, text))
     found += _compare_fields(message, path, ours.get("fields", ()), theirs.get("fields", ()))
     return found
@@ -188,7 +188,7 @@ def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "nothing" if value is None else f"{value}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.conditions import choice, condition
 from codegen.emit import Emitter
-from codegen.layout import LETTERS, Context, Run, fused_name, is_set, negated, runs, tagged_fields, variant
+from codegen.layout import LETTERS, Context, Run, fused_name, non_default_test, negate, runs, tagged_fields, variant
 from codegen.schema import FieldSpec, snake_case
 from codegen.versions import Versions
 
@@ -25,7 +25,7 @@ def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
             test = condition(field.tagged, inside)
             if not context.is_tag_only(field) or field.ignorable or not test:
                 continue
-            with out.block(f"if {negated(test)} and self._tagged and {is_set(field)}:"):
+            with out.block(f"if {negate(test)} and self._tagged and {non_default_test(field)}:"):
                 out.line("raise wire.Unwritable")
         _write_tag_call(out, context)
     if tagged_fields(context):
@@ -43,7 +43,7 @@ def _write_tag_call(out: Emitter, context: Context) -> None:
             out.line("raise wire.Unwritable")
         return
 
-    def call() -> None:
+    def write_call() -> None:
         if any(not context.is_tag_only(f) for f in tagged_fields(context)):
             out.line("self._write_tags(put, version)")
             return
@@ -53,10 +53,10 @@ def _write_tag_call(out: Emitter, context: Context) -> None:
             out.line('put(b"\\0")')
 
     if not test:
-        call()
+        write_call()
         return
     with out.block(f"if {test}:"):
-        call()
+        write_call()
     with out.block("elif self._tagged and self.unknown_tags:"):
         out.line("raise wire.Unwritable")
 
@@ -71,9 +71,9 @@ def _write_refusals(out: Emitter, context: Context, run: Run) -> None:
         if field.ignorable or not test:
             continue
         if test == run.condition and field is run.fields[0]:
-            head = f"elif {is_set(field)}:"
+            head = f"elif {non_default_test(field)}:"
         else:
-            head = f"if {negated(test)} and {is_set(field)}:"
+            head = f"if {negate(test)} and {non_default_test(field)}:"
         with out.block(head):
             out.line("raise wire.Unwritable")
 
@@ -91,28 +91,28 @@ def _write_run(out: Emitter, context: Context, run: Run, fused: dict[str, str]) 
 def _value_writer(context: Context, field: FieldSpec, versions: Versions, name: str, put: str) -> list[str]:
     base = field.type.base
 
-    def chosen(kind: str, prefix: str = "wire.") -> str:
+    def choose_function(kind: str, prefix: str = "wire.") -> str:
         text = choice(versions, lambda v: prefix + variant(context, field, v, kind))
         return f"({text})" if " if " in text else text
 
     if field.type.is_array:
-        return _array_writer(context, field, name, put, chosen("count"), versions)
+        return _array_writer(context, field, name, put, choose_function("count"), versions)
     if field.type.is_struct:
         nullable = field.nullable.intersect(versions)
         lines = [f"{name}._write({put}, version)"]
         if not nullable:
             return lines
         test = condition(field.nullable, versions)
-        marked = [f'{put}(b"\\x01")', *lines] if not test else [f"if {test}:", f'    {put}(b"\\x01")', *lines]
+        present_lines = [f'{put}(b"\\x01")', *lines] if not test else [f"if {test}:", f'    {put}(b"\\x01")', *lines]
         null = f'{put}(b"\\xff")' if not test else f'{put}(b"\\xff" if {test} else wire.refuse())'
-        return [f"if {name} is None:", f"    {null}", "else:", *[f"    {line}" for line in marked]]
+        return [f"if {name} is None:", f"    {null}", "else:", *[f"    {line}" for line in present_lines]]
     if base in LETTERS:
         return [f"{put}(wire.pack_{base}({name}))"]
     if base == "uuid":
         return [f"{put}(wire.uuid({name}))"]
     if base == "string":
-        return [f"{put}({chosen('string')}({name}))"]
-    return [f"{chosen('bytes', 'wire.put_')}({put}, {name})"]
+        return [f"{put}({choose_function('string')}({name}))"]
+    return [f"{choose_function('bytes', 'wire.put_')}({put}, {name})"]
 
 
 def _array_writer(
@@ -157,23 +157,23 @@ def _item_name(base: str) -> str:
 def _write_tag_section(out: Emitter, context: Context) -> None:
     flexible = context.message.flexible.intersect(context.struct.versions)
     tagged = tagged_fields(context)
-    are_kept_apart = all(context.is_tag_only(field) for field in tagged)
+    are_all_tag_only = all(context.is_tag_only(field) for field in tagged)
     out.line("tags: list[bytes] = []")
-    if are_kept_apart:
+    if are_all_tag_only:
         out.line("tagged = self._tagged")
     for field in tagged:
-        name = f'tagged["{field.attribute}"]' if are_kept_apart else f"self.{field.attribute}"
-        tests = [condition(field.tagged, flexible), _is_tag_set(context, field, name)]
-        if are_kept_apart:
+        name = f'tagged["{field.attribute}"]' if are_all_tag_only else f"self.{field.attribute}"
+        tests = [condition(field.tagged, flexible), _tag_set_test(context, field, name)]
+        if are_all_tag_only:
             # Most tagged fields are absent; this avoids making a default to find that out.
             tests.insert(1, f'"{field.attribute}" in tagged')
         with out.block(f"if {' and '.join(test for test in tests if test)}:"):
             _write_tag_body(out, context, field, name)
-    unknown = 'tagged.get("unknown_tags", ())' if are_kept_apart else "self.unknown_tags"
+    unknown = 'tagged.get("unknown_tags", ())' if are_all_tag_only else "self.unknown_tags"
     out.line(f"wire.put_tags(put, tags, {unknown}, {len(tagged)})")
 
 
-def _is_tag_set(context: Context, field: FieldSpec, name: str) -> str:
+def _tag_set_test(context: Context, field: FieldSpec, name: str) -> str:
     """Return the test for a value that differs from the default; for a struct of plain fields it makes no default."""
     struct = next((each for each in context.message.structs() if each.name == field.type.base), None)
     is_plain = (
@@ -183,8 +183,8 @@ def _is_tag_set(context: Context, field: FieldSpec, name: str) -> str:
         and not any(f.type.is_array or f.type.is_struct or f.tagged for f in struct.fields)
     )
     if struct is None or not is_plain:
-        return is_set(field, name)
-    tests = [is_set(each, f"{name}.{each.attribute}") for each in struct.fields]
+        return non_default_test(field, name)
+    tests = [non_default_test(each, f"{name}.{each.attribute}") for each in struct.fields]
     return f"({' or '.join([*tests, f'{name}.unknown_tags'])})"
 
 
