@@ -385,13 +385,15 @@ class _Checker:
             return
         if type_.is_array or type_.is_struct or base in ("bytes", "records"):
             if text:
-                self.add_fault(path, f"the default {text!r}: only an empty one or null can be had for {type_}")
+                self.add_fault(path, f"the default {text!r}: only an empty default or null is allowed for {type_}")
             return
         problem = _default_problem(base, text)
         if problem:
             self.add_fault(path, problem)
 
-    def check_flags(self, raw: Mapping[str, Any], type_: FieldType, flexible: Versions, path: str, *, is_root: bool) -> None:
+    def check_flags(
+        self, raw: Mapping[str, Any], type_: FieldType, flexible: Versions, path: str, *, is_root: bool
+    ) -> None:
         if raw.get("mapKey") and is_root:
             self.add_fault(path, "a field of the message itself cannot be a map key")
         if raw.get("zeroCopy") and str(type_) != "bytes":

@@ -255,7 +255,9 @@ def extend_message(base: MessageSpec, raw: Mapping[str, Any], source: str) -> Me
     return extended
 
 
-def _extend(name: str, fields: tuple[FieldSpec, ...], target: str, added: tuple[FieldSpec, ...]) -> tuple[FieldSpec, ...]:
+def _extend(
+    name: str, fields: tuple[FieldSpec, ...], target: str, added: tuple[FieldSpec, ...]
+) -> tuple[FieldSpec, ...]:
     if name == target:
         return (*fields, *added)
     return tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.conditions import choice, condition
 from codegen.emit import Emitter
-from codegen.layout import LETTERS, Context, Run, fused_name, non_default_test, negate, runs, tagged_fields, variant
+from codegen.layout import LETTERS, Context, Run, fused_name, negate, non_default_test, runs, tagged_fields, variant
 from codegen.schema import FieldSpec, snake_case
 from codegen.versions import Versions
 

@@ -142,7 +142,7 @@ def report_note(process: str, note: Note) -> None:
     if isinstance(note.fact, HandlingFailed):
         lines = "".join(traceback.format_exception(note.fact.error))
         write_stderr(
-            f"kmirror: {process} failed during {note.fact.during} and continues; please report this bug\n{lines}"
+            f"kmirror: {process} failed during {note.fact.operation} and continues; please report this bug\n{lines}"
         )
     elif isinstance(note.fact, JournalEnded):
         write_stderr(f"kmirror: the journal of {process} ends here, and {process} continues: {note.fact.error}\n")
@@ -151,7 +151,7 @@ def report_note(process: str, note: Note) -> None:
     elif isinstance(note.fact, BrokerRefused):
         write_stderr(f"kmirror: {process} rejects a broker: {note.fact}\n")
     elif isinstance(note.fact, GaveUp):
-        write_stderr(f"kmirror: {process} ends: {note.fact.why}\n")
+        write_stderr(f"kmirror: {process} ends: {note.fact.reason}\n")
 
 
 def requested_level(features: Sequence[str], name: str) -> int | None:

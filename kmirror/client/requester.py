@@ -195,7 +195,7 @@ class Requester:
                 if pending.on_frame(now, frame):
                     return
             except Exception as error:  # The response is parsed, as if there were no `on_frame`.
-                self._failures.caught(f"the frame of a response from {link.peer}", error)
+                self._failures.report(f"the frame of a response from {link.peer}", error)
         try:
             body = decode_response_body(frame, pending.api_key, pending.version)
         except ProtocolError as error:
@@ -207,7 +207,7 @@ class Requester:
         try:
             pending.on_reply(now, body)
         except Exception as error:
-            self._failures.caught(f"{body.NAME} from {link.peer}", error)
+            self._failures.report(f"{body.NAME} from {link.peer}", error)
             self._end(now, pending)
 
     def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
@@ -239,7 +239,7 @@ class Requester:
         try:
             pending.on_reply(now, None)
         except Exception as error:
-            self._failures.caught(f"a request without a response to {pending.link.peer}", error)
+            self._failures.report(f"a request without a response to {pending.link.peer}", error)
 
     def close_link(self, now: Instant, link: OutboundLink) -> None:
         """Close a link on purpose, and for good; every request that was under way on it ends with None."""

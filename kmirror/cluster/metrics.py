@@ -47,7 +47,7 @@ def meter(of: MetricRow, counted: Meter, now: Instant, *tags: str) -> Sample:
 
 def histogram(of: MetricRow, counted: Histogram, *tags: str) -> Sample:
     """Return a histogram's count, bounds, mean and quantiles."""
-    bounds = {"Min": counted.least, "Max": counted.most, "Mean": counted.mean}
+    bounds = {"Min": counted.minimum, "Max": counted.maximum, "Mean": counted.mean}
     quantiles = zip(QUANTILES, counted.quantiles(QUANTILES.values()), strict=True)
     return Sample(of, tags, {COUNT: counted.count, **bounds, **dict(quantiles)}, counted)
 
@@ -64,6 +64,6 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
 
 def _combine(one: Sample, other: Sample) -> Sample:
     if one.counted is not None and other.counted is not None:
-        return histogram(one.row, one.counted.joined(other.counted), *one.tags)
+        return histogram(one.row, one.counted.merge(other.counted), *one.tags)
     assert one.row.kind is Kind.METER, f"two nodes report {one.row.mbean(one.tags)}"
     return Sample(one.row, one.tags, {name: value + other.attributes[name] for name, value in one.attributes.items()})

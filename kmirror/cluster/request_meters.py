@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.metrics import Sample, histogram, meter
 from kmirror.kernel.clock import Duration, Instant
-from kmirror.kernel.events import Timed
+from kmirror.kernel.events import RequestTiming
 from kmirror.kernel.meters import Histogram, Meter
 from kmirror.kernel.runner_metrics import RequestTimes
 from kmirror.protocol.careful import within
@@ -84,12 +84,12 @@ class RequestClock:
         if self._local is None:
             self._local = self._meters.clock() - self._started
 
-    def finish(self, response: Struct) -> Timed:
+    def finish(self, response: Struct) -> RequestTiming:
         """Count the errors of the response and return its times; local processing ends here at the latest."""
         self._meters.count_errors(self._name, self._version, response)
         self.end_local()
         assert self._local is not None, "just set"
-        return Timed(self._name, self._arrived, self._begun, self._local)
+        return RequestTiming(self._name, self._arrived, self._begun, self._local)
 
 
 def errors_in(response: Struct, version: int) -> Iterator[ErrorCode]:

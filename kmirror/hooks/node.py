@@ -179,7 +179,7 @@ class HookedNode(Wrapper):
             )
             return reply
         rewritten = self._reply_of(link, progress, body if progress.rewrite is None else progress.rewrite(body))
-        return Reply(rewritten.link, rewritten.chunks, reply.timed)
+        return Reply(rewritten.link, rewritten.chunks, reply.timing)
 
     # -- links --------------------------------------------------------------------------------
 

@@ -49,18 +49,18 @@ def text(name: str, value: object) -> str:
     return value
 
 
-def member(name: str, value: object, kind: type[E]) -> E:
+def member(name: str, value: object, enum: type[E]) -> E:
     """Return a member of an enum; its name or value is not accepted."""
-    if not isinstance(value, kind):
-        known = ", ".join(f"{kind.__name__}.{each.name}" for each in kind)
+    if not isinstance(value, enum):
+        known = ", ".join(f"{enum.__name__}.{each.name}" for each in enum)
         raise UsageError(f"{name} must be one of {known}, not {shown(value)}")
     return value
 
 
-def instance(name: str, value: object, kind: type[T], hint: str = "") -> T:
+def instance(name: str, value: object, class_: type[T], hint: str = "") -> T:
     """Return an instance of a class; `hint` is appended to the error text."""
-    if not isinstance(value, kind):
-        raise UsageError(f"{name} must be a {kind.__name__}, not {shown(value)}{hint and f'; {hint}'}")
+    if not isinstance(value, class_):
+        raise UsageError(f"{name} must be a {class_.__name__}, not {shown(value)}{hint and f'; {hint}'}")
     return value
 
 
@@ -72,12 +72,12 @@ def callback(name: str, value: object) -> None:
 
 def configs(values: object) -> dict[str, str]:
     """Return a copy of configs, a mapping from str to str; raises UsageError for other types."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for key, value in changes(values).items():
         if value is None:
             raise UsageError(f"configs[{key!r}] must be a string, not None")
-        found[key] = value
-    return found
+        result[key] = value
+    return result
 
 
 def changes(values: object) -> dict[str, str | None]:
@@ -90,18 +90,18 @@ def changes(values: object) -> dict[str, str | None]:
     for key, value in values.items():
         text("a name in configs", key)
         if value is not None and not isinstance(value, str):
-            found = shown(value) if isinstance(value, int | float) else type(value).__name__
-            raise UsageError(f"configs[{key!r}] must be a string, not {found}")
+            description = shown(value) if isinstance(value, int | float) else type(value).__name__
+            raise UsageError(f"configs[{key!r}] must be a string, not {description}")
     return dict(values)
 
 
-def byte_view(what: str, buffer: object) -> memoryview:
+def byte_view(description: str, buffer: object) -> memoryview:
     """Return a byte view of a buffer (bytes, bytearray, memoryview, mmap); raises `LocalProtocolError` otherwise."""
     try:
         return memoryview(buffer).cast("B")  # type: ignore[arg-type]  # TypeError: it is no buffer.
     except TypeError:
         hint = "; bytes.fromhex reads hex digits" if isinstance(buffer, str) else ""
-        raise LocalProtocolError(f"{what} is read from bytes, not from {shown(buffer)}{hint}") from None
+        raise LocalProtocolError(f"{description} is read from bytes, not from {shown(buffer)}{hint}") from None
 
 
 def partition(value: object) -> TopicPartition:
@@ -120,10 +120,10 @@ def partitions(values: object) -> list[TopicPartition]:
     return [partition(each) for each in items("partitions", values, "TopicPartition")]
 
 
-def items(name: str, values: object, what: str) -> list[Any]:
+def items(name: str, values: object, noun: str) -> list[Any]:
     """Return several values as a list; str, bytes and named tuples count as one value and are rejected."""
     if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
-        raise UsageError(f"{name} must be a list of {what}, not {shown(values)}")
+        raise UsageError(f"{name} must be a list of {noun}, not {shown(values)}")
     return list(values)
 
 

@@ -16,25 +16,25 @@ OnDone = Callable[[Instant, DiskDone], None]
 
 
 class DiskJobs:
-    """Disk jobs ordered by a node."""
+    """Disk jobs of a node."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
-        self._waiting: dict[Hashable, OnDone] = {}
+        self._callbacks: dict[Hashable, OnDone] = {}
         self._next_key = 0
 
-    def order(self, log_dir: str, job: DiskJob, on_done: OnDone) -> None:
-        """Run `job` after the jobs ordered before for the same log dir, and call `on_done` once when it has ended."""
+    def submit(self, log_dir: str, job: DiskJob, on_done: OnDone) -> None:
+        """Run `job` after the earlier jobs of the same log dir, and call `on_done` once when it has ended."""
         key = self._next_key
         self._next_key += 1
-        self._waiting[key] = on_done
+        self._callbacks[key] = on_done
         self._outbox.add(DiskWork(key, log_dir, job))
 
     def on_done(self, now: Instant, done: DiskDone) -> None:
         """Call the `on_done` of the job."""
-        self._waiting.pop(done.key)(now, done)
+        self._callbacks.pop(done.key)(now, done)
 
     @property
     def idle(self) -> bool:
         """True if no job is queued or running."""
-        return not self._waiting
+        return not self._callbacks

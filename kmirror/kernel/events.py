@@ -86,7 +86,7 @@ class LinkClosed:
     """A link is closed or could not be opened; requests in flight will get no response."""
 
     link: Link
-    why: str = ""
+    reason: str = ""
     """Cause, as far as the runner knows it, for logs; always empty for links opened by clients."""
 
 
@@ -134,14 +134,14 @@ class Send:
     chunks: tuple[Chunk, ...]
 
 
-class Timed(NamedTuple):
+class RequestTiming(NamedTuple):
     """Times of a request that the node answers."""
 
     name: str
     """Name of the API."""
-    arrived: Instant
-    begun: Instant
-    """When the node began to process it."""
+    arrived_at: Instant
+    began_at: Instant
+    """Time at which the node began to process it."""
     local: Duration
     """Processing time in the node before it waited for others or answered."""
 
@@ -152,7 +152,7 @@ class Reply:
 
     link: InboundLink
     chunks: tuple[Chunk, ...]
-    timed: Timed | None = None
+    timing: RequestTiming | None = None
     """Set if the request times are recorded as metrics: the runner adds the time when the response was written."""
 
 

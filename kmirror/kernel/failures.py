@@ -25,14 +25,14 @@ class OnFailure(Enum):
     """Policy for unexpected exceptions."""
 
     RAISE = "raise"
-    GO_ON = "continue"
+    CONTINUE = "continue"
 
 
 @dataclass(frozen=True, slots=True)
 class HandlingFailed:
     """Fact in the note about a failure; the error has its traceback."""
 
-    during: str
+    operation: str
     error: Exception
 
 
@@ -40,7 +40,7 @@ class HandlingFailed:
 class GaveUp:
     """Fact in the note about a node that stops because it cannot continue, such as with a damaged disk."""
 
-    why: str
+    reason: str
 
 
 class DiskFailed(Exception):
@@ -55,14 +55,14 @@ class Failures:
         self._policy = policy
         self.count = 0
 
-    def caught(self, during: str, error: Exception) -> None:
-        """Count and note `error`, or raise it again; call it in the `except` clause. DiskFailed is ignored."""
+    def report(self, operation: str, error: Exception) -> None:
+        """Count `error` and add a note, or raise it again; call it in the `except` clause. DiskFailed is ignored."""
         if isinstance(error, DiskFailed):
             return
         if self._policy is OnFailure.RAISE:
             raise error
         self.count += 1
-        self._outbox.note(f"failed during {during}: {error!r}", HandlingFailed(during, error))
+        self._outbox.note(f"failed during {operation}: {error!r}", HandlingFailed(operation, error))
 
     def process(
         self,
@@ -75,15 +75,15 @@ class Failures:
         try:
             dispatch(now, event)
         except Exception as error:
-            self.caught(type(event).__name__, error)
+            self.report(type(event).__name__, error)
             if isinstance(event, TimerFired):
                 self._outbox.set_timer(event.key, now + TIMER_AGAIN_AFTER)
-        failed = 0
-        while failed < FOLLOW_UPS_MAX:
+        failure_count = 0
+        while failure_count < FOLLOW_UPS_MAX:
             try:
                 while follow_up(now):
                     pass
                 return
             except Exception as error:
-                failed += 1
-                self.caught(f"what follows from {type(event).__name__}", error)
+                failure_count += 1
+                self.report(f"what follows from {type(event).__name__}", error)

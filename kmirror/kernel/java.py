@@ -109,12 +109,12 @@ def length_of_text(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-be", "surrogatepass")) // 2
 
 
-def hash_of_text(text: str, *, before: int = 0) -> int:
+def hash_of_text(text: str, *, initial: int = 0) -> int:
     """Return the result of `String.hashCode`, also for text with an unpaired surrogate.
 
-    `before` is the hash of the text before `text`.
+    `initial` is the hash of the text that precedes `text`.
     """
-    value = before
+    value = initial
     units = text.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
         value = value * 31 + (units[index] << 8 | units[index + 1]) & 0xFFFF_FFFF
@@ -160,15 +160,15 @@ def in_timeline_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]
     return sorted(found, key=slot)
 
 
-def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, most: int = 0) -> list[T]:
+def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, size_max: int = 0) -> list[T]:
     """Return the keys in iteration order of a `HashMap`: by bucket, then in order of insertion.
 
-    `most` is the maximum size the map has had: a map keeps its buckets when keys are removed. A bucket must stay below
-    nine keys; with more, the JVM resizes the map or converts the bucket to a tree.
+    `size_max` is the maximum size that the map has had: a map keeps its buckets when keys are removed. A bucket must
+    stay below nine keys; with more, the JVM resizes the map or converts the bucket to a tree.
     """
     found = list(keys)
     buckets = 16
-    while max(len(found), most) * 4 > buckets * 3:
+    while max(len(found), size_max) * 4 > buckets * 3:
         buckets *= 2
 
     def bucket(key: T) -> int:

@@ -11,7 +11,7 @@ from kmirror.spec.wire_values import SecurityProtocol
 CONTROLLER_NAME = "CONTROLLER"
 """The name of a controller's listener, as in the files that come with Kafka."""
 DEFAULT_NAME = SecurityProtocol.PLAINTEXT.name
-"""The name of a listener that is given none: that of its protocol, as in Kafka."""
+"""Default name of a listener: that of its protocol, as in Kafka."""
 
 
 class ListenerSpec(NamedTuple):
@@ -20,18 +20,18 @@ class ListenerSpec(NamedTuple):
     name: str
     protocol: SecurityProtocol
     endpoint: Endpoint
-    """Where the node listens."""
+    """Address at which the node listens."""
     advertised: Endpoint
-    """How clients and other nodes reach it."""
+    """Address at which clients and other nodes reach it."""
 
     @classmethod
     def plain(cls, endpoint: Endpoint, name: str = DEFAULT_NAME) -> ListenerSpec:
-        """Return a listener without encryption and authentication, which is reached where it listens."""
+        """Return a listener without encryption and authentication; its advertised address is `endpoint`."""
         return cls(name, SecurityProtocol.PLAINTEXT, endpoint, endpoint)
 
     @property
     def principal(self) -> Principal:
-        """Return the principal with which a link is opened: that of a client which has not authenticated itself."""
+        """Return the principal of a link that is opened: a client has not authenticated itself yet."""
         return ANONYMOUS
 
 
@@ -40,5 +40,5 @@ Listeners = tuple[ListenerSpec, ...]
 
 
 def endpoints_text(listeners: Mapping[str, Endpoint]) -> str:
-    """Return endpoints by the names of their listeners, as a properties file has them."""
+    """Return the endpoints with the names of their listeners, in the format of a properties file."""
     return ",".join(f"{name}://{endpoint}" for name, endpoint in listeners.items())

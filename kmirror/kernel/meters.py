@@ -54,11 +54,11 @@ class Meter:
             self.next_tick = now + TICK
             return
         missed = (now - self.next_tick) // TICK
-        of_late = (self.count - self._counted_at_tick) / TICK_SECONDS
-        one, five, fifteen = self._rates or (of_late, of_late, of_late)
-        one += _ONE * (of_late - one)
-        five += _FIVE * (of_late - five)
-        fifteen += _FIFTEEN * (of_late - fifteen)
+        recent = (self.count - self._counted_at_tick) / TICK_SECONDS
+        one, five, fifteen = self._rates or (recent, recent, recent)
+        one += _ONE * (recent - one)
+        five += _FIVE * (recent - five)
+        fifteen += _FIFTEEN * (recent - fifteen)
         if missed:
             one *= (1 - _ONE) ** missed
             five *= (1 - _FIVE) ** missed
@@ -70,7 +70,7 @@ class Meter:
 
 @dataclass(slots=True)
 class _Window:
-    begins_ms: int
+    start_ms: int
     last_ms: int
     value: int
 
@@ -92,33 +92,33 @@ class WindowedRate:
         windows = self._windows
         while windows and now_ms - windows[0].last_ms >= self._expires_ms:
             windows.popleft()
-        if not windows or now_ms - windows[-1].begins_ms >= self._window_ms:
+        if not windows or now_ms - windows[-1].start_ms >= self._window_ms:
             windows.append(_Window(now_ms, now_ms, 0))
         windows[-1].value += value
         windows[-1].last_ms = now_ms
 
     def measure(self, now_ms: int) -> float:
         """Return the recorded amount per second."""
-        counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
-        if not counting:
+        active = [window for window in self._windows if now_ms - window.last_ms < self._expires_ms]
+        if not active:
             return 0.0
-        span_ms = max(now_ms - counting[0].begins_ms, self._window_ms)
-        return sum(one.value for one in counting) * 1000 / span_ms
+        span_ms = max(now_ms - active[0].start_ms, self._window_ms)
+        return sum(window.value for window in active) * 1000 / span_ms
 
     def time_until_at_most(self, bound: int, now_ms: int) -> int:
         """Return the time (ms) when the rate is at most `bound` if nothing more is recorded; at least `now_ms`."""
-        counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
-        left = sum(one.value for one in counting)
+        active = [window for window in self._windows if now_ms - window.last_ms < self._expires_ms]
+        left = sum(window.value for window in active)
         since_ms = now_ms
-        for one in counting:
-            until_ms = one.last_ms + self._expires_ms
+        for window in active:
+            until_ms = window.last_ms + self._expires_ms
             if left * 1000 <= bound * self._window_ms:
                 return since_ms
             if bound > 0:
-                reached_ms = max(since_ms, one.begins_ms + ceil(left * 1000 / bound))
+                reached_ms = max(since_ms, window.start_ms + ceil(left * 1000 / bound))
                 if reached_ms < until_ms:
                     return reached_ms
-            left -= one.value
+            left -= window.value
             since_ms = max(since_ms, until_ms)
         return since_ms
 
@@ -129,27 +129,27 @@ class Histogram:
 
     count: int = 0
     total: float = 0
-    least: float = 0
-    most: float = 0
+    minimum: float = 0
+    maximum: float = 0
     newest: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLE_SIZE))
 
     def add(self, value: float) -> None:
         """Add a value."""
-        self.least = value if not self.count else min(self.least, value)
-        self.most = max(self.most, value)
+        self.minimum = value if not self.count else min(self.minimum, value)
+        self.maximum = max(self.maximum, value)
         self.count += 1
         self.total += value
         self.newest.append(value)
 
-    def joined(self, other: Histogram) -> Histogram:
+    def merge(self, other: Histogram) -> Histogram:
         """Return the combination of two histograms, with the newest values of both."""
         values = deque([*self.newest, *other.newest], maxlen=2 * SAMPLE_SIZE)
-        counted = [each for each in (self, other) if each.count]
+        non_empty = [each for each in (self, other) if each.count]
         return Histogram(
             self.count + other.count,
             self.total + other.total,
-            min((each.least for each in counted), default=0),
-            max(self.most, other.most),
+            min((each.minimum for each in non_empty), default=0),
+            max(self.maximum, other.maximum),
             values,
         )
 

@@ -10,27 +10,27 @@ from kmirror.errors import UsageError
 _SHOWN_MAX: Final = 5
 
 
-def as_names(given: Iterable[str], what: str = "topics") -> list[str]:
+def as_names(values: Iterable[str], noun: str = "topics") -> list[str]:
     """Return the names as a list; raises `UsageError` for a single str and for names that are not str.
 
     A str is a sequence of str in Python, so "orders" would be six topics of one letter each.
     """
-    if isinstance(given, (str, bytes)):
-        raise UsageError(f"{what} takes a list of names, such as [{given!r}], not {given!r} by itself")
+    if isinstance(values, (str, bytes)):
+        raise UsageError(f"{noun} takes a list of names, such as [{values!r}], not {values!r} by itself")
     try:
-        names = list(given)
+        names = list(values)
     except TypeError:
-        raise UsageError(f"{what} takes a list of names, not {given!r}") from None
+        raise UsageError(f"{noun} takes a list of names, not {values!r}") from None
     for name in names:
         if not isinstance(name, str):
-            raise UsageError(f"{what} takes names, and {name!r} is none: a name is a str")
+            raise UsageError(f"{noun} takes names, and {name!r} is none: a name is a str")
     return names
 
 
-def few(names: Sequence[object], what: str) -> str:
+def few(names: Sequence[object], noun: str) -> str:
     """Return up to five names for a message, and the number of further ones; "no topics" (`what`) if there are none."""
     if not names:
-        return f"no {what}"
+        return f"no {noun}"
     more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""
     return ", ".join(map(str, names[:_SHOWN_MAX])) + more
 

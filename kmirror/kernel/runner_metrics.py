@@ -1,7 +1,7 @@
 """Metrics that only the runner of a node can measure.
 
 These are the time when a response was written, the number of connections of a link, and network operations. The runner
-counts them for each process from start to end, and passes them in when the node is asked for its metrics. They
+counts them for each process from start to end, and passes them to the node when its metrics are requested. They
 influence no decision.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import OutboundLink, Timed
+from kmirror.kernel.events import OutboundLink, RequestTiming
 from kmirror.kernel.meters import Histogram
 from kmirror.kernel.sensor import Sensor
 
@@ -44,17 +44,17 @@ class RequestTimes:
     answer_send_ms: Histogram = field(default_factory=Histogram)
     total_ms: Histogram = field(default_factory=Histogram)
 
-    def add(self, timed: Timed, handed_over: Instant, begun: Instant, written: Instant) -> None:
+    def add(self, timing: RequestTiming, handed_over_at: Instant, began_at: Instant, written_at: Instant) -> None:
         """Add a request: times when its response reached the runner, began to be written, and was with the system."""
         # `local` is measured within an event; the other times are those of its start.
-        remote = max(0, handed_over - timed.begun - timed.local)
+        remote = max(0, handed_over_at - timing.began_at - timing.local)
         for histogram, span in (
-            (self.queue_ms, timed.begun - timed.arrived),
-            (self.local_ms, timed.local),
+            (self.queue_ms, timing.began_at - timing.arrived_at),
+            (self.local_ms, timing.local),
             (self.remote_ms, remote),
-            (self.answer_queue_ms, begun - handed_over),
-            (self.answer_send_ms, written - begun),
-            (self.total_ms, written - timed.arrived),
+            (self.answer_queue_ms, began_at - handed_over_at),
+            (self.answer_send_ms, written_at - began_at),
+            (self.total_ms, written_at - timing.arrived_at),
         ):
             histogram.add(span / MILLISECOND)
 
@@ -65,8 +65,8 @@ class RunnerMetrics:
 
     links: dict[OutboundLink, LinkCounts] = field(default_factory=dict)
     times: dict[str, RequestTimes] = field(default_factory=dict)
-    """Keyed by `Timed.name`."""
+    """Keyed by `RequestTiming.name`."""
 
-    def answered(self, timed: Timed, handed_over: Instant, begun: Instant, written: Instant) -> None:
+    def answered(self, timing: RequestTiming, handed_over_at: Instant, began_at: Instant, written_at: Instant) -> None:
         """Record when a response was written (`RequestTimes.add`)."""
-        self.times.setdefault(timed.name, RequestTimes()).add(timed, handed_over, begun, written)
+        self.times.setdefault(timing.name, RequestTimes()).add(timing, handed_over_at, began_at, written_at)

@@ -26,9 +26,9 @@ class Trace:
         self.count = 0
         self.listeners: list[Callable[[Instant, str, str], None]] = []
 
-    def add(self, now: Instant, who: str, what: str, payload: bytes | memoryview = b"") -> None:
-        """Record that `who` did or met `what` at `now`; only the digest covers `payload`."""
-        line = f"{now} {who} {what}"
+    def add(self, now: Instant, node: str, text: str, payload: bytes | memoryview = b"") -> None:
+        """Record `text` about `node` at `now`; only the digest covers `payload`."""
+        line = f"{now} {node} {text}"
         unhashed = self._unhashed
         unhashed += payload
         unhashed += line.encode()
@@ -38,7 +38,7 @@ class Trace:
         self.lines.append(line)
         self.count += 1
         for listener in self.listeners:
-            listener(now, who, what)
+            listener(now, node, text)
 
     def digest(self) -> str:
         """Return 64 hex digits over all lines so far."""

@@ -28,12 +28,12 @@ class Uuid(bytes):
     @classmethod
     def from_str(cls, text: str) -> Uuid:
         """Return the uuid that Kafka prints as `text`, with or without padding."""
-        bare = text.rstrip("=")
+        unpadded = text.rstrip("=")
         try:
-            raw = binascii.a2b_base64(bare.replace("-", "+").replace("_", "/").encode("ascii") + b"==")
+            raw = binascii.a2b_base64(unpadded.replace("-", "+").replace("_", "/").encode("ascii") + b"==")
         except (binascii.Error, UnicodeEncodeError):
             raw = b""
-        if len(bare) != 22 or len(raw) != 16:
+        if len(unpadded) != 22 or len(raw) != 16:
             raise UsageError(f"{text!r} is not a uuid: expected 22 characters of URL-safe base64")
         return cls(raw)
 

@@ -97,7 +97,7 @@ def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes
             entry.coordinator_epoch,
             entry.txn_first_offset,
         )
-        for entry in in_hash_order(entries, _hash_of, most=most)
+        for entry in in_hash_order(entries, _hash_of, size_max=most)
     ]
     body = len(rows).to_bytes(4, "big") + b"".join(rows)
     return _SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body

@@ -71,4 +71,4 @@ def _others(client_counts: ClientCounts, link_counts: LinkCounts, now: Instant) 
         ("reauthentication-latency", client_counts.reauthenticated),
     ):
         yield f"{name}-avg", values.mean(now)
-        yield f"{name}-max", values.most(now)
+        yield f"{name}-max", values.maximum(now)

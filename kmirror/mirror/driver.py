@@ -92,7 +92,7 @@ class PartitionDriver:
             try:
                 self.take_step(now, mp)
             except Exception as failure:  # The others must still take their steps.
-                self._context.broker.failures.caught(f"the next step of {tp}", failure)
+                self._context.broker.failures.report(f"the next step of {tp}", failure)
                 self._context.retry_later(now, mp, "its next step failed in this broker")
         if self._due and not self._steps_left:
             self._context.broker.outbox.set_timer((NAME, LOOK_TIMER), now)

@@ -131,7 +131,7 @@ class SharedRequest(Generic[A]):
             else:
                 self._schedule_step(now, query.mp)
         except Exception as error:  # The other partitions must still get the response.
-            self._context.broker.failures.caught(f"a response about {query.mp.tp}", error)
+            self._context.broker.failures.report(f"a response about {query.mp.tp}", error)
             self._context.retry_later(now, query.mp, "the source's response could not be processed")
 
 

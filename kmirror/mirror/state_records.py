@@ -105,7 +105,7 @@ NO_STATE = PartitionState()
 def state_partition(key: StateKey, count: int) -> int:
     """Return the number, below `count`, of the `__mirror_state` partition that holds `key` (D8)."""
     before = _hash_of_topic(key.mirror, key.topic_id)
-    return partition_of_hash(hash_of_text(str(key.partition), before=before), count)
+    return partition_of_hash(hash_of_text(str(key.partition), initial=before), count)
 
 
 @lru_cache(maxsize=4096)

@@ -172,7 +172,7 @@ class StateRequests(ABC, Generic[R, A]):
 
     def _caught(self, row: R, failure: Exception) -> None:
         """Count a failure; it must not affect the other rows."""
-        self._broker.failures.caught(f"the persisted state of {row.topic}-{row.key.partition}", failure)
+        self._broker.failures.report(f"the persisted state of {row.topic}-{row.key.partition}", failure)
 
 
 def split(rows: Sequence[R]) -> tuple[dict[RowKey, R], list[R]]:

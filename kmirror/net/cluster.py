@@ -97,7 +97,7 @@ class TcpCluster(RunningNodes, ClusterView):
         disks: OpenDisks | None = None,
         listeners: Sequence[str] = (DEFAULT_NAME,),
         interpose: WrapNode | None = None,
-        on_failure: OnFailure = OnFailure.GO_ON,
+        on_failure: OnFailure = OnFailure.CONTINUE,
         authorizer: Authorizer | None = None,
     ) -> None:
         self._data = folders_of(data)

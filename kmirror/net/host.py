@@ -390,10 +390,10 @@ class Host:
         link = process.inbound.get(effect.link)
         if link is None:
             return
-        if effect.timed is None:
+        if effect.timing is None:
             link.send(effect.chunks)
         else:
-            link.send_timed(effect.chunks, partial(process.runner_metrics.answered, effect.timed, self.now()))
+            link.send_timed(effect.chunks, partial(process.runner_metrics.answered, effect.timing, self.now()))
         self._unflushed[link] = None
 
     def _count_link(self, process: Process, effect: CountLink) -> None:

@@ -101,7 +101,7 @@ class TcpNode(RunningNodes):
         mirror_version: int | None = None,
         eligible_version: int | None = None,
         interpose: WrapNode | None = None,
-        on_failure: OnFailure = OnFailure.GO_ON,
+        on_failure: OnFailure = OnFailure.CONTINUE,
         authorizer: Authorizer | None = None,
     ) -> None:
         self.plan = plan

@@ -187,7 +187,7 @@ class RunningNodes:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
             self.failures.append(note.fact)
         elif isinstance(note.fact, GaveUp):
-            self.ended_nodes[process] = note.fact.why
+            self.ended_nodes[process] = note.fact.reason
 
 
 def checked_advertised(host: str) -> str:

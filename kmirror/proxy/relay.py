@@ -286,8 +286,8 @@ class Relay(NodeView):
                 self._forget(link)
                 if not link.client_closed:
                     self._effects.append(CloseLink(link.client))
-                    if event.why and not link.waiting.requests:
-                        self._effects.append(Note(f"broker {self._node_id}: {event.why}"))
+                    if event.reason and not link.waiting.requests:
+                        self._effects.append(Note(f"broker {self._node_id}: {event.reason}"))
             return
         link = self._links.pop(event.link, None)
         if link is None:

@@ -47,20 +47,24 @@ def _difference(
     compared: Compared | None = None,
 ) -> Difference | None:
     """Compare the batches from the one that contains the first of `offsets` to the last that ends below the second."""
-    result = compare(_below(expected, *offsets), _below(found, *offsets))
+    result = compare(_batches_below(expected, *offsets), _batches_below(found, *offsets))
     if compared is not None:
         compared.batches += result.batches
         compared.bytes += result.bytes
     if result.parted is None:
         return None
     if expected.config.compact or found.config.compact:
-        lacking = gap(_below(expected, *offsets), _below(found, *offsets))
-        return None if lacking is None else Difference(tp, lacking.offset, "record", lacking.expected, lacking.found)
-    where = parting(result.parted)
-    return Difference(tp, where.offset, where.field, where.expected, where.found)
+        first_gap = gap(_batches_below(expected, *offsets), _batches_below(found, *offsets))
+        return (
+            None
+            if first_gap is None
+            else Difference(tp, first_gap.offset, "record", first_gap.expected, first_gap.found)
+        )
+    mismatch = parting(result.parted)
+    return Difference(tp, mismatch.offset, mismatch.field, mismatch.expected, mismatch.found)
 
 
-def _below(log: PartitionLog, start: int, until: int) -> Iterator[AnyBatch]:
+def _batches_below(log: PartitionLog, start: int, until: int) -> Iterator[AnyBatch]:
     for batch in log.any_batches(start):
         if batch.last_offset >= until:
             return
@@ -92,10 +96,10 @@ def mirror_agrees(
     Raises UsageError if `partitions` is empty: an empty comparison must not count as agreement.
     """
     compared = Compared()
-    wanted = list(partitions)
-    if not wanted:
+    compared_partitions = list(partitions)
+    if not compared_partitions:
         raise UsageError(f"no partition of {source.name} and {destination.name} to compare: name at least one")
-    for tp in wanted:
+    for tp in compared_partitions:
         expected = source.leader(tp)
         found = destination.leader(tp)
         if expected is None or found is None:
@@ -106,4 +110,4 @@ def mirror_agrees(
         difference = first_difference(tp, expected.log, found.log, until, compared)
         if difference is not None:
             return difference, compared
-    return replicas_agree(destination, wanted), compared
+    return replicas_agree(destination, compared_partitions), compared

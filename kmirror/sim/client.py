@@ -62,7 +62,7 @@ class Client:
 
     # -- versions -----------------------------------------------------------------------------
 
-    def _served(self, endpoint: Endpoint, row: ApiRow) -> Range | None:
+    def _served_range(self, endpoint: Endpoint, row: ApiRow) -> Range | None:
         """Return the versions of an API that the node there supports; all known versions if the node is not running."""
         address = self._world.network.addresses.get(endpoint)
         process = None if address is None else self._world.processes[address.server]
@@ -80,7 +80,7 @@ class Client:
         """
         row = BY_KEY[key_of(type(body))]
         last = row.last if version_max is None else version_max
-        version = negotiate((row.first, last), self._served(endpoint, row) or (last, last))
+        version = negotiate((row.first, last), self._served_range(endpoint, row) or (last, last))
         return last if version is None else version
 
     # -- requests -----------------------------------------------------------------------------
@@ -124,11 +124,13 @@ class Client:
         timeout_ms: int = 30_000,
     ) -> Message | None:
         """Send a request, run the world until the response arrives, and return it; None if there is no response."""
-        box: list[Message | None] = []
-        self.send(endpoint, body, box.append, version=version, version_max=version_max, timeout_ms=timeout_ms)
+        replies: list[Message | None] = []
+        self.send(endpoint, body, replies.append, version=version, version_max=version_max, timeout_ms=timeout_ms)
         within_us = (timeout_ms + 1000) * 1000
-        self._world.run_until(lambda: bool(box), within_us=within_us, what=f"an answer to {body.NAME} from {endpoint}")
-        return box[0]
+        self._world.run_until(
+            lambda: bool(replies), within_us=within_us, what=f"an answer to {body.NAME} from {endpoint}"
+        )
+        return replies[0]
 
     def order(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
         """Send an admin request to a cluster, run the world until it is executed or rejected, and return the response.
@@ -153,7 +155,7 @@ class Client:
         self.on_timer(admin.name, admin.on_timer)
         number = 0
 
-        def ask(go_on: Callable[[Message | ErrorCode], None]) -> None:
+        def start(go_on: Callable[[Message | ErrorCode], None]) -> None:
             nonlocal number
             with self._world.one_event():
                 admin.ask(self._world.now, body, lambda _now, reply: go_on(reply))
@@ -161,7 +163,7 @@ class Client:
                 self._world.tell(self.name, OrderSent(number, body))
                 self.perform()
 
-        answer = await Wait(ask)
+        answer = await Wait(start)
         del self._node.timers[admin.name]  # An answered request has no timer any more.
         self._world.tell(self.name, OrderAnswered(number, answer))
         if isinstance(answer, ErrorCode):

@@ -105,18 +105,21 @@ class Cluster(ClusterView):
             raise UsageError("logs are laid down on disks in memory: give either logs or disks")
         self.simulation = simulation
         self._check_free(f"{name}-client")
-        # Logs from elsewhere are years older than the simulated clock: Kafka would delete them at the first retention
-        # check.
-        kept = {} if logs is None else {"log.retention.ms": "-1"}
-        set_here = {} if configs is None else checked_configs(configs)
-        self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
+        # Real logs are years older than the simulated clock: Kafka would delete them at the first retention check.
+        retention_configs = {} if logs is None else {"log.retention.ms": "-1"}
+        explicit_configs = {} if configs is None else checked_configs(configs)
+        self.configs: dict[str, str] = {
+            **replication_configs(self.replication_factor),
+            **retention_configs,
+            **explicit_configs,
+        }
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         names = checked_listeners(listeners)
         self._listeners = {node_id: self._listeners_of(node_id, names) for node_id in self.node_ids}
         arguments.whole_number("log_dirs", log_dirs, 1)
         in_memory = self.node_ids if disks is None else ()
-        self.log_dirs = {node_id: self._in_memory(node_id, log_dirs) for node_id in in_memory}
+        self.log_dirs = {node_id: self._memory_disks(node_id, log_dirs) for node_id in in_memory}
         """Log directories in memory, by node id; a controller has one."""
         self._open_disks: Callable[[int], Disks] = self.log_dirs.__getitem__ if disks is None else disks
         self._starts: dict[int, int] = {}
@@ -127,7 +130,7 @@ class Cluster(ClusterView):
             configs=self.configs,
             racks=checked_racks(racks, self.broker_ids),
             bootstrap=feature_records(mirror_version, transaction_version, eligible_version)
-            + ([] if logs is None else self._lay_down(logs)),
+            + ([] if logs is None else self._place_logs(logs)),
             on_failure=on_failure,
             authorizer=authorizer,
         )
@@ -152,9 +155,9 @@ class Cluster(ClusterView):
 
     def _check_free(self, client: str) -> None:
         """Raise UsageError if a name of this cluster is already used in this simulation."""
-        taken = {*self.simulation.cluster_names, *self.simulation.world.processes}
+        used_names = {*self.simulation.cluster_names, *self.simulation.world.processes}
         for name in (self.name, *self._processes.values(), client):
-            if name in taken:
+            if name in used_names:
                 text = f"there is a {name!r} in this simulation already: give cluster {self.name!r} another name"
                 raise UsageError(text)
 
@@ -191,7 +194,7 @@ class Cluster(ClusterView):
 
         return make
 
-    def _lay_down(self, logs: ExistingLogs) -> list[Message]:
+    def _place_logs(self, logs: ExistingLogs) -> list[Message]:
         """Put real segment files on the disks; return the metadata records that create their topics."""
         records, placed = existing_topics(
             logs,
@@ -211,7 +214,7 @@ class Cluster(ClusterView):
         disks = self.log_dirs[broker_id]
         return disks[tp.partition % len(disks)]
 
-    def _in_memory(self, node_id: int, count: int) -> list[MemoryDisk]:
+    def _memory_disks(self, node_id: int, count: int) -> list[MemoryDisk]:
         """Return the empty log directories of a node; their file times come from the node's clock."""
         world, name = self.simulation.world, self.process(node_id)
 
@@ -282,10 +285,10 @@ class Cluster(ClusterView):
                     world.stop(self.process(each))
                 await until(world, lambda each=each: not self.runs(each))  # type: ignore[misc]
 
-        def left() -> str:
+        def remaining() -> str:
             return "the end of " + ", ".join(self.process(each) for each in nodes if self.runs(each))
 
-        return Pending(world, f"a clean stop in {self.name}", stop(), left)
+        return Pending(world, f"a clean stop in {self.name}", stop(), remaining)
 
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
         """Kill a node's process; its disk is kept, except for unflushed data at a `power_cut`.
@@ -300,9 +303,9 @@ class Cluster(ClusterView):
             world.kill(name)
             if power_cut:
                 rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
-                lost = sum(disk.cut_power(rng) for disk in self.log_dirs[node_id])
-                world.trace.add(world.now, name, f"lost {lost} bytes")
-                world.tell(name, PowerLost(lost))
+                lost_bytes = sum(disk.cut_power(rng) for disk in self.log_dirs[node_id])
+                world.trace.add(world.now, name, f"lost {lost_bytes} bytes")
+                world.tell(name, PowerLost(lost_bytes))
 
     def set_clock(self, node_id: int, *, ahead_ms: int = 0, ppm: int = 0) -> None:
         """Set the clock error of a node: `ahead_ms` ahead (negative: behind), gaining `ppm` microseconds per second.
@@ -359,14 +362,14 @@ class Cluster(ClusterView):
         self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None
     ) -> Pending[None]:
         """Begin to create a topic; done when each partition has a leader."""
-        set_here = {} if configs is None else arguments.configs(configs)
+        explicit_configs = {} if configs is None else arguments.configs(configs)
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
                     name=topic,
                     num_partitions=partitions,
                     replication_factor=self.replication_factor,
-                    configs=[CreatableTopicConfig(name=n, value=v) for n, v in set_here.items()],
+                    configs=[CreatableTopicConfig(name=n, value=v) for n, v in explicit_configs.items()],
                 )
             ]
         )
@@ -451,8 +454,8 @@ class Cluster(ClusterView):
             silent_s = self.simulation.elapsed_s - (end - session_ms / 1000)
             is_silent = silent_s > 2 * configs.integer("broker.heartbeat.interval.ms") / 1000
             if is_silent or not self.runs(broker_id):
-                how = "is not heard from" if self.runs(broker_id) else "does not run"
-                found.append(f"broker {broker_id} of {self.name} {how}, and its session ends at {end:.3f} s")
+                state = "is not heard from" if self.runs(broker_id) else "does not run"
+                found.append(f"broker {broker_id} of {self.name} {state}, and its session ends at {end:.3f} s")
         return found
 
     def kafka_error(self, code: ErrorCode, text: str) -> KafkaError:

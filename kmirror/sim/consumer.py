@@ -57,8 +57,9 @@ class Consumer:
         self._positions = self._client.positions
 
     def __repr__(self) -> str:
-        at = (f"{tp} at {self._positions[tp].offset}" for tp in self._assigned if tp in self._positions)
-        return f"<Consumer of {self._cluster.name}, {self._isolation.name.lower()}: {', '.join(at) or 'no position'}>"
+        positions = (f"{tp} at {self._positions[tp].offset}" for tp in self._assigned if tp in self._positions)
+        text = ", ".join(positions) or "no position"
+        return f"<Consumer of {self._cluster.name}, {self._isolation.name.lower()}: {text}>"
 
     # -- positions ----------------------------------------------------------------------------
 
@@ -76,13 +77,15 @@ class Consumer:
             def is_known(_: Round) -> bool:
                 return all(self._client.partitions_of(topic) for topic in self._topics)
 
-            self._until(lambda now, done: self._client.find(now, self._topics, done), is_known, "a broker answers")
+            self._run_rounds_until(
+                lambda now, done: self._client.find(now, self._topics, done), is_known, "a broker answers"
+            )
             self._assigned = tuple(sorted(tp for topic in self._topics for tp in self._client.partitions_of(topic)))
         return self._assigned
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
         """Continue at `offset` (>= 0); out of range, the reset policy decides. UsageError if `tp` is not read."""
-        self._check(tp)
+        self._check_assigned(tp)
         self._positions[tp] = Position(arguments.whole_number("offset", offset, 0, OFFSET_MAX))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
@@ -94,15 +97,15 @@ class Consumer:
         self._seek_to(partitions or self.assignment(), OffsetSpec.LATEST)
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> None:
-        wanted = list(partitions)
-        for tp in wanted:
-            self._check(tp)
-        for tp, offset in self._offsets_of(wanted, spec).items():
+        requested = list(partitions)
+        for tp in requested:
+            self._check_assigned(tp)
+        for tp, offset in self._offsets_of(requested, spec).items():
             self.seek(tp, offset)
 
     def position(self, tp: TopicPartition) -> int:
         """Return the offset of the next record to read; UsageError if `tp` is not read."""
-        self._check(tp)
+        self._check_assigned(tp)
         if tp not in self._positions:
             self._seek_to([tp], self._client.configs.auto_offset_reset)
         return self._positions[tp].offset
@@ -111,23 +114,25 @@ class Consumer:
         """Return the end of each log for this isolation level: the last stable offset or the high watermark."""
         return self._offsets_of(partitions, OffsetSpec.LATEST)
 
-    def _check(self, tp: TopicPartition) -> None:
+    def _check_assigned(self, tp: TopicPartition) -> None:
         if arguments.partition(tp) not in self.assignment():
             raise UsageError(f"{tp} is not read by this consumer: name its topic, or assign it")
 
     def _offsets_of(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> dict[TopicPartition, int]:
-        wanted = arguments.partitions(partitions)
+        requested = arguments.partitions(partitions)
         found: dict[TopicPartition, int] = {}
 
         def start(now: Instant, done: OnRound) -> None:
-            self._client.list_offsets(now, [tp for tp in wanted if tp not in found], spec, done)
+            self._client.list_offsets(now, [tp for tp in requested if tp not in found], spec, done)
 
-        def is_told(answer: Round) -> bool:
+        def has_all_offsets(answer: Round) -> bool:
             found.update(answer.offsets)
-            return all(tp in found for tp in wanted)
+            return all(tp in found for tp in requested)
 
-        self._until(start, is_told, f"the leaders of {', '.join(map(str, wanted[:3]))} return the {spec.name} offset")
-        return {tp: found[tp] for tp in wanted}
+        self._run_rounds_until(
+            start, has_all_offsets, f"the leaders of {', '.join(map(str, requested[:3]))} return the {spec.name} offset"
+        )
+        return {tp: found[tp] for tp in requested}
 
     # -- records ------------------------------------------------------------------------------
 
@@ -161,9 +166,9 @@ class Consumer:
             if not any(part.records for part in fetched.values()):
                 return
             for tp, part in fetched.items():
-                yield from self._handed_out(tp, part)
+                yield from self._iterate_records(tp, part)
 
-    def _handed_out(self, tp: TopicPartition, part: FetchedRecords) -> Iterator[ConsumerRecord]:
+    def _iterate_records(self, tp: TopicPartition, part: FetchedRecords) -> Iterator[ConsumerRecord]:
         """Yield the records of one partition and advance its position with each, until other code changes it."""
         expected = part.before
         for record in part.records:
@@ -182,7 +187,7 @@ class Consumer:
         if not partitions:
             raise UsageError("this consumer reads nothing: name a topic when it is made, or assign partitions")
         while True:
-            fetched = self._round(lambda now, done: self._client.poll(now, partitions, done, max_wait_ms=0)).fetched
+            fetched = self._run_round(lambda now, done: self._client.poll(now, partitions, done, max_wait_ms=0)).fetched
             if any(part.records for part in fetched.values()) or world.now >= deadline:
                 return fetched
             for tp, part in fetched.items():
@@ -191,24 +196,26 @@ class Consumer:
 
     # -- rounds -------------------------------------------------------------------------------
 
-    def _round(self, start: Callable[[Instant, OnRound], None]) -> Round:
+    def _run_round(self, start: Callable[[Instant, OnRound], None]) -> Round:
         """Run the world until a round is over; KafkaError for an error that cannot be retried."""
         world = self._cluster.simulation.world
-        box: list[Round] = []
-        start(world.now, lambda _now, answer: box.append(answer))
+        rounds: list[Round] = []
+        start(world.now, lambda _now, answer: rounds.append(answer))
         self._cluster.client.perform()
-        world.run_until(lambda: bool(box), within_us=200 * SECOND, what="answers to a consumer")
-        for kafka_error in box[0].errors:
+        world.run_until(lambda: bool(rounds), within_us=200 * SECOND, what="answers to a consumer")
+        for kafka_error in rounds[0].errors:
             error = kafka_error.error
             text = f"cannot read {kafka_error.what}: {error.name}: {error.text}"
             raise self._cluster.simulation.kafka_error(error, text)
-        return box[0]
+        return rounds[0]
 
-    def _until(self, start: Callable[[Instant, OnRound], None], is_enough: Callable[[Round], bool], what: str) -> None:
+    def _run_rounds_until(
+        self, start: Callable[[Instant, OnRound], None], is_enough: Callable[[Round], bool], what: str
+    ) -> None:
         """Run rounds until one satisfies `is_enough`; SimulationFailure after a minute."""
         world = self._cluster.simulation.world
         deadline = world.now + READ_TIMEOUT_MS * MILLISECOND
-        while not is_enough(self._round(start)):
+        while not is_enough(self._run_round(start)):
             if world.now >= deadline:
                 raise world.failure(f"a consumer of {self._cluster.name} waited in vain until {what}")
             world.run_for(span_us=PAUSE)

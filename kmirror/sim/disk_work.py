@@ -48,15 +48,15 @@ class DiskWorkers:
         done = self._free_at[worker] = max(now, self._free_at.get(worker, now)) + span
         return done
 
-    def fail_next(self, process: str, error: OSError, wanted: Callable[[DiskWork], bool] = lambda _: True) -> None:
+    def fail_next(self, process: str, error: OSError, matches: Callable[[DiskWork], bool] = lambda _: True) -> None:
         """Let the next job of `process` that satisfies `wanted` fail with `error`, without being executed."""
-        self._faults.append((process, wanted, error))
+        self._faults.append((process, matches, error))
 
     def run_job(self, process: str, work: DiskWork) -> DiskDone:
         """Run the job and return the event for the node."""
         for fault in self._faults:
-            name, wanted, error = fault
-            if name == process and wanted(work):
+            name, matches, error = fault
+            if name == process and matches(work):
                 self._faults.remove(fault)
                 return DiskDone(work.key, None, error)
         try:

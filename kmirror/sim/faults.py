@@ -22,12 +22,12 @@ class FaultPlan:
         self.busy = True
         victim = self._rng.choice(self._cluster.living())
         world = self._cluster.simulation.world
-        down = world.now + self._rng.between(0, 1500) * MILLISECOND
-        up = down + self._rng.between(200, 15_000) * MILLISECOND
+        down_at = world.now + self._rng.between(0, 1500) * MILLISECOND
+        up_at = down_at + self._rng.between(200, 15_000) * MILLISECOND
 
         def restart() -> None:
             self._cluster.restart(victim)
             self.busy = False
 
-        world.at(down, lambda: self._cluster.kill(victim))
-        world.at(up, restart)
+        world.at(down_at, lambda: self._cluster.kill(victim))
+        world.at(up_at, restart)

@@ -82,7 +82,7 @@ class ClusterFiles:
     brokers: tuple[BrokerFiles, ...]
 
 
-class Copied(Target, Protocol):
+class CopySource(Target, Protocol):
     """Cluster with its disks; implemented by `Cluster`."""
 
     cluster_id: str
@@ -96,62 +96,65 @@ class Copied(Target, Protocol):
 
 
 def files_of(
-    cluster: Copied, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
+    cluster: CopySource, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
 ) -> ClusterFiles:
     """Return copies of these partitions' replicas on these brokers; see `Cluster.files`."""
     if not cluster.log_dirs:
         raise UsageError(f"the disks of cluster {cluster.name} are folders already: stop it, and they are complete")
-    brokers = None if brokers is None else _some("brokers", arguments.items("brokers", brokers, "broker ids"))
-    partitions = None if partitions is None else _some("partitions", arguments.partitions(partitions))
-    wanted = _chosen_partitions(cluster, partitions)
-    found = tuple(_broker(cluster, broker_id, wanted) for broker_id in _chosen_brokers(cluster, brokers))
+    brokers = (
+        None if brokers is None else _check_not_empty("brokers", arguments.items("brokers", brokers, "broker ids"))
+    )
+    partitions = None if partitions is None else _check_not_empty("partitions", arguments.partitions(partitions))
+    chosen = _chosen_partitions(cluster, partitions)
+    found = tuple(_copy_broker(cluster, broker_id, chosen) for broker_id in _chosen_brokers(cluster, brokers))
     for tp in partitions or ():
         if not any(tp in broker.partitions for broker in found):
-            raise UsageError(f"no chosen broker of cluster {cluster.name} has {tp}: {_who_has(cluster, tp)}")
+            raise UsageError(f"no chosen broker of cluster {cluster.name} has {tp}: {_replicas_text(cluster, tp)}")
     return ClusterFiles(cluster.cluster_id, found)
 
 
-def _some(name: str, given: list[T]) -> list[T]:
+def _check_not_empty(name: str, given: list[T]) -> list[T]:
     if not given:
         raise UsageError(f"no {name} are chosen: name at least one, or leave {name} out for all")
     return given
 
 
-def _broker(cluster: Copied, broker_id: int, partitions: Iterable[TopicPartition]) -> BrokerFiles:
+def _copy_broker(cluster: CopySource, broker_id: int, partitions: Iterable[TopicPartition]) -> BrokerFiles:
     directory_id = cluster.log_dirs[broker_id][0].directory_id
-    replicas = {tp: copy for tp in partitions if (copy := _replica(cluster, broker_id, tp)) is not None}
-    records = _records(cluster.image, broker_id, directory_id, replicas)
+    replicas = {tp: copy for tp in partitions if (copy := _copy_replica(cluster, broker_id, tp)) is not None}
+    records = _metadata_records(cluster.image, broker_id, directory_id, replicas)
     return BrokerFiles(broker_id, directory_id, replicas, _metadata_log(records, cluster.simulation.now_ms))
 
 
-def _chosen_brokers(cluster: Copied, brokers: Collection[int] | None) -> list[int]:
+def _chosen_brokers(cluster: CopySource, brokers: Collection[int] | None) -> list[int]:
     if cluster.image.offset < 0:
         raise UsageError(f"cluster {cluster.name} was never started: call start() first")
     for broker_id in brokers or ():
         if broker_id not in cluster.broker_ids:
-            known = ", ".join(map(str, cluster.broker_ids))
-            raise UsageError(f"cluster {cluster.name} has no broker {broker_id}: it has {known}")
+            broker_list = ", ".join(map(str, cluster.broker_ids))
+            raise UsageError(f"cluster {cluster.name} has no broker {broker_id}: it has {broker_list}")
     return sorted(cluster.broker_ids if brokers is None else set(brokers))
 
 
-def _chosen_partitions(cluster: Copied, partitions: Collection[TopicPartition] | None) -> list[TopicPartition]:
-    every = [TopicPartition(name, index) for name, topic in cluster.image.topics.items() for index in topic.partitions]
+def _chosen_partitions(cluster: CopySource, partitions: Collection[TopicPartition] | None) -> list[TopicPartition]:
+    known_partitions = [
+        TopicPartition(name, index) for name, topic in cluster.image.topics.items() for index in topic.partitions
+    ]
     for tp in partitions or ():
-        if tp not in every:
+        if tp not in known_partitions:
             raise UsageError(f"cluster {cluster.name} has no partition {tp}")
-    return sorted(every if partitions is None else set(partitions))
+    return sorted(known_partitions if partitions is None else set(partitions))
 
 
-def _who_has(cluster: Copied, tp: TopicPartition) -> str:
+def _replicas_text(cluster: CopySource, tp: TopicPartition) -> str:
     image = cluster.image.topics.partition(tp)
     return f"its replicas are on {', '.join(map(str, image.replicas if image else ()))}"
 
 
-def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFiles | None:
+def _copy_replica(cluster: CopySource, broker_id: int, tp: TopicPartition) -> ReplicaFiles | None:
     """Return a closed copy of a broker's replica, or None if it has none.
 
-    The logs of a broker that is not running are copied as it left them, with the repairs that it would make at its
-    start.
+    The logs of a broker that is not running are copied with the repairs that the broker would make at its start.
     """
     image, topic = cluster.image, cluster.image.topics[tp.topic]
     disk = next((disk for disk in cluster.log_dirs[broker_id] if disk.is_open(tp)), None)
@@ -160,22 +163,22 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
     store = disk.open(tp).fork()
     if belongs_to_topic(store, topic.topic_id) is False:
         return None  # The log belongs to an earlier topic with this name.
-    live = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
-    if live is None:
+    running_replica = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
+    if running_replica is None:
         config = log_config(
             image.configs.topic(tp.topic), broker_configs(cluster.configs, image.configs.broker(broker_id))
         )
     else:
-        config = live.log.config
-        store.write_file(HIGH_WATERMARK, b"%d" % live.log.high_watermark)
-        store.write_file(LOG_START_OFFSET, b"%d" % live.log.log_start_offset)
-    log = PartitionLog.open(tp, store, config, now_ms=cluster.simulation.now_ms, repair=live is None)
+        config = running_replica.log.config
+        store.write_file(HIGH_WATERMARK, b"%d" % running_replica.log.high_watermark)
+        store.write_file(LOG_START_OFFSET, b"%d" % running_replica.log.log_start_offset)
+    log = PartitionLog.open(tp, store, config, now_ms=cluster.simulation.now_ms, repair=running_replica is None)
     log.close()
     store.write_file(PARTITION_METADATA, encode_partition_metadata(topic.topic_id))
     return ReplicaFiles(store, log.latest_epoch)
 
 
-def _records(
+def _metadata_records(
     image: MetadataImage, broker_id: int, directory_id: Uuid, replicas: Mapping[TopicPartition, ReplicaFiles]
 ) -> Iterator[tuple[Message, int]]:
     """Yield the records of the controller's log, each with its version."""
@@ -190,15 +193,15 @@ def _records(
             if not name.startswith(_MIRRORING):
                 yield ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic, name=name, value=value), 0
     for tp, copy in replicas.items():
-        known = image.topics[tp.topic].partitions[tp.partition]
+        partition_image = image.topics[tp.topic].partitions[tp.partition]
         record = PartitionRecord(
             partition_id=tp.partition,
             topic_id=image.topics[tp.topic].topic_id,
             replicas=[broker_id],
             isr=[broker_id],
             leader=NO_LEADER,
-            leader_epoch=max(known.leader_epoch, copy.latest_epoch),
-            partition_epoch=known.partition_epoch,
+            leader_epoch=max(partition_image.leader_epoch, copy.latest_epoch),
+            partition_epoch=partition_image.partition_epoch,
             directories=[directory_id],
         )
         yield record, 1

@@ -36,8 +36,8 @@ class Line:
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
         """(sender, receiver) of each direction."""
-        there = (self.one, self.other)
-        return (there,) if self.one_way or self.one == self.other else (there, there[::-1])
+        direction = (self.one, self.other)
+        return (direction,) if self.one_way or self.one == self.other else (direction, direction[::-1])
 
     @property
     def is_down(self) -> bool:
@@ -50,7 +50,7 @@ class Line:
         for ends in changed:
             self.world.network.take_down(*ends)
         if changed:
-            self._tell(f"line {self} down", LineDown(str(self), changed))
+            self._report(f"line {self} down", LineDown(str(self), changed))
 
     def bring_up(self) -> None:
         """Stop losing data; lost data stays lost."""
@@ -58,7 +58,7 @@ class Line:
         for ends in changed:
             self.world.network.bring_up(*ends)
         if changed:
-            self._tell(f"line {self} up", LineUp(str(self), changed))
+            self._report(f"line {self} up", LineUp(str(self), changed))
 
     def set(
         self,
@@ -87,14 +87,14 @@ class Line:
             return
         for ends in self.directions:
             self.world.network.set(*ends, self.world.network.settings(*ends).changed(given))
-        self._tell(f"line {self} set: {given}", LineChanged(str(self), self.directions, given))
+        self._report(f"line {self} set: {given}", LineChanged(str(self), self.directions, given))
 
     def reset(self) -> None:
         """Reset the properties of the line to those before any `set`."""
         for ends in self.directions:
             self.world.network.set(*ends, LineSettings())
-        self._tell(f"line {self} reset", LineChanged(str(self), self.directions, LineSettings()))
+        self._report(f"line {self} reset", LineChanged(str(self), self.directions, LineSettings()))
 
-    def _tell(self, text: str, fact: LineDown | LineUp | LineChanged) -> None:
+    def _report(self, text: str, fact: LineDown | LineUp | LineChanged) -> None:
         self.world.trace.add(self.world.now, NETWORK, text)
         self.world.tell(NETWORK, fact)

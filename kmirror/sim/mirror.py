@@ -31,8 +31,8 @@ class Mirror(BlockingMirror):
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
         """Raise UsageError if both clusters are the same, or from different simulations: no line connects those."""
         arguments.text("name", name)
-        for which, cluster in (("source", source), ("destination", destination)):
-            arguments.instance(which, cluster, Cluster)
+        for role, cluster in (("source", source), ("destination", destination)):
+            arguments.instance(role, cluster, Cluster)
         if source is destination:
             raise UsageError(f"a mirror needs two clusters, and {source.name} is both source and destination")
         if source.simulation is not destination.simulation:
@@ -80,17 +80,21 @@ class Mirror(BlockingMirror):
         """
         return self._begin(mirrors.FAILOVER, lambda mirror: mirror.fail_over())
 
-    def _begin(self, what: str, call: Callable[[MirrorScripts], Script[T]]) -> Pending[T]:
+    def _begin(self, description: str, start_script: Callable[[MirrorScripts], Script[T]]) -> Pending[T]:
         mirror = _Scripts(self.name, self.source, self.destination)
 
         def waits_for() -> str:
             return "; ".join([mirror.waits_for, *self.destination.awaited_sessions()])
 
-        return Pending(self.destination.simulation.world, what.format(self.name), call(mirror), waits_for)
+        return Pending(
+            self.destination.simulation.world, description.format(self.name), start_script(mirror), waits_for
+        )
 
-    def _run(self, what: str, call: Callable[[MirrorScripts], Script[T]], within_s: float = WITHIN_S) -> T:
+    def _run(
+        self, description: str, start_script: Callable[[MirrorScripts], Script[T]], within_s: float = WITHIN_S
+    ) -> T:
         arguments.seconds("within_s", within_s)
-        return self._begin(what, call).result(within_s=within_s)
+        return self._begin(description, start_script).result(within_s=within_s)
 
     @staticmethod  # Last in the class: above this method, `list` still means the type.
     def list(cluster: Cluster) -> list[MirrorListing]:
@@ -155,8 +159,8 @@ class _Scripts(MirrorScripts):
         return self.source.partitions(topics)
 
     async def _caught_up(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
-        led = [(tp, self.source.leader(tp), self.destination.leader(tp)) for tp in partitions]
-        return [tp for tp, a, b in led if a and b and b.log.high_watermark == a.log.last_stable_offset]
+        leaders = [(tp, self.source.leader(tp), self.destination.leader(tp)) for tp in partitions]
+        return [tp for tp, a, b in leaders if a and b and b.log.high_watermark == a.log.last_stable_offset]
 
     def _timer(self, within_s: float) -> Callable[[], bool]:
         return lambda: False  # `Pending.result` checks the time.

@@ -136,7 +136,7 @@ class _Quality:
     bytes_per_second: int = 0
     loss_ppm: int = 0
     reorder_ppm: int = 0
-    shared_by: tuple[str, str] = ("", "")
+    shared_line: tuple[str, str] = ("", "")
     """Ends of the line whose bandwidth is shared."""
 
     def changed(self, settings: LineSettings, ends: tuple[str, str]) -> _Quality:
@@ -153,7 +153,7 @@ class _Quality:
             self.bytes_per_second if bandwidth is None else bandwidth * BYTES_PER_KILOBIT,
             self.loss_ppm if loss is None else loss,
             self.reorder_ppm if reorder is None else reorder,
-            self.shared_by if bandwidth is None else ends,
+            self.shared_line if bandwidth is None else ends,
         )
 
 
@@ -185,15 +185,15 @@ class Link:
     server: str
     listener: ListenerSpec
     """Listener of the server to which the link was opened."""
-    there_at: Instant = 0
-    back_at: Instant = 0
+    last_request_at: Instant = 0
+    last_response_at: Instant = 0
     open: bool = True
-    is_told: bool = False
+    is_announced: bool = False
     """Whether the server knows of the link; it is notified with the first frame."""
 
     is_read: bool = True
     """Whether the server wants frames; frames that it does not want yet are held."""
-    held: deque[bytes] = field(default_factory=deque)
+    held_frames: deque[bytes] = field(default_factory=deque)
     counts: LinkCounts | None = None
     """Counters of the link, if the client requested them."""
     inbound: InboundLink = field(init=False)
@@ -258,7 +258,7 @@ class Network:
         names: dict[str, None] = {}
         for site in dict.fromkeys(self._sites.values()):
             names[site] = None
-            names.update(dict.fromkeys(node for node, where in self._sites.items() if where == site))
+            names.update(dict.fromkeys(node for node, node_site in self._sites.items() if node_site == site))
         return list(names)
 
     def take_down(self, sender: str, receiver: str) -> None:
@@ -287,21 +287,28 @@ class Network:
         return self._settings.get((sender, receiver), LineSettings())
 
     def _route(self, sender: str, receiver: str) -> _Route:
-        here, there = self._sites[sender], self._sites[receiver]
-        quality = self._local if here == there else self._remote
-        for ends in ((here, there), (here, receiver), (sender, there), (sender, receiver)):
+        sender_site, receiver_site = self._sites[sender], self._sites[receiver]
+        quality = self._local if sender_site == receiver_site else self._remote
+        for ends in (
+            (sender_site, receiver_site),
+            (sender_site, receiver),
+            (sender, receiver_site),
+            (sender, receiver),
+        ):
             if (settings := self._settings.get(ends)) is not None:
                 quality = quality.changed(settings, ends)
-        route = self._routes[sender, receiver] = _Route((here, there), here != there, quality)
+        route = self._routes[sender, receiver] = _Route(
+            (sender_site, receiver_site), sender_site != receiver_site, quality
+        )
         return route
 
     def slow_down(self, one: str, other: str, extra_us: Duration) -> None:
         """Delay every frame between two sites or nodes by `extra_us`; 0 ends the delay."""
-        _set(self._slow, frozenset((one, other)), extra_us)
+        _set_or_remove(self._slow, frozenset((one, other)), extra_us)
 
     def lose(self, one: str, other: str, loss_ppm: int) -> None:
         """Lose `loss_ppm` packets of a million between two sites or nodes; they are sent again. 0 ends the loss."""
-        _set(self._lossy, frozenset((one, other)), loss_ppm)
+        _set_or_remove(self._lossy, frozenset((one, other)), loss_ppm)
 
     def is_down(self, sender: str, receiver: str) -> bool:
         """Return whether data from one node to another is lost because their line or a line of a site is down."""
@@ -312,56 +319,56 @@ class Network:
         here, there = self._sites[one], self._sites[other]
         return ((one, other), (here, there), (one, there), (here, other))
 
-    def _disturbed(self, sender: str, receiver: str, size: int, quality: _Quality) -> Duration:
+    def _disturbance_delay(self, sender: str, receiver: str, size: int, quality: _Quality) -> Duration:
         """Return the additional delay of a frame on a line that was made slow or lossy."""
         extra = 0
         for pair in self._ends(sender, receiver):
             ends = frozenset(pair)
             extra += self._slow.get(ends, 0)
             if loss_ppm := self._lossy.get(ends, 0):
-                extra += self._retransmissions(size, loss_ppm, quality)
+                extra += self._retransmission_delay(size, loss_ppm, quality)
         return extra
 
     def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant, size: int = 0) -> Instant:
         """Return when a frame of `size` bytes sent now arrives; never before the one sent before it."""
         route = self._routes.get((sender, receiver)) or self._route(sender, receiver)
         quality = route.quality
-        extra = self._disturbed(sender, receiver, size, quality) if self._slow or self._lossy else 0
+        extra = self._disturbance_delay(sender, receiver, size, quality) if self._slow or self._lossy else 0
         if route.is_remote:
             self.crossed[route.sites] = self.crossed.get(route.sites, 0) + size
         sent = now
         if quality.bytes_per_second:
-            line = quality.shared_by if any(quality.shared_by) else route.sites
+            line = quality.shared_line if any(quality.shared_line) else route.sites
             sent = max(now, self._free_at.get(line, now)) + size * MILLION // quality.bytes_per_second
             self._free_at[line] = sent
         delay = self._rng.between(quality.min_us, quality.max_us)
         if quality.loss_ppm:
-            delay += self._retransmissions(size, quality.loss_ppm, quality)
+            delay += self._retransmission_delay(size, quality.loss_ppm, quality)
         if quality.reorder_ppm and self._faults.chance(quality.reorder_ppm, MILLION):
             delay += self._faults.between(0, self._reorder_max_us)
         return max(sent + delay + extra, not_before)
 
-    def _retransmissions(self, size: int, loss_ppm: int, quality: _Quality) -> Duration:
+    def _retransmission_delay(self, size: int, loss_ppm: int, quality: _Quality) -> Duration:
         """Return the delay of a frame because of lost packets.
 
         Packets lost in one round are requested together. Loss of the last packet is not noticed through later packets,
         so it waits for the timeout, which doubles each time.
         """
-        left = 1 + size // PACKET_BYTES
+        packets = 1 + size // PACKET_BYTES
         has_tail = True
-        waited = 0
+        delay = 0
         for round_ in range(DOUBLINGS_MAX):
-            lost = sum(self._faults.chance(loss_ppm, MILLION) for _ in range(left - has_tail))
-            tail_lost = has_tail and self._faults.chance(loss_ppm, MILLION)
-            if not lost and not tail_lost:
+            lost_packets = sum(self._faults.chance(loss_ppm, MILLION) for _ in range(packets - has_tail))
+            is_tail_lost = has_tail and self._faults.chance(loss_ppm, MILLION)
+            if not lost_packets and not is_tail_lost:
                 break
             round_trip = 2 * quality.max_us
-            waited += (max(RETRANSMIT_MIN, round_trip) << round_) if tail_lost else round_trip
-            left, has_tail = lost + tail_lost, tail_lost
-        return waited
+            delay += (max(RETRANSMIT_MIN, round_trip) << round_) if is_tail_lost else round_trip
+            packets, has_tail = lost_packets + is_tail_lost, is_tail_lost
+        return delay
 
 
-def _set(values: dict[frozenset[str], int], key: frozenset[str], value: int) -> None:
+def _set_or_remove(values: dict[frozenset[str], int], key: frozenset[str], value: int) -> None:
     """Store a value, or remove it if it is 0."""
     if value:
         values[key] = value

@@ -47,7 +47,7 @@ class Pending(Generic[T]):
         self._error: KmirrorError | None = None
         self._is_cancelled = False
         self._on_done: list[Callable[[Pending[T]], None]] = []
-        self._go_on(None)
+        self._resume(None)
         if isinstance(self._error, UsageError):  # Invalid arguments are reported to the caller immediately.
             raise self._error
 
@@ -109,7 +109,7 @@ class Pending(Generic[T]):
         else:
             self._on_done.append(call)
 
-    def _go_on(self, value: Any) -> None:
+    def _resume(self, value: Any) -> None:
         if self._is_cancelled:
             return
         try:
@@ -119,7 +119,7 @@ class Pending(Generic[T]):
         except KmirrorError as error:
             self._error = error
         else:
-            wait.begin(self._go_on)
+            wait.begin(self._resume)
             return
         for call in self._on_done:
             call(self)
@@ -127,9 +127,9 @@ class Pending(Generic[T]):
 
 def pause(world: World, span_s: float) -> Wait[None]:
     """Return a `Wait` that ends after `span_s` virtual seconds."""
-    return Wait(lambda go_on: world.at(world.now + round(span_s * SECOND), lambda: go_on(None)))
+    return Wait(lambda resume: world.at(world.now + round(span_s * SECOND), lambda: resume(None)))
 
 
 def until(world: World, condition: Callable[[], bool]) -> Wait[None]:
     """Return a `Wait` that ends when `condition` holds."""
-    return Wait(lambda go_on: world.watchers.once(condition, lambda: go_on(None)))
+    return Wait(lambda resume: world.watchers.once(condition, lambda: resume(None)))

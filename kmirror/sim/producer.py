@@ -59,7 +59,7 @@ class Producer:
         self._client = client.Producer(name, cluster.client.requester, servers, configs)
         cluster.client.on_timer(name, self._client.on_timer)
         if self._client.is_idempotent:
-            self._do("InitProducerId", self._client.init)
+            self._run_operation("InitProducerId", self._client.init)
 
     def __repr__(self) -> str:
         kind = "plain" if self.producer_id < 0 else f"id {self.producer_id} epoch {self.producer_epoch}"
@@ -105,7 +105,7 @@ class Producer:
         batches = {
             tp: self._client.checked(tp, arguments.items("records", rows, "RecordData")) for tp, rows in records.items()
         }
-        self._check_there(batches)
+        self._check_exist(batches)
         if self._transactional_id is not None:
             self.add_partitions(batches)
         world = self._cluster.simulation.world
@@ -135,7 +135,7 @@ class Producer:
         A partition without a leader has no entry. Raises KafkaError for a partition that the cluster does not have.
         """
         self._check_usable()
-        self._check_there([arguments.partition(tp) for tp in batches])
+        self._check_exist([arguments.partition(tp) for tp in batches])
         for tp, data in batches.items():
             arguments.byte_view(f"the batch for {tp}", data)
         by_leader: dict[int, list[TopicPartition]] = {}
@@ -186,14 +186,16 @@ class Producer:
 
     def add_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Add partitions to the transaction at the coordinator; `send` does so itself."""
-        self._check_begun()
-        wanted = arguments.partitions(partitions)
-        self._check_there(wanted)
-        self._do("AddPartitionsToTxn", lambda now, done: self._client.add_partitions(now, wanted, done))
+        self._check_in_transaction()
+        checked_partitions = arguments.partitions(partitions)
+        self._check_exist(checked_partitions)
+        self._run_operation(
+            "AddPartitionsToTxn", lambda now, done: self._client.add_partitions(now, checked_partitions, done)
+        )
 
     def _end(self, *, commit: bool) -> None:
-        self._check_begun()
-        self._do("EndTxn", lambda now, done: self._client.end(now, done, commit=commit))
+        self._check_in_transaction()
+        self._run_operation("EndTxn", lambda now, done: self._client.end(now, done, commit=commit))
 
     def _check_usable(self) -> None:
         """Raise UsageError after `close`, and raise the fatal error of a transactional producer again."""
@@ -204,26 +206,26 @@ class Producer:
             text = f"{self!r} has failed for good: {manager.error.name}: {manager.error.text}"
             raise self._cluster.simulation.kafka_error(manager.error, text)
 
-    def _check_there(self, partitions: Iterable[TopicPartition]) -> None:
+    def _check_exist(self, partitions: Iterable[TopicPartition]) -> None:
         for tp in partitions:
             if self._cluster.image.topics.partition(tp) is None:
                 raise self._cluster.unknown_partition(tp)
 
-    def _check_begun(self) -> None:
+    def _check_in_transaction(self) -> None:
         self._check_usable()
         if self._client.transactions.state not in OPEN:
             raise UsageError(f"{self!r} is in no transaction: begin_transaction comes first")
 
-    def _do(self, what: str, start: Callable[[Instant, OnDone], None]) -> None:
+    def _run_operation(self, operation: str, start: Callable[[Instant, OnDone], None]) -> None:
         """Run the world until an operation is done; KafkaError if it is rejected or times out."""
         world = self._cluster.simulation.world
-        box: list[ErrorCode] = []
-        start(world.now, lambda _now, error: box.append(error))
+        errors: list[ErrorCode] = []
+        start(world.now, lambda _now, error: errors.append(error))
         self._cluster.client.perform()
         seconds = 2 * self._client.configs.max_block_ms // 1_000 + 60
-        world.run_until(lambda: bool(box), within_us=seconds * SECOND, what=f"an answer to {what}")
-        if box[0] is ErrorCode.REQUEST_TIMED_OUT:
-            text = f"{what}: {box[0].name}: no coordinator did it; {self._cluster!r}"
-            raise self._cluster.simulation.kafka_error(box[0], text)
-        if box[0]:
-            raise self._cluster.simulation.kafka_error(box[0], f"{what}: {box[0].name}: {box[0].text}")
+        world.run_until(lambda: bool(errors), within_us=seconds * SECOND, what=f"an answer to {operation}")
+        if errors[0] is ErrorCode.REQUEST_TIMED_OUT:
+            text = f"{operation}: {errors[0].name}: no coordinator did it; {self._cluster!r}"
+            raise self._cluster.simulation.kafka_error(errors[0], text)
+        if errors[0]:
+            raise self._cluster.simulation.kafka_error(errors[0], f"{operation}: {errors[0].name}: {errors[0].text}")

@@ -54,7 +54,7 @@ class _Watch:
 
 
 @dataclass(slots=True)
-class _Awaited:
+class _AwaitedAction:
     planned: Planned
     condition: Callable[[], bool]
     action: Callable[[], None]
@@ -67,15 +67,15 @@ class Watchers:
         self.facts: list[Seen[object]] = []
         self.is_needed = False
         """Whether there are new facts for watchers, or pending conditions, so that `call` must run."""
-        self._news: deque[Seen[object]] = deque()
+        self._new_facts: deque[Seen[object]] = deque()
         self._watches: list[_Watch] = []
-        self._awaited: list[_Awaited] = []
+        self._awaited: list[_AwaitedAction] = []
 
     def tell(self, seen: Seen[object]) -> None:
         """Store a fact; the next `call` passes it to the watchers."""
         self.facts.append(seen)
         if self._watches:
-            self._news.append(seen)
+            self._new_facts.append(seen)
             self.is_needed = True
 
     def on(self, kind: type[F], call: Callable[[Seen[F]], None]) -> Planned:
@@ -86,27 +86,27 @@ class Watchers:
 
     def once(self, condition: Callable[[], bool], action: Callable[[], None]) -> Planned:
         """Execute `action` once, after the first event after which `condition` holds."""
-        awaited = _Awaited(Planned(), condition, action)
+        awaited = _AwaitedAction(Planned(), condition, action)
         self._awaited.append(awaited)
         self.is_needed = True
         return awaited.planned
 
     def call(self) -> None:
         """Pass new facts to the watchers in order, and execute the actions whose conditions now hold."""
-        while self._news or self._awaited:
-            while self._news:
-                self._tell_all(self._news.popleft())
-            if not self._carry_out_awaited():
+        while self._new_facts or self._awaited:
+            while self._new_facts:
+                self._notify(self._new_facts.popleft())
+            if not self._run_next_awaited():
                 break
         self.is_needed = bool(self._awaited)
 
-    def _tell_all(self, seen: Seen[object]) -> None:
+    def _notify(self, seen: Seen[object]) -> None:
         self._watches = [watch for watch in self._watches if not watch.planned.is_cancelled]
         for watch in list(self._watches):
             if isinstance(seen.fact, watch.kind) and not watch.planned.is_cancelled:
                 watch.call(seen)
 
-    def _carry_out_awaited(self) -> bool:
+    def _run_next_awaited(self) -> bool:
         """Execute the first action whose condition holds, and return whether there was one; it may cause facts."""
         self._awaited = [awaited for awaited in self._awaited if not awaited.planned.is_cancelled]
         for awaited in self._awaited:

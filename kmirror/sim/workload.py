@@ -87,8 +87,8 @@ class Load:
         """Initialise the id and epoch of every producer, and run until all have them."""
         for writer in self._writers:
             writer.open()
-        what = f"producer ids from {self.cluster.name}"
-        self.cluster.simulation.run_until(lambda: self._is_idle, within_s=within_s, what=what)
+        description = f"producer ids from {self.cluster.name}"
+        self.cluster.simulation.run_until(lambda: self._is_idle, within_s=within_s, what=description)
 
     def start(self) -> None:
         self.runs = True
@@ -114,7 +114,7 @@ class Load:
 
     def open_since(self) -> Instant | None:
         """Return the start time of the oldest open transaction, or None."""
-        return min((writer.began for writer in self._writers if writer.began is not None), default=None)
+        return min((writer.began_at for writer in self._writers if writer.began_at is not None), default=None)
 
     @property
     def _is_idle(self) -> bool:
@@ -131,31 +131,35 @@ class _Writer:
         options = load.options
         self._name = f"{load.name}-{number}"
         self._is_transactional = number < options.transactional
-        self._pause: Duration = max(options.producers * options.batch_records * SECOND // options.records_per_second, 1)
-        self._span: Duration = options.transaction_ms * MILLISECOND
-        self._next_span = self._span - rng.split("transactions").below(max(self._span, 1))
-        self._turn = rng.split("partitions").below(len(load.partitions))
-        self._made = 0
+        self._interval: Duration = max(
+            options.producers * options.batch_records * SECOND // options.records_per_second, 1
+        )
+        self._transaction_time: Duration = options.transaction_ms * MILLISECOND
+        self._next_transaction_time = self._transaction_time - rng.split("transactions").below(
+            max(self._transaction_time, 1)
+        )
+        self._next_partition = rng.split("partitions").below(len(load.partitions))
+        self._batch_count = 0
         self._due: deque[TopicPartition] = deque()
         """Partitions of batches that are due: not sent yet, or rejected."""
-        self._under_way: Counter[TopicPartition] = Counter()
-        self._takes: dict[TopicPartition, None] = {}
+        self._in_flight: Counter[TopicPartition] = Counter()
+        self._accepting: dict[TopicPartition, None] = {}
         """Partitions whose most recent result was a success."""
-        self._again_at: dict[TopicPartition, Instant] = {}
+        self._retry_at: dict[TopicPartition, Instant] = {}
         self._is_ready = False
         self._transactions = 0
-        self._written: list[AckedBatch] = []
+        self._acked: list[AckedBatch] = []
         """Acknowledged batches of the open transaction."""
         self._sent: dict[bytes, TopicPartition] = {}
         """All batches of the open transaction."""
         self._is_ending = False
         self._is_aborting = False
-        self.began: Instant | None = None
+        self.began_at: Instant | None = None
         """Start time of the open transaction."""
 
     @property
     def is_idle(self) -> bool:
-        return self._is_ready and not self._under_way.total() and self.began is None
+        return self._is_ready and not self._in_flight.total() and self.began_at is None
 
     def open(self) -> None:
         """Initialise the producer; this ends an open transaction of an earlier producer with the transactional id."""
@@ -164,7 +168,7 @@ class _Writer:
         name = client.new_name("writer")
         configs = ProducerConfigs(
             transactional_id=self._name if self._is_transactional else None,
-            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS + self._span // MILLISECOND,
+            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS + self._transaction_time // MILLISECOND,
             compression=self._load.options.compression,
         )
         servers = tuple(cluster.endpoint(broker_id) for broker_id in cluster.broker_ids)
@@ -175,20 +179,20 @@ class _Writer:
 
     def _on_opened(self, _: Instant, error: ErrorCode) -> None:
         if error:
-            self._later(RETRY_MS * MILLISECOND, self.open)
+            self._schedule(RETRY_MS * MILLISECOND, self.open)
             return
         self._is_ready = True
-        self._later(0, self._go_on)
+        self._schedule(0, self._send_due)
 
     def start(self) -> None:
-        self._later(self._rng.split("phase").below(self._pause), self._tick)
+        self._schedule(self._rng.split("phase").below(self._interval), self._tick)
 
     def stop(self) -> None:
         self._due.clear()
-        if self.began is not None and not self._is_ending:
+        if self.began_at is not None and not self._is_ending:
             self._abort()
 
-    def _later(self, span: Duration, action: Callable[[], None]) -> None:
+    def _schedule(self, span: Duration, action: Callable[[], None]) -> None:
         """Execute `action` after a pause, outside the producer's own calls, if the site is still running."""
         world, client = self._world, self._load.client
         world.at(world.now + span, lambda: action() if world.runs(client.name) else None)
@@ -199,12 +203,12 @@ class _Writer:
         if not self._load.runs:
             return
         partitions = self._load.partitions
-        self._due.append(partitions[self._turn % len(partitions)])
-        self._turn += 1
-        self._go_on()
-        self._later(self._pause, self._tick)
+        self._due.append(partitions[self._next_partition % len(partitions)])
+        self._next_partition += 1
+        self._send_due()
+        self._schedule(self._interval, self._tick)
 
-    def _go_on(self) -> None:
+    def _send_due(self) -> None:
         """Send the due batches, in a transaction if the producer is transactional, but none while one is ending."""
         if not self._load.runs or not self._is_ready or self._is_ending:
             return
@@ -222,61 +226,61 @@ class _Writer:
         While a partition is read-only, one batch at a time probes it. Otherwise every due batch would be rejected and
         counted, and would make the producer change its epoch.
         """
-        return tp in self._takes or (not self._under_way[tp] and self._again_at.get(tp, 0) <= self._world.now)
+        return tp in self._accepting or (not self._in_flight[tp] and self._retry_at.get(tp, 0) <= self._world.now)
 
     def _send(self, tp: TopicPartition) -> None:
-        key = b"%s-%d" % (self._name.encode(), self._made)
-        self._made += 1
+        key = b"%s-%d" % (self._name.encode(), self._batch_count)
+        self._batch_count += 1
         options, filler = self._load.options, self._load.filler
         size = max(options.record_bytes - len(key), 0)
         rows = [RecordData(key=key, value=(b"%d " % n + filler)[:size]) for n in range(options.batch_records)]
         if self._is_transactional:
-            if self.began is None:
+            if self.began_at is None:
                 self._begin()
             self._sent[key] = tp
             self._load.uncommitted[key] = None
-        self._under_way[tp] += 1
+        self._in_flight[tp] += 1
         self._producer.send(self._world.now, tp, rows, lambda now, delivery: self._on_delivery(now, tp, key, delivery))
 
     def _on_delivery(self, now: Instant, tp: TopicPartition, key: bytes, delivery: Delivery) -> None:
-        self._under_way[tp] -= 1
+        self._in_flight[tp] -= 1
         load = self._load
         if delivery.error:
-            self._on_refused(now, tp)
+            self._on_rejected(now, tp)
             return
-        self._takes[tp] = None
+        self._accepting[tp] = None
         load.first_ack.setdefault(tp, now)
-        written = AckedBatch(tp, delivery.base_offset, load.options.batch_records, key, now)
+        batch = AckedBatch(tp, delivery.base_offset, load.options.batch_records, key, now)
         if self._is_transactional:
-            self._written.append(replace(written, transaction=f"{self._name}/{self._transactions}"))
+            self._acked.append(replace(batch, transaction=f"{self._name}/{self._transactions}"))
         else:
-            load.acked.append(written)
-        self._later(0, self._go_on)
+            load.acked.append(batch)
+        self._schedule(0, self._send_due)
 
-    def _on_refused(self, now: Instant, tp: TopicPartition) -> None:
+    def _on_rejected(self, now: Instant, tp: TopicPartition) -> None:
         if self._is_aborting:
             return  # The producer drops its unsent batches itself.
         self._load.refused += 1
-        self._takes.pop(tp, None)
-        self._again_at[tp] = now + RETRY_MS * MILLISECOND
+        self._accepting.pop(tp, None)
+        self._retry_at[tp] = now + RETRY_MS * MILLISECOND
         if self._is_transactional:
-            self._later(0, self._abort)
+            self._schedule(0, self._abort)
         else:
             self._due.appendleft(tp)
-            self._later(RETRY_MS * MILLISECOND, self._go_on)
+            self._schedule(RETRY_MS * MILLISECOND, self._send_due)
 
     # -- transactions -------------------------------------------------------------------------
 
     def _begin(self) -> None:
         self._producer.begin()
         self._transactions += 1
-        self.began = self._world.now
+        self.began_at = self._world.now
         number = self._transactions
-        self._later(self._next_span, lambda: self._commit(number))
-        self._next_span = self._span
+        self._schedule(self._next_transaction_time, lambda: self._commit(number))
+        self._next_transaction_time = self._transaction_time
 
     def _commit(self, number: int) -> None:
-        if self.began is None or self._is_ending or number != self._transactions:
+        if self.began_at is None or self._is_ending or number != self._transactions:
             return
         self._is_ending = True
         for key in self._sent:
@@ -286,45 +290,45 @@ class _Writer:
 
     def _on_committed(self, now: Instant, error: ErrorCode) -> None:
         if not error:
-            self._load.acked += [replace(written, acked_at=now) for written in self._written]
+            self._load.acked += [replace(batch, acked_at=now) for batch in self._acked]
             self._end(0)
         elif self._producer.transactions.state is State.ABORTABLE_ERROR:
-            self._later(0, self._abort)
+            self._schedule(0, self._abort)
         else:
-            self._give_up()
+            self._replace_producer()
 
     def _abort(self) -> None:
         """Abort the transaction after a failed batch or at `stop`.
 
         Its batches are due again unless the load is stopped.
         """
-        if self.began is None or self._is_aborting:
+        if self.began_at is None or self._is_aborting:
             return
         self._is_ending = self._is_aborting = True
         self._load.uncommitted.update(dict.fromkeys(self._sent))
         if self._load.runs:
             self._due.extendleft(reversed(self._sent.values()))
         if self._producer.transactions.state is State.FATAL_ERROR:
-            self._give_up()
+            self._replace_producer()
             return
         self._producer.end(self._world.now, self._on_aborted, commit=False)
         self._load.client.perform()
 
     def _on_aborted(self, _: Instant, error: ErrorCode) -> None:
         if error:
-            self._give_up()
+            self._replace_producer()
         else:
             self._end(RETRY_MS * MILLISECOND)
 
-    def _give_up(self) -> None:
+    def _replace_producer(self) -> None:
         """Continue with a new producer for the same transactional id; the coordinator ends the open transaction."""
         self._end(RETRY_MS * MILLISECOND)
         self._is_ready = False
-        self._later(RETRY_MS * MILLISECOND, self.open)
+        self._schedule(RETRY_MS * MILLISECOND, self.open)
 
     def _end(self, pause: Duration) -> None:
-        self.began = None
+        self.began_at = None
         self._is_ending = self._is_aborting = False
-        self._written.clear()
+        self._acked.clear()
         self._sent.clear()
-        self._later(pause, self._go_on)
+        self._schedule(pause, self._send_due)

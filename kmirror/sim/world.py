@@ -66,7 +66,7 @@ END_OF_TIME: Instant = 1 << 63
 
 FAR: Duration = 2 * SECOND
 """Timers set this far ahead wait outside the heap until their time step begins; a step has the same length."""
-NEARER = 0
+STEP_BEGIN = 0
 """Plan number that begins a time step: the lowest, so that it precedes the plans due at that time."""
 
 LOOPBACK = "127.0.0.1"
@@ -144,7 +144,7 @@ class World:
         self._links: dict[LinkKey, Link] = {}
         self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
-        self._carry_out: dict[type, Callable[[Process, Any], None]] = {
+        self._executors: dict[type, Callable[[Process, Any], None]] = {
             OpenLink: _open_link,
             CountLink: _count_link,
             Send: self._send,
@@ -225,20 +225,20 @@ class World:
     def set_clock(self, name: str, *, ahead: Duration, ppm: int) -> None:
         """Set the clock error of a process (0 and 0: correct). A clock that would go back changes at the next start."""
         process = self.processes[name]
-        wrong = process.next_clock = WrongClock(ahead, ppm, self.now) if ahead or ppm else None
+        clock = process.next_clock = WrongClock(ahead, ppm, self.now) if ahead or ppm else None
         self.trace.add(self.now, name, f"clock {ahead} us ahead, {ppm} ppm")
-        shown = self.now if wrong is None else wrong.local(self.now)
-        if process.node is not None and shown >= process.local(self.now):
-            process.clock = wrong
+        new_time = self.now if clock is None else clock.local(self.now)
+        if process.node is not None and new_time >= process.local(self.now):
+            process.clock = clock
 
-    def _end(self, process: Process, how: str) -> None:
+    def _end(self, process: Process, outcome: str) -> None:
         name = process.name
         assert process.node is not None, f"{name} does not run"
         process.node = process.inside = None
         process.timers.clear()
-        self.trace.add(self.now, name, how)
+        self.trace.add(self.now, name, outcome)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:
-            self._close(link, tell_client=link.client != name, tell_server=link.server != name)
+            self._close(link, notify_client=link.client != name, notify_server=link.server != name)
 
     def runs(self, name: str) -> bool:
         return self.processes[name].node is not None
@@ -291,8 +291,8 @@ class World:
         while heap and heap[0][0] <= until:
             when, number, call, subject, detail = heappop(heap)
             if call is None:
-                if number == NEARER:
-                    self._bring_near(detail)
+                if number == STEP_BEGIN:
+                    self._move_far_timers(detail)
                     continue
                 if subject.timers.get(detail) != number:
                     continue  # A cancelled or replaced timer.
@@ -336,15 +336,15 @@ class World:
             self._may_run()
             if not self._advance(deadline):
                 self.now = deadline  # No remaining plan can satisfy it in time.
-                told = what if isinstance(what, str) else what()
-                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {told}")
+                description = what if isinstance(what, str) else what()
+                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {description}")
 
     def perform(self, name: str, effects: list[Effect]) -> None:
         """Execute effects of a process outside an event: this is how scripts act through their client."""
         with self.one_event():
             process = self.processes[name]
             for effect in effects:
-                self._carry_out[type(effect)](process, effect)
+                self._executors[type(effect)](process, effect)
 
     # -- events -------------------------------------------------------------------------------
 
@@ -353,10 +353,10 @@ class World:
         assert process.node is not None, process.name
         process.events += 1
         self.handled_by = process
-        run_job = self._carry_out
+        executors = self._executors
         now = self.now if process.clock is None else process.clock.local(self.now)
         for effect in process.node.handle(now, event):
-            run_job[type(effect)](process, effect)
+            executors[type(effect)](process, effect)
 
     def _deliver(self, process: Process, incarnation: int, event: Event) -> None:
         """Deliver an event that is neither a frame nor a timer, if the node it was meant for is still running."""
@@ -394,13 +394,13 @@ class World:
             heappush(self._heap, (at if at > now else now, number, None, process, key))
             return
         step = at // FAR
-        far = self._far.get(step)
-        if far is None:
-            far = self._far[step] = []
-            heappush(self._heap, (step * FAR, NEARER, None, None, step))
-        far.append((at, number, None, process, key))
+        plans = self._far.get(step)
+        if plans is None:
+            plans = self._far[step] = []
+            heappush(self._heap, (step * FAR, STEP_BEGIN, None, None, step))
+        plans.append((at, number, None, process, key))
 
-    def _bring_near(self, step: int) -> None:
+    def _move_far_timers(self, step: int) -> None:
         """Move the far timers of a time step that are still set into the heap."""
         for plan in self._far.pop(step):
             _, number, _, process, key = plan
@@ -457,14 +457,16 @@ class World:
         if not link.open or (self.network.down and self.network.is_down(link.client, link.server)):
             return
         frame = b"".join(effect.chunks)
-        link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at, len(frame))
-        self._plan(link.there_at, self._arrive, link, frame)
+        link.last_request_at = self.network.arrival(
+            self.now, link.client, link.server, link.last_request_at, len(frame)
+        )
+        self._plan(link.last_request_at, self._on_request_frame, link, frame)
 
-    def _arrive(self, link: Link, frame: bytes) -> None:
-        if link.open and (link.held or not link.is_read):
-            link.held.append(frame)
+    def _on_request_frame(self, link: Link, frame: bytes) -> None:
+        if link.open and (link.held_frames or not link.is_read):
+            link.held_frames.append(frame)
         elif link.open:
-            self._on_frame(link, frame)
+            self._deliver_request(link, frame)
 
     def _stop_reading(self, _: Process, effect: StopReading) -> None:
         if (link := self._served.get(effect.link)) is not None:
@@ -474,21 +476,21 @@ class World:
         """Deliver the held frames to the server one by one while it wants them."""
         if (link := self._served.get(effect.link)) is not None:
             link.is_read = True
-            self._plan(self.now, self._take_held, link, None)
+            self._plan(self.now, self._deliver_held, link, None)
 
-    def _take_held(self, link: Link, _: None) -> None:
-        if link.open and link.is_read and link.held:
-            self._on_frame(link, link.held.popleft())
-            self._plan(self.now, self._take_held, link, None)
+    def _deliver_held(self, link: Link, _: None) -> None:
+        if link.open and link.is_read and link.held_frames:
+            self._deliver_request(link, link.held_frames.popleft())
+            self._plan(self.now, self._deliver_held, link, None)
 
-    def _on_frame(self, link: Link, frame: bytes) -> None:
+    def _deliver_request(self, link: Link, frame: bytes) -> None:
         """Deliver a frame to the server; the first frame is preceded by `LinkOpened`.
 
         An open link has both ends: a node that ends closes its links.
         """
         server = self.processes[link.server]
-        if not link.is_told:
-            link.is_told = True
+        if not link.is_announced:
+            link.is_announced = True
             name, principal = link.listener.name, link.listener.principal
             opened = LinkOpened(link.inbound, name, principal, Endpoint(LOOPBACK, link.port))
             self._handle(server, opened)  # The trace entry of the request that follows is sufficient.
@@ -509,18 +511,20 @@ class World:
             watch(Passing.LOST if is_lost else Passing.SENT, link, frame)
         if is_lost:
             return
-        if effect.timed is not None:
+        if effect.timing is not None:
             local = process.local(self.now)
-            process.runner_metrics.answered(effect.timed, local, local, local)
-        link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
-        self._plan(link.back_at, self._come_back, link, frame)
+            process.runner_metrics.answered(effect.timing, local, local, local)
+        link.last_response_at = self.network.arrival(
+            self.now, link.server, link.client, link.last_response_at, len(frame)
+        )
+        self._plan(link.last_response_at, self._deliver_response, link, frame)
 
     def _reply_bytes(self, _: Process, effect: ReplyBytes) -> None:
         link = self._served.get(effect.link)
         if link is not None:
-            self._close(link, tell_client=True, tell_server=True)
+            self._close(link, notify_client=True, notify_server=True)
 
-    def _come_back(self, link: Link, frame: bytes) -> None:
+    def _deliver_response(self, link: Link, frame: bytes) -> None:
         for watch in self.on_frame:
             watch(Passing.RECEIVED if link.open else Passing.TOO_LATE, link, frame)
         if link.open:
@@ -540,40 +544,40 @@ class World:
         name = effect.link
         if isinstance(name, OutboundLink):
             if (opened := self._links.get((process.name, name))) is not None:
-                self._close(opened, tell_client=False, tell_server=True)
+                self._close(opened, notify_client=False, notify_server=True)
         elif (served := self._served.get(name)) is not None:
-            self._close(served, tell_client=True, tell_server=False)
+            self._close(served, notify_client=True, notify_server=False)
 
     def reset_links(self, client: str, server: str) -> None:
         """Close all links from one process to another at both ends, as TCP does after data loss."""
         for link in [link for link in self._links.values() if (link.client, link.server) == (client, server)]:
-            self._close(link, tell_client=True, tell_server=True)
+            self._close(link, notify_client=True, notify_server=True)
 
-    def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
+    def _close(self, link: Link, *, notify_client: bool, notify_server: bool) -> None:
         """Close both ends of a link.
 
         A closed link stays registered until its client is notified, so that data sent meanwhile is lost.
         """
         if not link.open:
-            if not tell_client:
+            if not notify_client:
                 del self._links[link.key]
             return
         link.open = False
         if link.counts is not None:
             link.counts.closed.record(self.now)
         self._served.pop(link.inbound, None)
-        if tell_client and self.runs(link.client) and not self.network.is_down(link.server, link.client):
+        if notify_client and self.runs(link.client) and not self.network.is_down(link.server, link.client):
             client = self.processes[link.client]
-            opened_by = client.incarnation
-            when = self.network.arrival(self.now, link.server, link.client, link.back_at)
-            self.at(when, lambda: self._on_closed(link, client, opened_by))
+            client_incarnation = client.incarnation
+            when = self.network.arrival(self.now, link.server, link.client, link.last_response_at)
+            self.at(when, lambda: self._on_closed(link, client, client_incarnation))
         else:
             del self._links[link.key]
-        if tell_server and self.runs(link.server) and not self.network.is_down(link.client, link.server):
+        if notify_server and self.runs(link.server) and not self.network.is_down(link.client, link.server):
             server = self.processes[link.server]
-            served_by = server.incarnation
-            when = self.network.arrival(self.now, link.client, link.server, link.there_at)
-            self.at(when, lambda: self._deliver(server, served_by, LinkClosed(link.inbound)))
+            server_incarnation = server.incarnation
+            when = self.network.arrival(self.now, link.client, link.server, link.last_request_at)
+            self.at(when, lambda: self._deliver(server, server_incarnation, LinkClosed(link.inbound)))
 
     def _on_closed(self, link: Link, client: Process, incarnation: int) -> None:
         """Notify the client that its link is closed, unless it has closed the link itself, or ended."""

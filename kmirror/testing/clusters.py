@@ -57,7 +57,7 @@ def state_of(running: TcpCluster) -> str:
         lines.append(f"  {what}: {'running' if running.runs(node_id) else 'down'}")
     lines += _topics(running)
     for failure in running.failures:
-        lines.append(f"  failed during {failure.during}:")
+        lines.append(f"  failed during {failure.operation}:")
         lines += ["    " + line for line in "".join(traceback.format_exception(failure.error)).splitlines()]
     return "\n".join(lines)
 

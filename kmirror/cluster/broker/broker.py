@@ -115,7 +115,7 @@ class Broker:
                 # Logs that are not fully recovered must not be marked as cleanly closed.
                 is_clean = self.parts.lifecycle.recovered or disk.log_dir in self.context.clean_epochs
                 epoch = self.parts.lifecycle.epoch if is_clean else None
-                self.context.disk_jobs.order(disk.log_dir, CloseLogs(disk, logs, epoch), self._on_closed)
+                self.context.disk_jobs.submit(disk.log_dir, CloseLogs(disk, logs, epoch), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:  # The broker still stops; its next start recovers the logs.

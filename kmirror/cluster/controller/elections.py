@@ -181,7 +181,7 @@ def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost:
     if len(isr) >= min_isr:
         return []
     candidates = dict.fromkeys((*partition.eligible, *partition.isr))
-    return in_hash_order([b for b in candidates if b not in isr and b != lost], int, most=len(candidates))
+    return in_hash_order([b for b in candidates if b not in isr and b != lost], int, size_max=len(candidates))
 
 
 def _elect(

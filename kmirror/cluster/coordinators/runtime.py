@@ -257,7 +257,7 @@ class CoordinatorRuntime(Generic[S]):
         try:
             return operation(shard.state)
         except Exception as failure:  # Do not fail the other operations.
-            self._context.failures.caught(f"deciding in {self.topic}", failure)
+            self._context.failures.report(f"deciding in {self.topic}", failure)
             return (), ErrorCode.UNKNOWN_SERVER_ERROR
 
     def _append(self, now: Instant, partition: Partition, shard: Shard[S], pending: PendingBatch) -> None:
@@ -285,7 +285,7 @@ class CoordinatorRuntime(Generic[S]):
         """Return the error for the coordinator's client after an append that raised `error`."""
         if isinstance(error, LogAppendError):
             return CLIENT_ERRORS.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._context.failures.caught(f"appending to {self.topic}", error)
+        self._context.failures.report(f"appending to {self.topic}", error)
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
     # -- responses ----------------------------------------------------------------------------
@@ -335,4 +335,4 @@ class CoordinatorRuntime(Generic[S]):
             try:
                 on_done(now, error)
             except Exception as failure:  # Do not fail the other responses.
-                self._context.failures.caught(f"an answer of {self.topic}", failure)
+                self._context.failures.report(f"an answer of {self.topic}", failure)

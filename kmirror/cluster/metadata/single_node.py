@@ -65,7 +65,7 @@ class SingleNode:
 
     def start(self, now: Instant) -> None:
         job = OpenMetadataLog(self._disk, log_config(self._configs()), to_ms(now))
-        self._disk_jobs.order(self._disk.log_dir, job, self._on_opened)
+        self._disk_jobs.submit(self._disk.log_dir, job, self._on_opened)
 
     def _on_opened(self, now: Instant, done: DiskDone) -> None:
         opened = done.result
@@ -86,7 +86,7 @@ class SingleNode:
         """Request a flush of the appended records; when stopping, close the log once the disk is idle."""
         job = None if self.log is None else self.log.begin_flush()
         if job is not None:
-            self._disk_jobs.order(self._disk.log_dir, job, self._on_flushed)
+            self._disk_jobs.submit(self._disk.log_dir, job, self._on_flushed)
         if self._is_stopping and not self._is_closing and self._disk_jobs.idle:
             self._close()
 
@@ -118,7 +118,7 @@ class SingleNode:
         if self.log is None:
             self._listener.on_closed()
         else:
-            self._disk_jobs.order(self._disk.log_dir, CloseMetadataLog(self.log.log), self._on_closed)
+            self._disk_jobs.submit(self._disk.log_dir, CloseMetadataLog(self.log.log), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:

@@ -87,7 +87,7 @@ class SnapshotGenerator:
             self._clean(now)
         else:
             self._is_writing = True
-            self._disk_jobs.order(self._log_dir, job, self._on_written)
+            self._disk_jobs.submit(self._log_dir, job, self._on_written)
 
     def _on_written(self, now: Instant, done: DiskDone) -> None:
         self._is_writing = False
@@ -120,7 +120,7 @@ class SnapshotGenerator:
                 return
             base_offsets, snapshots = log.advance_start(second, now_ms)
             self._outbox.note(f"the metadata log begins at offset {second.end_offset}")
-            self._disk_jobs.order(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
+            self._disk_jobs.submit(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
 
     def _on_purged(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:  # They are deleted when the log is opened next.

@@ -139,7 +139,7 @@ class BrokerContext:
             try:
                 work(now)
             except Exception as failure:  # The other work must still be done.
-                self.failures.caught("the end of an event", failure)
+                self.failures.report("the end of an event", failure)
         return True
 
     def apply_configs(self) -> None:

@@ -57,7 +57,7 @@ class Checkpoints:
             except OSError as error:
                 self._context.fail_disk(disk, "checkpoints cannot be written", error)
             else:
-                self._context.disk_jobs.order(disk.log_dir, WriteCheckpoints(disk), partial(self._on_written, disk))
+                self._context.disk_jobs.submit(disk.log_dir, WriteCheckpoints(disk), partial(self._on_written, disk))
 
     def _on_written(self, disk: Disk, now: Instant, done: DiskDone) -> None:
         if isinstance(done.error, OSError):

@@ -62,7 +62,7 @@ class LogCleaning(LogTasks):
         partition, cleanable = found
         job = partition.log.begin_compaction(cleanable, to_ms(now), self._keys_max())
         self._retention.cleaning = partition
-        self._context.disk_jobs.order(
+        self._context.disk_jobs.submit(
             partition.log_dir, job, lambda now, done: self._on_cleaned(now, partition, job, done)
         )
 

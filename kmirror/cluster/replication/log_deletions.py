@@ -77,7 +77,7 @@ class LogDeletions(LogTasks):
         due = [purge for at, purge in self._deletions if at <= now]
         self._deletions = [(at, purge) for at, purge in self._deletions if at > now]
         for purge in due:
-            self._context.disk_jobs.order(purge.disk.log_dir, purge, self._on_deleted)
+            self._context.disk_jobs.submit(purge.disk.log_dir, purge, self._on_deleted)
         if self._deletions:
             self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._deletions))
 

@@ -66,7 +66,9 @@ class LogFlushes(LogTasks):
         self._cuts[partition.tp] = None
         log = partition.log
         job = Flush(log.store, [log.segments.active.base_offset])
-        self._context.disk_jobs.order(partition.log_dir, job, lambda now, done: self._on_cut_safe(now, partition, done))
+        self._context.disk_jobs.submit(
+            partition.log_dir, job, lambda now, done: self._on_cut_safe(now, partition, done)
+        )
 
     def _on_cut_safe(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
@@ -81,7 +83,7 @@ class LogFlushes(LogTasks):
     def _flush(self, partition: Partition, end_offset: int) -> None:
         job = None if self.is_stopped else partition.log.begin_flush(end_offset)
         if job is not None:
-            self._context.disk_jobs.order(
+            self._context.disk_jobs.submit(
                 partition.log_dir, job, lambda now, done: self._on_flushed(now, partition, done)
             )
 

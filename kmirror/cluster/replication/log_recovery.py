@@ -90,7 +90,7 @@ class LogRecovery:
         if not jobs:
             on_done(now)
         for disk, job in jobs:
-            context.disk_jobs.order(disk.log_dir, job, partial(self._on_opened, disk, job.tp, on_done))
+            context.disk_jobs.submit(disk.log_dir, job, partial(self._on_opened, disk, job.tp, on_done))
 
     def _found(self, now: Instant, disk: Disk) -> Iterator[OpenLog]:
         """Yield the jobs for the logs in one directory; rename stray logs."""

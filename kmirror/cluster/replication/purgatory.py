@@ -106,7 +106,7 @@ class Purgatory:
         try:
             wait.on_acked(now, error)
         except Exception as failure:  # The other waiters must still be served.
-            self._context.failures.caught("acknowledging an append", failure)
+            self._context.failures.report("acknowledging an append", failure)
 
     # -- parked requests ----------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Purgatory:
         try:
             return attempt(now, False)
         except Exception as failure:
-            self._context.failures.caught("trying a parked request", failure)
+            self._context.failures.report("trying a parked request", failure)
             return True
 
     # -- after an event -----------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Purgatory:
                 try:
                     self._components.on_progress(now, tp)
                 except Exception as failure:
-                    self._context.failures.caught(f"telling components of {tp}", failure)
+                    self._context.failures.report(f"telling components of {tp}", failure)
         return True
 
     def on_timer(self, now: Instant, key: int) -> None:

@@ -88,11 +88,11 @@ class Inbound(Generic[B_co]):
             return
         assert self.open, f"answered twice: {self.head}"
         self.open = False
-        timed = None
+        timing = None
         if self.clock is not None:
             response = body or decode_response(b"".join(chunks), self.head.api_key, self.version).body
-            timed = self.clock.finish(response)
-        self.links.respond(self.link, chunks, timed)
+            timing = self.clock.finish(response)
+        self.links.respond(self.link, chunks, timing)
 
     def no_reply(self) -> None:
         """End a request that gets no response (acks=0)."""
@@ -122,7 +122,7 @@ class Inbound(Generic[B_co]):
 
     def on_exception(self, error: Exception) -> None:
         """Count and log an exception in the work on this request, and reply; call it in the `except` clause."""
-        self.failures.caught(f"{self.body.NAME} of version {self.version}", error)
+        self.failures.report(f"{self.body.NAME} of version {self.version}", error)
         self.reply_error()
 
     def guard(self, work: Callable[P, None]) -> Callable[P, None]:

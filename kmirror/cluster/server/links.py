@@ -21,9 +21,9 @@ from kmirror.kernel.events import (
     InboundLink,
     LinkOpened,
     Reply,
+    RequestTiming,
     ResumeReading,
     StopReading,
-    Timed,
 )
 from kmirror.kernel.link_queue import LinkQueue
 from kmirror.kernel.outbox import Outbox
@@ -91,9 +91,9 @@ class Links:
             self.outbox.add(ResumeReading(link.client.link))
         return oldest
 
-    def respond(self, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
+    def respond(self, link: ServedLink, chunks: tuple[Chunk, ...], timing: RequestTiming | None = None) -> None:
         """Send the response to the request in progress as a whole frame, in chunks; every response is sent here."""
-        self._on_response(Reply(link.client.link, chunks, timed))
+        self._on_response(Reply(link.client.link, chunks, timing))
         link.busy = False  # Same as `finish`, without the call.
         if link.waiting.requests:
             self.ready.append(link)

@@ -138,7 +138,7 @@ class ScriptRun:
             return
         except Exception as failure:  # The other syncs continue, and this one is retried with the next cycle.
             self._on_end(now)
-            self._context.broker.failures.caught(self._name, failure)
+            self._context.broker.failures.report(self._name, failure)
             return
         self._responses, self._sent = {}, 0
         self._send(now)

@@ -29,6 +29,6 @@ def test_a_sensor_equals_kafkas(run: list[list[Any]]) -> None:
         if value is not None:
             sensor.record(now, value)
             values.append(value)
-        told = [sensor.count_per_second(now), sensor.total_per_second(now), sensor.mean(now), sensor.most(now)]
+        told = [sensor.count_per_second(now), sensor.total_per_second(now), sensor.mean(now), sensor.maximum(now)]
         assert told == pytest.approx([nan if number is None else number for number in wanted], nan_ok=True), ms
     assert (sensor.count, sensor.total) == (len(values), sum(values))

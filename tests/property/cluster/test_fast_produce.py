@@ -389,7 +389,7 @@ def test_a_bug_on_the_fast_path_is_answered_and_counted() -> None:
     """Like a failure in a handler."""
     stage = Stage(True)
     run_step(stage, run(ALL))
-    stage.lone.broker.context.failures._policy = OnFailure.GO_ON
+    stage.lone.broker.context.failures._policy = OnFailure.CONTINUE
     with patch.object(Guard, "produce_error", side_effect=KeyError("a bug")):
         found = run_step(stage, run(ALL, 1))
     assert "KeyError" in repr(found) and stage.lone.broker.context.failures.count == 1

@@ -69,7 +69,7 @@ class Breaker:
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Cluster, RawClient, Breaker]]:
-    cluster = Cluster(Simulation(4), "a", configs=CONFIGS, on_failure=OnFailure.GO_ON)
+    cluster = Cluster(Simulation(4), "a", configs=CONFIGS, on_failure=OnFailure.CONTINUE)
     cluster.start()
     cluster.create_topic("t")
     breaker = Breaker(monkeypatch)

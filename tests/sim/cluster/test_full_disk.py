@@ -68,7 +68,7 @@ def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disks]:
 
 def watch_give_ups(simulation: Simulation) -> list[str]:
     found: list[str] = []
-    simulation.on(GaveUp, lambda seen: found.append(f"{seen.node}: {seen.fact.why}"))
+    simulation.on(GaveUp, lambda seen: found.append(f"{seen.node}: {seen.fact.reason}"))
     return found
 
 

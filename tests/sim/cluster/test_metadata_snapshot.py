@@ -105,7 +105,7 @@ def test_a_log_without_its_beginning_and_without_a_snapshot_is_refused() -> None
     cluster = stopped_cluster()
     end_offset = cut(cluster, tail=1, has_snapshot=False)
     told: list[str] = []
-    cluster.simulation.on(GaveUp, lambda seen: told.append(seen.fact.why))
+    cluster.simulation.on(GaveUp, lambda seen: told.append(seen.fact.reason))
     with pytest.raises(kmirror.SimulationFailure):
         cluster.start()
     assert f"begins at offset {end_offset}, and no snapshot has the records before it" in told[0]

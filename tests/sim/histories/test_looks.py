@@ -172,7 +172,7 @@ def test_a_failing_step_does_not_affect_other_partitions(monkeypatch: pytest.Mon
     monkeypatch.setattr(StateLoader, "load", fail_once)
     with (
         Cluster(simulation, "a", brokers=1) as a,
-        Cluster(simulation, "b", brokers=1, on_failure=OnFailure.GO_ON) as b,
+        Cluster(simulation, "b", brokers=1, on_failure=OnFailure.CONTINUE) as b,
     ):
         a.create_topic("t", 20)
         mirror = Mirror("m", source=a, destination=b)

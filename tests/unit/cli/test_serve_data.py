@@ -136,7 +136,7 @@ def test_a_cluster_is_lost_when_all_brokers_or_the_controller_ended(tmp_path: Pa
         assert cluster.has_failed
         assert str(cluster.failure()) == "kafka-1 ended: its disk is full; kafka-2 ended: its disk is full too"
         cluster.ended_nodes.clear()
-        cluster.ended_nodes["kafka-controller"] = GaveUp("away").why
+        cluster.ended_nodes["kafka-controller"] = GaveUp("away").reason
         assert cluster.has_failed
 
 

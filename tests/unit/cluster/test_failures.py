@@ -72,7 +72,7 @@ def test_a_handler_that_fails_in_a_simulation_ends_the_run() -> None:
 
 
 def test_a_failing_handler_of_a_server_is_an_unknown_server_error() -> None:
-    s, failures = server(broken, OnFailure.GO_ON)
+    s, failures = server(broken, OnFailure.CONTINUE)
     for turn in (1, 2):
         note, reply = ask(s, LIST, 5)
         assert isinstance(note, Note) and isinstance(note.fact, HandlingFailed) and isinstance(note.fact.error, Bug)
@@ -86,7 +86,7 @@ def test_a_failing_handler_of_a_server_is_an_unknown_server_error() -> None:
 
 
 def test_a_response_that_cannot_be_written_is_an_unknown_server_error() -> None:
-    s, _ = server(unwritable, OnFailure.GO_ON)
+    s, _ = server(unwritable, OnFailure.CONTINUE)
     note, reply = ask(s, ApiVersionsRequest(), 3)
     assert isinstance(note, Note) and isinstance(note.fact, HandlingFailed)
     assert isinstance(note.fact.error, LocalProtocolError) and isinstance(reply, Reply)
@@ -95,20 +95,20 @@ def test_a_response_that_cannot_be_written_is_an_unknown_server_error() -> None:
 
 
 def test_a_handler_that_fails_after_its_response_responds_once() -> None:
-    s, failures = server(half_done, OnFailure.GO_ON)
+    s, failures = server(half_done, OnFailure.CONTINUE)
     effects = ask(s, ApiVersionsRequest(), 0)
     assert [type(effect) for effect in effects] == [Reply, Note] and failures.count == 1
 
 
 def test_a_failed_request_without_a_response_closes_its_link() -> None:
-    s, _ = server(broken, OnFailure.GO_ON)
+    s, _ = server(broken, OnFailure.CONTINUE)
     assert CloseLink(CLIENT.link) in ask(s, ProduceRequest(acks=0, timeout_ms=1), 9)
     assert not any(isinstance(effect, Reply) for effect in s.outbox.drain())
 
 
 def test_a_response_with_a_failing_callback_counts_as_none() -> None:
     peer, outbox = Endpoint("peer", 1), Outbox()
-    requester = Requester("me", outbox, Failures(outbox, OnFailure.GO_ON))
+    requester = Requester("me", outbox, Failures(outbox, OnFailure.CONTINUE))
     told: list[Message | None] = []
 
     def on_reply(now: Instant, reply: Message | None) -> None:
@@ -125,7 +125,7 @@ def test_a_response_with_a_failing_callback_counts_as_none() -> None:
 @pytest.mark.parametrize("ends", ["timeout", "link closed"])
 def test_a_failing_callback_at_the_end_of_a_link_affects_no_other_request(ends: str) -> None:
     peer, outbox = Endpoint("peer", 1), Outbox()
-    failures = Failures(outbox, OnFailure.GO_ON)
+    failures = Failures(outbox, OnFailure.CONTINUE)
     requester = Requester("me", outbox, failures)
     told: list[Message | None] = []
     for on_reply in (fail, lambda _, reply: told.append(reply), fail, lambda _, reply: told.append(reply)):
@@ -143,19 +143,19 @@ def fail(*_: object) -> bool:
 
 def test_a_timer_with_failed_work_fires_again() -> None:
     outbox = Outbox()
-    Failures(outbox, OnFailure.GO_ON).process(5, TimerFired(("tick",)), fail, lambda _: False)
+    Failures(outbox, OnFailure.CONTINUE).process(5, TimerFired(("tick",)), fail, lambda _: False)
     assert SetTimer(("tick",), 5 + SECOND) in outbox.drain()
 
 
 def test_follow_up_work_is_tried_although_the_event_failed() -> None:
     outbox = Outbox()
-    failures = Failures(outbox, OnFailure.GO_ON)
+    failures = Failures(outbox, OnFailure.CONTINUE)
     left = [fail, lambda _: True, lambda _: False]
     failures.process(0, Started(), fail, lambda now: left.pop(0)(now))
     assert left == [] and failures.count == 2
 
 
 def test_work_that_always_fails_is_given_up() -> None:
-    failures = Failures(Outbox(), OnFailure.GO_ON)
+    failures = Failures(Outbox(), OnFailure.CONTINUE)
     failures.process(0, Started(), lambda *_: None, fail)
     assert failures.count == FOLLOW_UPS_MAX

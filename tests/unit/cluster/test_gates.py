@@ -20,7 +20,7 @@ from kmirror.cluster.broker.apis.fast_produce import FastProduce
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.cluster.server.links import Links, ServedLink
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Chunk, CloseLink, Effect, Reply, RequestReceived, StopReading, Timed
+from kmirror.kernel.events import Chunk, CloseLink, Effect, Reply, RequestReceived, RequestTiming, StopReading
 from kmirror.kernel.ids import Principal
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
@@ -238,7 +238,7 @@ def test_each_response_leaves_through_the_same_function(step: Step) -> None:
     """So a change to all responses, such as to stop reading a link whose client sends too much, has one place."""
     answer = Links.respond
 
-    def slowed(links: Links, link: ServedLink, chunks: tuple[Chunk, ...], timed: Timed | None = None) -> None:
+    def slowed(links: Links, link: ServedLink, chunks: tuple[Chunk, ...], timed: RequestTiming | None = None) -> None:
         links.outbox.add(StopReading(link.client.link))
         answer(links, link, chunks, timed)
 

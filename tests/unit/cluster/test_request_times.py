@@ -5,7 +5,7 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.server import Handler, Inbound, Server
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import LinkOpened, Reply, Timed
+from kmirror.kernel.events import LinkOpened, Reply, RequestTiming
 from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.runner_metrics import RequestTimes
@@ -37,7 +37,7 @@ class Stage:
         self.clock: Instant = 0
         on, off = (VERSIONS, {}) if is_on else ({}, VERSIONS)
         outbox = Outbox()
-        failures = Failures(outbox, OnFailure.GO_ON)
+        failures = Failures(outbox, OnFailure.CONTINUE)
         self.server = Server(lambda: on, lambda: off, outbox, authorizer, failures=failures, clock=lambda: self.clock)
         self.client: LinkOpened = link_opened("c")
         self.server.on_opened(self.client)
@@ -61,8 +61,8 @@ class Stage:
         self.kept.pop(0).reply(ListMirrorsResponse())
         self.server.run_ready(now)
 
-    def timed(self) -> list[Timed | None]:
-        return [effect.timed for effect in self.server.outbox.drain() if isinstance(effect, Reply)]
+    def timed(self) -> list[RequestTiming | None]:
+        return [effect.timing for effect in self.server.outbox.drain() if isinstance(effect, Reply)]
 
     def counted(self) -> dict[tuple[str, ...], float]:
         samples = self.server.meters.samples(self.server.meters.now, {})
@@ -76,7 +76,7 @@ def test_a_request_waits_for_the_one_before_it_on_its_link() -> None:
     stage.ask(12)
     stage.answer(100)
     stage.answer(300)
-    assert stage.timed() == [Timed("ListMirrors", 10, 10, 7), Timed("ListMirrors", 12, 100, 7)]
+    assert stage.timed() == [RequestTiming("ListMirrors", 10, 10, 7), RequestTiming("ListMirrors", 12, 100, 7)]
 
 
 def test_a_request_waits_until_the_node_is_ready() -> None:
@@ -85,7 +85,7 @@ def test_a_request_waits_until_the_node_is_ready() -> None:
     stage.server.accept()
     stage.server.run_ready(50)
     stage.answer(60)
-    assert stage.timed() == [Timed("ListMirrors", 10, 50, 7)]
+    assert stage.timed() == [RequestTiming("ListMirrors", 10, 50, 7)]
 
 
 def test_work_that_ends_with_the_response_waits_for_nothing() -> None:
@@ -99,7 +99,7 @@ def test_work_that_ends_with_the_response_waits_for_nothing() -> None:
     stage.serve(at_once)
     stage.server.accept()
     stage.ask(10)
-    assert stage.timed() == [Timed("ListMirrors", 10, 10, 5)]
+    assert stage.timed() == [RequestTiming("ListMirrors", 10, 10, 5)]
 
 
 def test_a_handler_that_fails_is_timed_and_its_error_counted_once() -> None:
@@ -112,7 +112,7 @@ def test_a_handler_that_fails_is_timed_and_its_error_counted_once() -> None:
     stage.serve(fail)
     stage.server.accept()
     stage.ask(10)
-    assert stage.timed() == [Timed("ListMirrors", 10, 10, 3)]
+    assert stage.timed() == [RequestTiming("ListMirrors", 10, 10, 3)]
     assert stage.counted()["ErrorsPerSec", "ListMirrors", "UNKNOWN_SERVER_ERROR"] == 1
 
 
@@ -135,7 +135,7 @@ def test_the_parts_of_a_time_add_up() -> None:
     times = RequestTimes()
     at = [n * MILLISECOND for n in (100, 103, 110, 140, 142, 147)]
     arrived, begun, worked, handed_over, writing, written = at
-    times.add(Timed("ListMirrors", arrived, begun, worked - begun), handed_over, writing, written)
+    times.add(RequestTiming("ListMirrors", arrived, begun, worked - begun), handed_over, writing, written)
     parts = (times.queue_ms, times.local_ms, times.remote_ms, times.answer_queue_ms, times.answer_send_ms)
     assert [part.total for part in parts] == [3, 7, 30, 2, 5]
     assert times.total_ms.total == 47

@@ -165,9 +165,9 @@ REFUSED = {
         "Foo",
         "not all nullable",
     ),
-    "default of bytes": (message(field(type="bytes", default="x")), "Foo", "only an empty one"),
-    "default of an array": (message(field(type="[]int32", default="1")), "Foo", "only an empty one"),
-    "default of a struct": (message(struct(type="Foo", default="1")), "Foos", "only an empty one"),
+    "default of bytes": (message(field(type="bytes", default="x")), "Foo", "only an empty default"),
+    "default of an array": (message(field(type="[]int32", default="1")), "Foo", "only an empty default"),
+    "default of a struct": (message(struct(type="Foo", default="1")), "Foos", "only an empty default"),
     # Tags.
     "tag without versions to be tagged in": (message(field(taggedVersions="none", tag=0)), "Foo", "go together"),
     "tagged where its own form is not flexible": (

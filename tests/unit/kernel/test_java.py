@@ -98,7 +98,7 @@ def test_json_survives_a_round_trip(value: object) -> None:
 def test_known_values_of_the_jvm(text: str, value: int) -> None:
     assert hash_of_text(text) == value
     for cut in range(len(text) + 1):
-        assert hash_of_text(text[cut:], before=hash_of_text(text[:cut])) == value
+        assert hash_of_text(text[cut:], initial=hash_of_text(text[:cut])) == value
 
 
 def test_partition_of_the_least_integer_is_zero() -> None:
@@ -137,8 +137,8 @@ def test_hash_order_is_that_of_buckets() -> None:
     assert in_hash_order([16, *range(1, 12)], lambda key: key) == [16, *range(1, 12)]
     assert in_hash_order([16, *range(1, 13)], lambda key: key) == [*range(1, 13), 16]
     # A map that once held thirteen keeps its 32 buckets.
-    assert in_hash_order([16, 1], lambda key: key, most=12) == [16, 1]
-    assert in_hash_order([16, 1], lambda key: key, most=13) == [1, 16]
+    assert in_hash_order([16, 1], lambda key: key, size_max=12) == [16, 1]
+    assert in_hash_order([16, 1], lambda key: key, size_max=13) == [1, 16]
     # A negative hash: its upper half is folded into the lower without its sign.
     assert in_hash_order([0, -1], lambda key: key) == [0, -1]
     assert in_hash_order([1, -1], lambda key: key) == [-1, 1]

@@ -72,7 +72,7 @@ def test_a_histogram_knows_all_and_the_quantiles_of_the_newest() -> None:
     assert (histogram.mean, *histogram.quantiles([0.5])) == (0, 0)
     for value in (1_000_000, *range(SAMPLE_SIZE)):
         histogram.add(value)
-    assert (histogram.count, histogram.least, histogram.most) == (SAMPLE_SIZE + 1, 0, 1_000_000)
+    assert (histogram.count, histogram.minimum, histogram.maximum) == (SAMPLE_SIZE + 1, 0, 1_000_000)
     assert histogram.quantiles([0.5, 1]) == [SAMPLE_SIZE // 2, SAMPLE_SIZE - 1]
 
 
@@ -81,7 +81,7 @@ def test_two_histograms_are_one() -> None:
     for value in (1, 2, 3):
         low.add(value)
         high.add(10 * value)
-    both = low.joined(high)
-    assert (both.count, both.least, both.most, both.mean) == (6, 1, 30, 11)
+    both = low.merge(high)
+    assert (both.count, both.minimum, both.maximum, both.mean) == (6, 1, 30, 11)
     assert both.quantiles([0, 0.5, 1]) == [1, 10, 30]
-    assert none.joined(high) == high.joined(none) and none.joined(high).least == 10
+    assert none.merge(high) == high.merge(none) and none.merge(high).minimum == 10

@@ -180,7 +180,7 @@ def test_partitions_that_moved_before_the_request_are_omitted(stage: Stage) -> N
 
 
 def test_a_partition_that_fails_on_a_response_does_not_affect_others() -> None:
-    stage = staged(OnFailure.GO_ON)
+    stage = staged(OnFailure.CONTINUE)
     failures = stage.context.broker.failures
 
     def fails(now: Instant, query: SourceQuery, response: str | None) -> None:

@@ -51,7 +51,7 @@ class Nodes:
         self.image = self.topics = self
         self.leaders = {"near": 1, "far": 2}
         self.dead: list[int] = []
-        self.failures = Failures(Outbox(), OnFailure.GO_ON)
+        self.failures = Failures(Outbox(), OnFailure.CONTINUE)
         self.sent: list[tuple[int, str, list[RowKey]]] = []
         self.replies: list[Callable[[int, Message | None], None]] = []
         self.at_the_end: dict[Callable[[int], None], None] = {}

@@ -37,7 +37,7 @@ def test_an_unresponsive_peer_is_given_up_with_its_pending_requests(monkeypatch:
         async def told(count: int) -> str:
             host.perform("n", [Send(link, (b"lost",)) for _ in range(3)])
             await host.until(lambda: len(node.of(LinkClosed)) == count)
-            return node.of(LinkClosed)[-1].why
+            return node.of(LinkClosed)[-1].reason
 
         with monkeypatch.context() as patched:
             patched.setattr(loop, "sock_connect", silent)

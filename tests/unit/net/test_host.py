@@ -24,6 +24,7 @@ from kmirror.kernel.events import (
     Reply,
     ReplyBytes,
     RequestReceived,
+    RequestTiming,
     ResponseReceived,
     ResumeReading,
     Send,
@@ -32,7 +33,6 @@ from kmirror.kernel.events import (
     Stop,
     Stopped,
     StopReading,
-    Timed,
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
@@ -215,7 +215,10 @@ def test_the_time_of_writing_a_response_is_recorded(over: str) -> None:
     def timed(now: Instant, event: Event) -> list[Effect]:
         match event:
             case RequestReceived(link, frame):
-                return [Reply(link, (bytes(size),)), Reply(link, (bytes(frame),), Timed("Api", now - 5000, now, 0))]
+                return [
+                    Reply(link, (bytes(size),)),
+                    Reply(link, (bytes(frame),), RequestTiming("Api", now - 5000, now, 0)),
+                ]
             case _:
                 return []
 
@@ -229,7 +232,7 @@ def test_the_time_of_writing_a_response_is_recorded(over: str) -> None:
         assert times.total_ms.count == 1 and times.queue_ms.total == 5
         parts = (times.local_ms, times.remote_ms, times.answer_queue_ms, times.answer_send_ms)
         assert times.total_ms.total == pytest.approx(5 + sum(part.total for part in parts))
-        assert all(part.least >= 0 for part in parts)
+        assert all(part.minimum >= 0 for part in parts)
         port.close()
 
     run_with_host(script)
@@ -239,7 +242,7 @@ def test_a_response_on_a_closed_link_is_not_timed(over: str) -> None:
     def late(now: Instant, event: Event) -> list[Effect]:
         match event:
             case RequestReceived(link):
-                return [CloseLink(link), Reply(link, (b"late",), Timed("Api", now, now, 0))]
+                return [CloseLink(link), Reply(link, (b"late",), RequestTiming("Api", now, now, 0))]
             case _:
                 return []
 

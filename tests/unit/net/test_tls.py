@@ -101,7 +101,7 @@ async def _reason(host: Host, node: Recorder, to: Endpoint, settings: TlsSetting
     assert counts.opened.count == counts.closed.count == counts.secured.count, (
         "with TLS 1.3 the server's refusal comes later"
     )
-    return node.of(LinkClosed)[0].why
+    return node.of(LinkClosed)[0].reason
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class Toy:
             def on_done(now: Instant, done: DiskDone, value: str = value) -> None:
                 self.told.append((now - START, value, done.result if done.error is None else done.error))
 
-            self.jobs.order(log_dir, Write(disk, value), on_done)
+            self.jobs.submit(log_dir, Write(disk, value), on_done)
         return self.outbox.drain()
 
 

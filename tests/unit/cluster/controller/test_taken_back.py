@@ -49,7 +49,7 @@ class Careless:
 
 
 def started(disk: MemoryDisk) -> Controller:
-    options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), on_failure=OnFailure.GO_ON)
+    options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), on_failure=OnFailure.CONTINUE)
     node = Controller(options, disk, Rng(1), [Careless()])
     handle_with_disk(node, 0, Started())
     return node

@@ -80,7 +80,7 @@ class Bench:
     def __init__(self, partitions: int = 1, *, configs: Sequence[tuple[str, str]] = ()) -> None:
         here = (ListenerSpec.plain(Endpoint("b-1", 1)),)
         controllers = ControllerDirectory({100: Endpoint("c", 2)}, 100)
-        options = BrokerOptions(1, "cluster", here, controllers, on_failure=OnFailure.GO_ON)
+        options = BrokerOptions(1, "cluster", here, controllers, on_failure=OnFailure.CONTINUE)
         self.context = BrokerContext(options, [MemoryDisk()], Rng(1))
         self.replicas = ReplicaManager(
             self.context, Components(), DirectoryAssignments(self.context, Lifecycle(self.context))

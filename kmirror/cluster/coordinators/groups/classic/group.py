@@ -120,7 +120,7 @@ class Members(dict[str, Member]):
 
     def in_order(self) -> list[Member]:
         """Return the members in the order of Kafka's hash map."""
-        return [self[member_id] for member_id in in_hash_order(self, hash_of_text, most=self._max_count)]
+        return [self[member_id] for member_id in in_hash_order(self, hash_of_text, size_max=self._max_count)]
 
     def put(self, member: Member) -> None:
         if self._common_protocols is not None:  # Joins of a large group must not look at every member each time.
