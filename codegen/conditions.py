@@ -28,7 +28,7 @@ def condition(versions: Versions, context: Versions) -> str | None:
 
 
 def segments(versions: Versions, value_of: Callable[[int], T]) -> list[tuple[Versions, T]]:
-    """Return the longest runs of versions for which `of` returns the same value."""
+    """Return the longest runs of versions for which `value_of` returns the same value."""
     found: list[tuple[Versions, T]] = []
     for version in versions:
         value = value_of(version)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
 from kmirror.protocol.structs import Field, Struct
@@ -76,7 +76,7 @@ def _fill(response: Struct, request: Struct, to_set: _Error) -> None:
         same = known.get(name) or _field_with_other_name(field, known.values())
         if same is not None and _identifies(same) and (same.type, same.is_array) == (field.type, field.is_array):
             value = getattr(request, same.attribute)
-            if value is not None or within(to_set.version, field.nullable):
+            if value is not None or is_within(to_set.version, field.nullable):
                 setattr(response, name, value)
     sources = {name: source for name, f in fields.items() if (source := _source(f, known.values(), to_set.version))}
     if not (to_set.in_rows and sources) and _set_error(response, fields, to_set.error, to_set.message):
@@ -98,7 +98,7 @@ def _field_with_other_name(field: Field, request: Iterable[Field]) -> Field | No
 def _set_defaults(element: Struct, fields: Mapping[str, Field], version: int) -> None:
     """Set fields without a value as Kafka does: no broker, no offset, empty records."""
     for name, row in fields.items():
-        if row.type == "records" and not within(version, row.nullable):
+        if row.type == "records" and not is_within(version, row.nullable):
             setattr(element, name, b"")
         elif row.is_array:
             continue
@@ -109,7 +109,7 @@ def _set_defaults(element: Struct, fields: Mapping[str, Field], version: int) ->
 
 
 def _fields(of: type[Struct], version: int) -> Mapping[str, Field]:
-    return {field.attribute: field for field in of.FIELDS if within(version, field.versions)}
+    return {field.attribute: field for field in of.FIELDS if is_within(version, field.versions)}
 
 
 def _identifies(field: Field) -> bool:

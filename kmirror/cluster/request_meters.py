@@ -10,7 +10,7 @@ from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import RequestTiming
 from kmirror.kernel.meters import Histogram, Meter
 from kmirror.kernel.runner_metrics import RequestTimes
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.structs import Struct
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.metrics import row
@@ -95,7 +95,7 @@ class RequestClock:
 def errors_in(response: Struct, version: int) -> Iterator[ErrorCode]:
     """Yield the error codes of a response and of its rows, including NONE (AbstractResponse.errorCounts)."""
     for field in response.FIELDS:
-        if not within(version, field.versions):
+        if not is_within(version, field.versions):
             continue
         if field.type == "struct":
             value = getattr(response, field.attribute)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kmirror.fuzz.spots import RawSpot, SpotKind
 from kmirror.fuzz.vocabulary import LARGE_SHARE, WIDTHS, Vocabulary, edges, large_size
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Field, check_version
 from kmirror.protocol.wire import uvarint
@@ -88,10 +88,12 @@ class _Compiler:
         self.has_tags = False
 
     def struct(self, cls: Any) -> Write:
-        fields: Sequence[Field] = [each for each in cls.FIELDS if within(self.version, each.versions)]
-        ordinary = [self.field(each) for each in fields if not within(self.version, each.tagged)]
+        fields: Sequence[Field] = [each for each in cls.FIELDS if is_within(self.version, each.versions)]
+        ordinary = [self.field(each) for each in fields if not is_within(self.version, each.tagged)]
         if self.is_flexible:
-            tagged = sorted((each for each in fields if within(self.version, each.tagged)), key=lambda each: each.tag)
+            tagged = sorted(
+                (each for each in fields if is_within(self.version, each.tagged)), key=lambda each: each.tag
+            )
             unknown_from = 1 + max((each.tag for each in cls.FIELDS), default=-1)
             ordinary.append(self.tags([(each, self.field(each, in_tag=True)) for each in tagged], unknown_from))
         writers = tuple(ordinary)
@@ -124,7 +126,7 @@ class _Compiler:
         return write
 
     def field(self, field: Field, *, in_tag: bool = False) -> Write:
-        is_nullable = within(self.version, field.nullable)
+        is_nullable = is_within(self.version, field.nullable)
         is_flexible = self.is_flexible and not field.never_flexible
         if field.is_array:
             return self.array(field, is_flexible, is_nullable)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kmirror.fuzz.mutations import Step
 from kmirror.fuzz.spots import SpotKind
 from kmirror.fuzz.stream import Frame
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 
 _NULLS = frozenset(
     {SpotKind.SHORT_LENGTH, SpotKind.LENGTH, SpotKind.COMPACT_LENGTH, SpotKind.COUNT, SpotKind.COMPACT_COUNT}
@@ -52,7 +52,7 @@ def _is_invalid(step: Step, frame: Frame) -> bool:
     if name == "one more than is left":
         return kind in _LENGTHS and len(frame.data) < _LONGEST_FRAME
     if name == "null" and kind in _NULLS and field is not None:
-        return not within(frame.version, field.nullable)
+        return not is_within(frame.version, field.nullable)
     return False
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from kmirror.hooks.actions import Action, Criteria
 from kmirror.hooks.received import ReceivedRequest, Row
 from kmirror.kernel.rng import Rng
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -65,7 +65,7 @@ class Hook:
             or (is_node and not wanted.from_nodes)
             or (wanted.topic is not None and not any(self.matches_row(row) for row in rows))
             or (wanted.client_id is not None and wanted.client_id != request.client_id)
-            or (wanted.versions is not None and not within(request.version, wanted.versions))
+            or (wanted.versions is not None and not is_within(request.version, wanted.versions))
             or (wanted.where is not None and not wanted.where(request))
         ):
             return False

@@ -13,7 +13,7 @@ from kmirror.hooks.node_view import NodeView
 from kmirror.hooks.received import Row
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.headers import RequestHead, decode_request_body
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
@@ -103,7 +103,7 @@ def _requests_all_topics(body: Message, version: int) -> bool:
 def _arrays(struct: Struct, version: int) -> Iterator[tuple[Struct, Field]]:
     """Yield every array of a struct and of the structs in its arrays, with its owner."""
     for field in type(struct).FIELDS:
-        if field.is_array and within(version, field.versions) and field.attribute not in NOT_IN_RESPONSE:
+        if field.is_array and is_within(version, field.versions) and field.attribute not in NOT_IN_RESPONSE:
             yield struct, field
             if field.type == "struct" and topic_name(field) is None:
                 for element in getattr(struct, field.attribute) or ():
@@ -137,7 +137,7 @@ def index_of(element: Struct) -> int | None:
 def _partitions(element: Struct, version: int) -> Field | None:
     """Return the array of partitions in a topic's element."""
     fields = type(element).FIELDS
-    return next((f for f in fields if f.attribute in PARTITIONS and within(version, f.versions)), None)
+    return next((f for f in fields if f.attribute in PARTITIONS and is_within(version, f.versions)), None)
 
 
 def _named(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[Row]:
@@ -159,7 +159,7 @@ def _named(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[R
 def _retain(struct: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> None:
     """Remove the rows that `keep` rejects from a request, and elements that become empty."""
     for field in type(struct).FIELDS:
-        if not field.is_array or field.attribute in NOT_IN_RESPONSE or not within(version, field.versions):
+        if not field.is_array or field.attribute in NOT_IN_RESPONSE or not is_within(version, field.versions):
             continue
         found = getattr(struct, field.attribute) or ()
         if field.type == "string" and field.entity == TOPIC_NAME:

@@ -8,7 +8,7 @@ from kmirror.cluster.error_response import INDEXES, TOPIC_NAME, error_response, 
 from kmirror.hooks.received import Row
 from kmirror.hooks.requests import RequestRows, index_of, topic_of
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key
@@ -22,7 +22,9 @@ ErrorAt = Callable[[str | None, int | None], tuple[ErrorCode, str] | None]
 
 def can_have_row_errors(response: type[Struct], version: int) -> bool:
     """Return whether the topics or partitions of a response, or of its elements, have error codes of their own."""
-    fields = (field for field in response.FIELDS if within(version, field.versions) and has_row_errors(field, version))
+    fields = (
+        field for field in response.FIELDS if is_within(version, field.versions) and has_row_errors(field, version)
+    )
     return any(_is_topic(field) or can_have_row_errors(field.struct, version) for field in fields)
 
 
@@ -50,7 +52,7 @@ def with_row_errors(request_rows: RequestRows, response: Message | None, error_a
 def set_throttle_time(response: Message, version: int, ms: int) -> None:
     """Set the throttle time of a response to at least `ms`, if this version has the field."""
     for field in type(response).FIELDS:
-        if field.attribute == THROTTLE and within(version, field.versions):
+        if field.attribute == THROTTLE and is_within(version, field.versions):
             setattr(response, THROTTLE, max(getattr(response, THROTTLE), ms))
 
 
@@ -61,7 +63,7 @@ def _leave_out_others(request_rows: RequestRows, response: MetadataResponse) -> 
 
 
 def _elements(struct: Struct, version: int) -> list[tuple[Field, list[Struct]]]:
-    fields = (f for f in type(struct).FIELDS if f.type == "struct" and f.is_array and within(version, f.versions))
+    fields = (f for f in type(struct).FIELDS if f.type == "struct" and f.is_array and is_within(version, f.versions))
     return [(field, getattr(struct, field.attribute) or []) for field in fields]
 
 

@@ -28,7 +28,7 @@ def as_names(values: Iterable[str], noun: str = "topics") -> list[str]:
 
 
 def few(names: Sequence[object], noun: str) -> str:
-    """Return up to five names for a message, and the number of further ones; "no topics" (`what`) if there are none."""
+    """Return up to five names for a message, and the number of further ones; "no topics" (`noun`) if there are none."""
     if not names:
         return f"no {noun}"
     more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""

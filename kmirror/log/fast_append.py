@@ -159,9 +159,9 @@ def _accepts_records(
         if found is None:
             return False
     return (
-        base_timestamp + found.greatest_delta == timestamp >= NO_TIMESTAMP
+        base_timestamp + found.max_delta == timestamp >= NO_TIMESTAMP
         and (found.has_keys or not config.compact)
-        and is_timely(config, base_timestamp + found.least_delta, timestamp, now_ms)
+        and is_timely(config, base_timestamp + found.min_delta, timestamp, now_ms)
     )
 
 

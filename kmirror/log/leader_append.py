@@ -104,8 +104,8 @@ def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: Lo
         or batch.attributes & layout.LOG_APPEND_TIME_FLAG
     ):
         return None
-    greatest = batch.base_timestamp + found.greatest_delta
-    return greatest if is_timely(config, batch.base_timestamp + found.least_delta, greatest, now_ms) else None
+    greatest = batch.base_timestamp + found.max_delta
+    return greatest if is_timely(config, batch.base_timestamp + found.min_delta, greatest, now_ms) else None
 
 
 def is_timely(config: LogConfig, least: int, greatest: int, now_ms: int) -> bool:

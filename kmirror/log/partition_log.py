@@ -39,10 +39,10 @@ from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 
 __all__ = [
+    "CLEAN_SHUTDOWN",
     "AbortedTxn",
     "AppendInfo",
     "AppendOrigin",
-    "CLEAN_SHUTDOWN",
     "LogAppendError",
     "LogConfig",
     "OffsetAndTimestamp",

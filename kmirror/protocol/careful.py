@@ -49,7 +49,7 @@ RANGES = {
 }  # fmt: skip
 
 
-def within(version: int, versions: tuple[int, int]) -> bool:
+def is_within(version: int, versions: tuple[int, int]) -> bool:
     return versions[0] <= version <= versions[1]
 
 
@@ -69,7 +69,7 @@ def decode(
     if note is None and len(view) - position > SKIM_FROM_BYTES:
         skim(cls, view, version, position, policy)
     reader = MessageReader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
-    message = reader.struct(cls, "")
+    message = reader.read_struct(cls, "")
     return message, reader.position
 
 
@@ -90,150 +90,150 @@ class MessageReader:
         self.lenient = policy is Policy.LENIENT
         self.note = note
 
-    def fail(self, message: str, path: str, position: int | None = None) -> ProtocolError:
+    def make_error(self, message: str, path: str, position: int | None = None) -> ProtocolError:
         return ProtocolError(message, position=self.position if position is None else position, field=path)
 
-    def report(self, start: int, path: str, value: object) -> None:
+    def call_note(self, start: int, path: str, value: object) -> None:
         if self.note is not None:
             self.note(start, self.position, path, value)
 
-    def take(self, n: int, path: str) -> memoryview:
+    def read_bytes(self, n: int, path: str) -> memoryview:
         """Return the next `n` bytes."""
         end = self.position + n
         if end > len(self.view):
-            raise self.fail(f"{n} bytes wanted, {max(0, len(self.view) - self.position)} left", path)
+            raise self.make_error(f"{n} bytes wanted, {max(0, len(self.view) - self.position)} left", path)
         found = self.view[self.position : end]
         self.position = end
         return found
 
-    def uvarint(self, path: str) -> int:
+    def read_uvarint(self, path: str) -> int:
         """Return an unsigned varint; raises `ProtocolError` with the field's path."""
         try:
             value, self.position = wire.read_uvarint(self.view, self.position)
         except IndexError:
-            raise self.fail("the bytes end within a varint", path) from None
+            raise self.make_error("the bytes end within a varint", path) from None
         except wire.Malformed:
-            raise self.fail("a varint has more than five bytes", path) from None
+            raise self.make_error("a varint has more than five bytes", path) from None
         return value
 
-    def length(self, flexible: bool, width: int, path: str) -> int:
+    def read_length(self, flexible: bool, width: int, path: str) -> int:
         """Return a length or count; negative means null."""
         if flexible:
-            value = self.uvarint(path)
+            value = self.read_uvarint(path)
             return wrap_int32(value - 1)
-        (value,) = Layout(">h" if width == 2 else ">i").unpack(self.take(width, path))
+        (value,) = Layout(">h" if width == 2 else ">i").unpack(self.read_bytes(width, path))
         return int(value)
 
-    def struct(self, cls: type[S], path: str) -> S:
+    def read_struct(self, cls: type[S], path: str) -> S:
         """Return a struct of this class, including its tagged section."""
         start = self.position
         found = cls.__new__(cls)
         found._tagged = 0
         prefix = f"{path}." if path else ""
         for field in cls.FIELDS:
-            ordinary = within(self.version, field.versions) and not within(self.version, field.tagged)
-            where = prefix + field.attribute
-            if ordinary:
-                setattr(found, field.attribute, self.field(field, where))
+            is_ordinary = is_within(self.version, field.versions) and not is_within(self.version, field.tagged)
+            field_path = prefix + field.attribute
+            if is_ordinary:
+                setattr(found, field.attribute, self.read_field(field, field_path))
             elif not field.is_tag_only:
                 setattr(found, field.attribute, fresh_default(field))
         if self.flexible:
-            self.tags(found, prefix)
-        self.report(start, path, found)
+            self.read_tags(found, prefix)
+        self.call_note(start, path, found)
         return found
 
-    def tags(self, struct: Struct, prefix: str) -> None:
+    def read_tags(self, struct: Struct, prefix: str) -> None:
         """Read a tagged section into `struct`; unknown tags are kept unchanged."""
         start = self.position
-        where = f"{prefix}tags"
+        path = f"{prefix}tags"
         known = {f.tag: f for f in struct.FIELDS if f.tag >= 0}
-        n = self.uvarint(where)
+        n = self.read_uvarint(path)
         unknown = []
-        self.report(start, where, n)
+        self.call_note(start, path, n)
         for _ in range(n):
             start = self.position
-            tag = self.uvarint(where)
-            size = self.uvarint(where)
+            tag = self.read_uvarint(path)
+            size = self.read_uvarint(path)
             field = known.get(tag)
-            if field is not None and within(self.version, field.tagged):
+            if field is not None and is_within(self.version, field.tagged):
                 # As in Kafka, the size is not compared with the size of the body.
-                setattr(struct, field.attribute, self.field(field, prefix + field.attribute, in_tag=True))
+                setattr(struct, field.attribute, self.read_field(field, prefix + field.attribute, in_tag=True))
                 continue
             if field is not None and not self.lenient:
-                raise self.fail(f"tag {tag} does not exist in version {self.version}", where, start)
+                raise self.make_error(f"tag {tag} does not exist in version {self.version}", path, start)
             if size < 0:
-                raise self.fail(f"tag {tag} has the negative size {size}", where, start)
-            data = bytes(self.take(size, where))
+                raise self.make_error(f"tag {tag} has the negative size {size}", path, start)
+            data = bytes(self.read_bytes(size, path))
             unknown.append(UnknownTag(tag, data))
-            self.report(start, f"{where}[{tag}]", data)
+            self.call_note(start, f"{path}[{tag}]", data)
         if unknown:
             struct.unknown_tags = tuple(unknown)
 
-    def field(self, field: Field, path: str, *, in_tag: bool = False) -> Any:
+    def read_field(self, field: Field, path: str, *, in_tag: bool = False) -> Any:
         """Return the value of a field; `in_tag` is True inside a tagged section."""
-        nullable = self.lenient or within(self.version, field.nullable)
+        nullable = self.lenient or is_within(self.version, field.nullable)
         flexible = self.flexible and not field.never_flexible
         if field.is_array:
-            return self.array(field, path, flexible, nullable)
+            return self.read_array(field, path, flexible, nullable)
         if field.type == "struct":
-            if within(self.version, field.nullable) and not self.present(path, in_tag):
+            if is_within(self.version, field.nullable) and not self.read_presence(path, in_tag):
                 return None
-            return self.struct(field.struct, path)
-        return self.scalar(field.type, path, flexible, nullable)
+            return self.read_struct(field.struct, path)
+        return self.read_scalar(field.type, path, flexible, nullable)
 
-    def present(self, path: str, in_tag: bool) -> bool:
+    def read_presence(self, path: str, in_tag: bool) -> bool:
         """Read the marker of a nullable struct; return whether the struct follows."""
         start = self.position
-        marker = self.uvarint(path) if in_tag else int(Layout(">b").unpack(self.take(1, path))[0])
+        marker = self.read_uvarint(path) if in_tag else int(Layout(">b").unpack(self.read_bytes(1, path))[0])
         is_present = marker > 0 if in_tag else marker >= 0
         if not is_present:
-            self.report(start, path, None)
+            self.call_note(start, path, None)
         return is_present
 
-    def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
+    def read_array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
         """Return the elements of an array, or None for null."""
         start = self.position
-        n = self.count(path, flexible, nullable)
+        n = self.read_count(path, flexible, nullable)
         if n < 0:
-            self.report(start, path, None)
+            self.call_note(start, path, None)
             return None
         items: list[Any] = []
         for i in range(n):
-            where = f"{path}[{i}]"
+            item_path = f"{path}[{i}]"
             if field.type == "struct":
-                items.append(self.struct(field.struct, where))
+                items.append(self.read_struct(field.struct, item_path))
             else:
-                items.append(self.scalar(field.type, where, flexible, self.lenient))
-        self.report(start, path, items)
+                items.append(self.read_scalar(field.type, item_path, flexible, self.lenient))
+        self.call_note(start, path, items)
         return items
 
-    def count(self, path: str, flexible: bool, nullable: bool) -> int:
+    def read_count(self, path: str, flexible: bool, nullable: bool) -> int:
         """Return the number of elements, negative for null; raises `ProtocolError` if the input is too short for it."""
         start = self.position
-        n = self.length(flexible, 4, path)
+        n = self.read_length(flexible, 4, path)
         if n < 0 and not nullable:
-            raise self.fail("null where an array must be", path, start)
+            raise self.make_error("null where an array must be", path, start)
         left = len(self.view) - self.position
         if n > left:
-            raise self.fail(f"{n} elements claimed, {left} bytes left", path, start)
+            raise self.make_error(f"{n} elements claimed, {left} bytes left", path, start)
         return n
 
-    def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
+    def read_scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
         """Return a value that is neither a struct nor an array."""
         start = self.position
         value: Any
         if type_ in LETTERS:
-            (value,) = Layout(">" + LETTERS[type_]).unpack(self.take(WIDTHS[type_], path))
+            (value,) = Layout(">" + LETTERS[type_]).unpack(self.read_bytes(WIDTHS[type_], path))
         elif type_ == "uuid":
-            value = Uuid(self.take(16, path))
+            value = Uuid(self.read_bytes(16, path))
         else:
-            value = self.variable(type_, path, flexible, nullable)
-        self.report(start, path, value)
+            value = self.read_variable(type_, path, flexible, nullable)
+        self.call_note(start, path, value)
         return value
 
-    def variable(self, type_: str, path: str, flexible: bool, nullable: bool) -> str | bytes | memoryview | None:
+    def read_variable(self, type_: str, path: str, flexible: bool, nullable: bool) -> str | bytes | memoryview | None:
         """Return a string, bytes (a copy) or records (a view), or None for null."""
-        found = self.variable_length(type_, path, flexible, nullable)
+        found = self.read_sized_bytes(type_, path, flexible, nullable)
         if found is None or type_ == "records":
             return found
         raw = bytes(found)
@@ -241,17 +241,17 @@ class MessageReader:
             return raw
         return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
 
-    def variable_length(self, type_: str, path: str, flexible: bool, nullable: bool) -> memoryview | None:
+    def read_sized_bytes(self, type_: str, path: str, flexible: bool, nullable: bool) -> memoryview | None:
         """Return the bytes of a string, bytes or records field, or None for null."""
         start = self.position
-        n = self.length(flexible, 2 if type_ == "string" else 4, path)
+        n = self.read_length(flexible, 2 if type_ == "string" else 4, path)
         if n < 0:
             if not nullable:
-                raise self.fail(f"null where {type_} must be", path, start)
+                raise self.make_error(f"null where {type_} must be", path, start)
             return None
         if type_ == "string" and n > wire.STRING_BYTES_MAX and not self.lenient:
-            raise self.fail(f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start)
-        return self.take(n, path)
+            raise self.make_error(f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start)
+        return self.read_bytes(n, path)
 
 
 # -- skimming ---------------------------------------------------------------------------------
@@ -262,27 +262,27 @@ class MessageReader:
 
 def skim(cls: type[Root], view: memoryview, version: int, position: int = 0, policy: Policy = Policy.STRICT) -> int:
     """Return the position after the message; raises `ProtocolError` with byte and path if it is invalid."""
-    walker = _Walker(view, position, version, cls.FLEXIBLE_FROM, policy, None)
-    walker.struct(cls, "")
-    return walker.position
+    skimmer = _Skimmer(view, position, version, cls.FLEXIBLE_FROM, policy, None)
+    skimmer.read_struct(cls, "")
+    return skimmer.position
 
 
-class _Walker(MessageReader):
-    def struct(self, cls: type[Any], path: str) -> Any:
+class _Skimmer(MessageReader):
+    def read_struct(self, cls: type[Any], path: str) -> Any:
         prefix = f"{path}." if path else ""
         for field in cls.FIELDS:
-            if within(self.version, field.versions) and not within(self.version, field.tagged):
-                self.field(field, prefix + field.attribute)
+            if is_within(self.version, field.versions) and not is_within(self.version, field.tagged):
+                self.read_field(field, prefix + field.attribute)
         if self.flexible:
             if self.position < len(self.view) and self.view[self.position] == 0:
                 self.position += 1
             else:
                 # Tags are few, so they are read into an object that is dropped at once.
-                nothing: Any = _Nothing(cls)
-                self.tags(nothing, prefix)
+                holder: Any = _TagHolder(cls)
+                self.read_tags(holder, prefix)
 
-    def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
-        n = self.count(path, flexible, nullable)
+    def read_array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
+        n = self.read_count(path, flexible, nullable)
         width = self.fixed_width(field)
         end = self.position + n * width
         if n > 0 and width and end <= len(self.view):
@@ -291,11 +291,11 @@ class _Walker(MessageReader):
                 self.position = end
                 return None
         for i in range(n):
-            where = f"{path}[{i}]"
+            item_path = f"{path}[{i}]"
             if field.type == "struct":
-                self.struct(field.struct, where)
+                self.read_struct(field.struct, item_path)
             else:
-                self.scalar(field.type, where, flexible, self.lenient)
+                self.read_scalar(field.type, item_path, flexible, self.lenient)
         return None
 
     def fixed_width(self, field: Field) -> int:
@@ -304,21 +304,21 @@ class _Walker(MessageReader):
             return WIDTHS.get(field.type, 0)
         total = 1 if self.flexible else 0
         for inner in field.struct.FIELDS:
-            if not within(self.version, inner.versions) or within(self.version, inner.tagged):
+            if not is_within(self.version, inner.versions) or is_within(self.version, inner.tagged):
                 continue
             if inner.is_array or inner.type not in WIDTHS:
                 return 0
             total += WIDTHS[inner.type]
         return total
 
-    def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
+    def read_scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
         if type_ in WIDTHS:
-            self.take(WIDTHS[type_], path)
+            self.read_bytes(WIDTHS[type_], path)
         else:
-            self.variable_length(type_, path, flexible, nullable)
+            self.read_sized_bytes(type_, path, flexible, nullable)
 
 
-class _Nothing:
+class _TagHolder:
     """Placeholder for a struct when only its tags are read."""
 
     def __init__(self, cls: type[Struct]) -> None:
@@ -333,7 +333,7 @@ def encode(message: Root, version: int) -> list[Chunk]:
     flexible_from = message.FLEXIBLE_FROM
     writer = _Writer(version, flexible_from is not None and version >= flexible_from)
     chunks: list[Chunk] = []
-    writer.struct(message, "", chunks.append)
+    writer.write_struct(message, "", chunks.append)
     return chunks
 
 
@@ -342,41 +342,41 @@ class _Writer:
         self.version = version
         self.flexible = flexible
 
-    def fail(self, message: str, path: str) -> LocalProtocolError:
+    def make_error(self, message: str, path: str) -> LocalProtocolError:
         return LocalProtocolError(f"field {path}: {message}")
 
-    def struct(self, struct: Struct, path: str, put: Put) -> None:
+    def write_struct(self, struct: Struct, path: str, put: Put) -> None:
         prefix = f"{path}." if path else ""
         tagged = []
         for field in struct.FIELDS:
             value = getattr(struct, field.attribute)
-            where = prefix + field.attribute
-            if within(self.version, field.tagged):
+            field_path = prefix + field.attribute
+            if is_within(self.version, field.tagged):
                 tagged.append((field, value))
-            elif within(self.version, field.versions):
-                self.field(field, value, where, put)
+            elif is_within(self.version, field.versions):
+                self.write_field(field, value, field_path, put)
             elif not field.ignorable and not is_default(field, value):
-                raise self.fail(f"version {self.version} lacks it and {value!r} may not be dropped", where)
+                raise self.make_error(f"version {self.version} lacks it and {value!r} may not be dropped", field_path)
         if self.flexible:
-            self.tags(struct, tagged, prefix, put)
+            self.write_tags(struct, tagged, prefix, put)
         elif struct.unknown_tags:
-            raise self.fail(f"version {self.version} has no tagged fields", f"{prefix}unknown_tags")
+            raise self.make_error(f"version {self.version} has no tagged fields", f"{prefix}unknown_tags")
 
-    def tags(self, struct: Struct, tagged: list[tuple[Field, Any]], prefix: str, put: Put) -> None:
+    def write_tags(self, struct: Struct, tagged: list[tuple[Field, Any]], prefix: str, put: Put) -> None:
         sections: dict[int, bytes] = {}
         for field, value in sorted(tagged, key=lambda pair: pair[0].tag):
             if is_default(field, value):
                 continue
             body: list[Chunk] = []
-            self.field(field, value, prefix + field.attribute, body.append, in_tag=True)
+            self.write_field(field, value, prefix + field.attribute, body.append, in_tag=True)
             sections[field.tag] = b"".join(body)
         known = {field.tag for field, _ in tagged}
         last = -1
         for tag, data in struct.unknown_tags:
             if tag in known:
-                raise self.fail(f"tag {tag} is one that the schema names", f"{prefix}unknown_tags")
+                raise self.make_error(f"tag {tag} is one that the schema names", f"{prefix}unknown_tags")
             if not last < tag < wire.INT32_MAX:  # As in Kafka, the greatest number is not a valid tag.
-                raise self.fail(f"tag {tag} after tag {last}: they must ascend", f"{prefix}unknown_tags")
+                raise self.make_error(f"tag {tag} after tag {last}: they must ascend", f"{prefix}unknown_tags")
             last = tag
             sections[tag] = data
         put(wire.uvarint(len(sections)))
@@ -385,78 +385,78 @@ class _Writer:
             put(wire.uvarint(len(data)))
             put(data)
 
-    def field(self, field: Field, value: Any, path: str, put: Put, *, in_tag: bool = False) -> None:
+    def write_field(self, field: Field, value: Any, path: str, put: Put, *, in_tag: bool = False) -> None:
         flexible = self.flexible and not field.never_flexible
-        nullable = within(self.version, field.nullable)
+        nullable = is_within(self.version, field.nullable)
         if value is None and not nullable:
-            raise self.fail(f"null, which version {self.version} does not allow", path)
+            raise self.make_error(f"null, which version {self.version} does not allow", path)
         if field.is_array:
-            self.array(field, value, path, flexible, put)
+            self.write_array(field, value, path, flexible, put)
         elif field.type == "struct":
             if nullable and in_tag:
                 put(b"\0" if value is None else b"\x01")
             elif nullable:
                 put(b"\xff" if value is None else b"\x01")
             if value is not None:
-                self.nested(field, value, path, put)
+                self.write_nested(field, value, path, put)
         else:
-            self.scalar(field.type, value, path, flexible, put)
+            self.write_scalar(field.type, value, path, flexible, put)
 
-    def nested(self, field: Field, value: Any, path: str, put: Put) -> None:
+    def write_nested(self, field: Field, value: Any, path: str, put: Put) -> None:
         if not isinstance(value, field.struct):
-            raise self.fail(f"{field.struct.__name__} expected, not {type(value).__name__}", path)
-        self.struct(value, path, put)
+            raise self.make_error(f"{field.struct.__name__} expected, not {type(value).__name__}", path)
+        self.write_struct(value, path, put)
 
-    def array(self, field: Field, value: Any, path: str, flexible: bool, put: Put) -> None:
+    def write_array(self, field: Field, value: Any, path: str, flexible: bool, put: Put) -> None:
         if value is not None and not isinstance(value, (list, tuple)):
-            raise self.fail(f"a list expected, not {type(value).__name__}", path)
+            raise self.make_error(f"a list expected, not {type(value).__name__}", path)
         put((wire.compact_nullable_count if flexible else wire.nullable_count)(value))
         for i, item in enumerate(value or ()):
-            where = f"{path}[{i}]"
+            item_path = f"{path}[{i}]"
             if item is None:
-                raise self.fail("null, which no element may be", where)
+                raise self.make_error("null, which no element may be", item_path)
             if field.type == "struct":
-                self.nested(field, item, where, put)
+                self.write_nested(field, item, item_path, put)
             else:
-                self.scalar(field.type, item, where, flexible, put)
+                self.write_scalar(field.type, item, item_path, flexible, put)
 
-    def scalar(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:
+    def write_scalar(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:
         if type_ in LETTERS:
             if type_ in RANGES:
                 low, high = RANGES[type_]
                 if not isinstance(value, int) or not low <= value <= high:
-                    raise self.fail(f"{value!r} is no {type_}", path)
+                    raise self.make_error(f"{value!r} is no {type_}", path)
             try:
                 put(Layout(">" + LETTERS[type_]).pack(value))
             except struct_error:
-                raise self.fail(f"{value!r} is no {type_}", path) from None
+                raise self.make_error(f"{value!r} is no {type_}", path) from None
         elif type_ == "uuid":
             if not isinstance(value, bytes) or len(value) != 16:
-                raise self.fail(f"{value!r} is no uuid", path)
+                raise self.make_error(f"{value!r} is no uuid", path)
             put(value)
         elif type_ == "string":
-            put(self.text(value, path, flexible))
+            put(self.encode_text(value, path, flexible))
         else:
-            self.buffer(type_, value, path, flexible, put)
+            self.write_buffer(type_, value, path, flexible, put)
 
-    def text(self, value: Any, path: str, flexible: bool) -> bytes:
+    def encode_text(self, value: Any, path: str, flexible: bool) -> bytes:
         if value is None:
             return b"\0" if flexible else b"\xff\xff"
         if not isinstance(value, str):
-            raise self.fail(f"a str expected, not {type(value).__name__}", path)
+            raise self.make_error(f"a str expected, not {type(value).__name__}", path)
         try:
             raw = value.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError as error:
-            raise self.fail(f"{error.object[error.start]!r} has no UTF-8 form", path) from None
+            raise self.make_error(f"{error.object[error.start]!r} has no UTF-8 form", path) from None
         if len(raw) > wire.STRING_BYTES_MAX:
-            raise self.fail(f"a string of {len(raw)} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path)
+            raise self.make_error(f"a string of {len(raw)} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path)
         return (wire.uvarint(len(raw) + 1) if flexible else wire.pack_int16(len(raw))) + raw
 
-    def buffer(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:
+    def write_buffer(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:
         if value is not None and not isinstance(value, (bytes, bytearray, memoryview)):
-            raise self.fail(f"{type_} expected, not {type(value).__name__}", path)
+            raise self.make_error(f"{type_} expected, not {type(value).__name__}", path)
         if value is not None and len(value) > wire.INT32_MAX:
-            raise self.fail(f"{len(value)} bytes do not fit", path)
+            raise self.make_error(f"{len(value)} bytes do not fit", path)
         if isinstance(value, bytearray):
             value = memoryview(value)
         (wire.put_compact_nullable_bytes if flexible else wire.put_nullable_bytes)(put, value)

@@ -25,16 +25,16 @@ class FrameReader:
     def __init__(self, *, max_bytes: int = FRAME_BYTES_MAX) -> None:
         self.max_bytes = max_bytes
         self.position = 0  # Position of the next frame in the stream.
-        self._held = bytearray()
+        self._incomplete = bytearray()
 
     def feed(self, data: Buffer) -> list[bytes]:
         """Return the frames completed by `data`; raises `ProtocolError` for a length below 0 or above the limit."""
-        self._held += data
+        self._incomplete += data
         found = []
         start = 0
-        held = len(self._held)
+        held = len(self._incomplete)
         while held - start >= 4:
-            (size,) = unpack_int32(self._held, start)
+            (size,) = unpack_int32(self._incomplete, start)
             if not 0 <= size <= self.max_bytes:
                 raise ProtocolError(
                     f"a frame of {size} bytes: 0 to {self.max_bytes} are allowed",
@@ -44,14 +44,14 @@ class FrameReader:
             end = start + 4 + size
             if end > held:
                 break
-            with memoryview(self._held) as view:
+            with memoryview(self._incomplete) as view:
                 found.append(bytes(view[start + 4 : end]))
             self.position += 4 + size
             start = end
-        del self._held[:start]
+        del self._incomplete[:start]
         return found
 
     @property
     def held_bytes(self) -> int:
         """Number of bytes held of an incomplete frame."""
-        return len(self._held)
+        return len(self._incomplete)

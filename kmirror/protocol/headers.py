@@ -90,7 +90,7 @@ def peek_request(frame: Buffer) -> RequestHead:
         if position > len(frame):
             raise wire.Malformed
     except wire.READ_ERRORS:
-        return _careful_head(frame)
+        return _decode_head_carefully(frame)
     return RequestHead(key, version, correlation_id, client_id, position)
 
 
@@ -123,7 +123,7 @@ def _skip_tags(frame: Buffer, position: int) -> int:
     return position
 
 
-def _careful_head(frame: Buffer) -> RequestHead:
+def _decode_head_carefully(frame: Buffer) -> RequestHead:
     """Decode the header with its field table, for a precise error."""
     from kmirror.protocol import careful
     from kmirror.protocol.gen.request_header import RequestHeader
@@ -145,15 +145,15 @@ def decode_request(frame: Buffer) -> DecodedRequest:
     return DecodedRequest(head, decode_request_body(frame, head))
 
 
-def decode_served(frame: Buffer, served: Mapping[int, tuple[int, int]]) -> tuple[RequestHead, Message | None]:
-    """Return header and body; the body is None, and not looked at, if `served` lacks the API or version."""
+def decode_served(frame: Buffer, served_versions: Mapping[int, tuple[int, int]]) -> tuple[RequestHead, Message | None]:
+    """Return header and body; the body is None, and not looked at, if `served_versions` lacks the API or version."""
     head = peek_request(frame)
-    return head, decode_request_body(frame, head) if is_served(head, served) else None
+    return head, decode_request_body(frame, head) if is_served(head, served_versions) else None
 
 
-def is_served(head: RequestHead, served: Mapping[int, tuple[int, int]]) -> bool:
-    """Return whether `served`, API key to (first, last) version, has the API and version of a request."""
-    found = served.get(head.api_key)
+def is_served(head: RequestHead, served_versions: Mapping[int, tuple[int, int]]) -> bool:
+    """Return whether `served_versions`, API key to (first, last) version, has the API and version of a request."""
+    found = served_versions.get(head.api_key)
     return found is not None and found[0] <= head.api_version <= found[1]
 
 

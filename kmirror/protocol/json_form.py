@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, UsageError
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.careful import RANGES, is_within
 from kmirror.protocol.structs import Field, Root, Struct, check_version, is_default
 
 R = TypeVar("R", bound=Root)
@@ -39,10 +39,10 @@ def json_name(name: str) -> str:
 def to_json(message: Root, version: int, records: Records = Records.BASE64, *, check: bool = True) -> dict[str, Any]:
     """Return the JSON object; with `check`, raises `LocalProtocolError` if the version cannot carry the message."""
     check_version(type(message), version)
-    return _Writer(version, records, check).struct(message, "")
+    return _Writer(version, records, check).convert_struct(message, "")
 
 
-def _fail(path: str, text: str) -> LocalProtocolError:
+def _make_error(path: str, text: str) -> LocalProtocolError:
     return LocalProtocolError(f"field {path}: {text}")
 
 
@@ -52,34 +52,34 @@ class _Writer:
         self.records = records
         self.check = check
 
-    def struct(self, struct: Struct, path: str) -> dict[str, Any]:
+    def convert_struct(self, struct: Struct, path: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for field in struct.FIELDS:
             value = getattr(struct, field.attribute)
-            where = f"{path}.{field.attribute}" if path else field.attribute
-            if not within(self.version, field.versions):
+            field_path = f"{path}.{field.attribute}" if path else field.attribute
+            if not is_within(self.version, field.versions):
                 if self.check and not field.ignorable and not is_default(field, value):
-                    raise _fail(where, f"version {self.version} lacks it and {value!r} may not be dropped")
+                    raise _make_error(field_path, f"version {self.version} lacks it and {value!r} may not be dropped")
                 continue
-            if within(self.version, field.tagged) and is_default(field, value):
+            if is_within(self.version, field.tagged) and is_default(field, value):
                 continue
-            if self.check and value is None and not within(self.version, field.nullable):
-                raise _fail(where, f"null, which version {self.version} does not allow")
+            if self.check and value is None and not is_within(self.version, field.nullable):
+                raise _make_error(field_path, f"null, which version {self.version} does not allow")
             name = json_name(field.name)
             if field.type == "records" and value is not None and self.records is not Records.BASE64:
                 is_size = self.records is Records.SIZE
                 found[f"{name}SizeInBytes" if is_size else name] = len(value) if is_size else ""
             elif field.is_array and value is not None:
-                found[name] = [self.value(field, item, f"{where}[{i}]") for i, item in enumerate(value)]
+                found[name] = [self.convert_value(field, item, f"{field_path}[{i}]") for i, item in enumerate(value)]
             else:
-                found[name] = self.value(field, value, where)
+                found[name] = self.convert_value(field, value, field_path)
         return found
 
-    def value(self, field: Field, value: Any, path: str) -> Any:
+    def convert_value(self, field: Field, value: Any, path: str) -> Any:
         if value is None:
             return None
         if field.type == "struct":
-            return self.struct(value, path)
+            return self.convert_struct(value, path)
         if field.type == "uuid":
             return str(value)
         if field.type in ("bytes", "records"):
@@ -103,18 +103,18 @@ S = TypeVar("S", bound=Struct)
 
 def _struct_from_json(cls: type[S], raw: Any, version: int, path: str) -> S:
     if not isinstance(raw, dict):
-        raise _fail(path or cls.__name__, f"a JSON object is expected, not {raw!r}")
+        raise _make_error(path or cls.__name__, f"a JSON object is expected, not {raw!r}")
     names = {json_name(f.name): f for f in cls.FIELDS}
     for name in raw:
         if name not in names:
-            raise _fail(f"{path}.{name}" if path else name, f"{cls.__name__} has no such field")
+            raise _make_error(f"{path}.{name}" if path else name, f"{cls.__name__} has no such field")
     values: dict[str, Any] = {}
     for name, field in names.items():
-        where = f"{path}.{field.attribute}" if path else field.attribute
+        field_path = f"{path}.{field.attribute}" if path else field.attribute
         if name in raw:
-            values[field.attribute] = _field_from_json(field, raw[name], version, where)
-        elif within(version, field.versions) and not within(version, field.tagged):
-            raise _fail(where, f"{name} is missing, which version {version} must have")
+            values[field.attribute] = _field_from_json(field, raw[name], version, field_path)
+        elif is_within(version, field.versions) and not is_within(version, field.tagged):
+            raise _make_error(field_path, f"{name} is missing, which version {version} must have")
     return cls(**values)
 
 
@@ -122,12 +122,12 @@ def _field_from_json(field: Field, raw: Any, version: int, path: str) -> Any:
     if raw is None:
         # Like Kafka, check whether null is allowed in any version; encoding checks the given version.
         if field.nullable[0] > field.nullable[1]:
-            raise _fail(path, "null, which is never allowed")
+            raise _make_error(path, "null, which is never allowed")
         return None
     if not field.is_array:
         return _from_json(field, raw, version, path)
     if not isinstance(raw, list):
-        raise _fail(path, f"a JSON array is expected, not {raw!r}")
+        raise _make_error(path, f"a JSON array is expected, not {raw!r}")
     return [_from_json(field, item, version, f"{path}[{i}]") for i, item in enumerate(raw)]
 
 
@@ -147,7 +147,7 @@ def _from_json(field: Field, raw: Any, version: int, path: str) -> Any:
             return raw
     elif isinstance(raw, str):
         return _text_from_json(type_, raw, path)
-    raise _fail(path, f"{raw!r} is no {type_}")
+    raise _make_error(path, f"{raw!r} is no {type_}")
 
 
 def _text_from_json(type_: str, raw: str, path: str) -> str | bytes:
@@ -157,8 +157,8 @@ def _text_from_json(type_: str, raw: str, path: str) -> str | bytes:
         try:
             return Uuid.from_str(raw)
         except UsageError as error:
-            raise _fail(path, str(error)) from None
+            raise _make_error(path, str(error)) from None
     try:
         return base64.b64decode(raw, validate=True)
     except (binascii.Error, ValueError):
-        raise _fail(path, f"{raw!r} is not base64") from None
+        raise _make_error(path, f"{raw!r} is not base64") from None

@@ -77,7 +77,7 @@ def encode_value(message: Message, version: int) -> bytes:
     return wire.pack_int16(version) + message.encode(version)
 
 
-def _int16(buffer: Buffer, path: str) -> int:
+def _read_int16(buffer: Buffer, path: str) -> int:
     if len(buffer) < 2:
         raise ProtocolError(f"2 bytes wanted, {len(buffer)} left", position=0, field=path)
     return int(wire.unpack_int16(buffer, 0)[0])
@@ -85,15 +85,15 @@ def _int16(buffer: Buffer, path: str) -> int:
 
 def record_type(key: Buffer) -> int:
     """Return the record type at the start of a coordinator's key."""
-    return _int16(key, "record_type")
+    return _read_int16(key, "record_type")
 
 
 def value_version(value: Buffer) -> int:
     """Return the version at the start of a coordinator's value."""
-    return _int16(value, "version")
+    return _read_int16(value, "version")
 
 
-def _names(topic: str, record_type: int) -> tuple[str, str]:
+def _record_names(topic: str, record_type: int) -> tuple[str, str]:
     table = COORDINATOR_RECORDS.get(topic)
     if table is None:
         raise LocalProtocolError(f"{topic} holds no coordinator records")
@@ -104,7 +104,7 @@ def _names(topic: str, record_type: int) -> tuple[str, str]:
 
 def decode_key(topic: str, buffer: Buffer) -> Message:
     """Return the key of a record of `topic`, one of the internal topics."""
-    name, _ = _names(topic, record_type(buffer))
+    name, _ = _record_names(topic, record_type(buffer))
     return by_name(name).decode_prefix(buffer, 0, 2)[0]
 
 
@@ -112,7 +112,7 @@ def decode_value(topic: str, key: Message, buffer: Buffer | None) -> VersionedMe
     """Return the value of a record with this `key`; None for a tombstone."""
     if buffer is None:
         return None
-    _, name = _names(topic, -1 if key.API_KEY is None else key.API_KEY)
+    _, name = _record_names(topic, -1 if key.API_KEY is None else key.API_KEY)
     version = value_version(buffer)
     message, _ = by_name(name).decode_prefix(buffer, version, 2)
     return VersionedMessage(message, version)

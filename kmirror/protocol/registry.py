@@ -131,11 +131,11 @@ def by_key(key: int) -> Api:
 
 def by_api_name(name: str) -> Api:
     """Return the API with this name, as in `by_api_name("Fetch")`; case, dashes and underscores are ignored."""
-    wanted = name.replace("-", "").replace("_", "").lower()
+    normalized = name.replace("-", "").replace("_", "").lower()
     for key, row in APIS.items():
-        if row[0].lower() == wanted:
+        if row[0].lower() == normalized:
             return by_key(key)
-    hint = did_you_mean(wanted, (row[0] for row in APIS.values()))
+    hint = did_you_mean(normalized, (row[0] for row in APIS.values()))
     raise UsageError(f"no API is named {name!r}" + (f"; {hint}" if hint else ""))
 
 

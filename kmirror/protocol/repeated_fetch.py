@@ -27,8 +27,8 @@ _new = tuple.__new__
 @lru_cache(maxsize=1_000)
 def _layout(epoch_at: int, size: int) -> tuple[Callable[..., bytes], Callable[[Buffer], tuple[Any, ...]]]:
     """Return the pack and unpack functions of a frame: constant, correlation id, constant, epoch, constant."""
-    after = epoch_at + 4
-    frame = struct.Struct(f">4si{max(epoch_at - _AFTER_CORRELATION_ID, 0)}si{max(size - after, 0)}s")
+    suffix_at = epoch_at + 4
+    frame = struct.Struct(f">4si{max(epoch_at - _AFTER_CORRELATION_ID, 0)}si{max(size - suffix_at, 0)}s")
     return frame.pack, frame.unpack
 
 
@@ -50,35 +50,35 @@ def epoch_offset(version: int) -> int | None:
 class RepeatedFetch:
     """A fetch that is sent repeatedly; between sends, only the session epoch of `request` may change."""
 
-    __slots__ = ("_after", "_before", "_between", "_pack", "_sent_as", "request")
+    __slots__ = ("_middle", "_pack", "_prefix", "_prepared_for", "_suffix", "request")
 
     def __init__(self, request: FetchRequest) -> None:
         self.request = request
-        self._sent_as: tuple[int, str] | None = None
-        self._before = self._between = self._after = b""
+        self._prepared_for: tuple[int, str] | None = None
+        self._prefix = self._middle = self._suffix = b""
         self._pack = _layout(0, 0)[0]
 
     def frame(self, version: int, *, correlation_id: int, client_id: str) -> bytes:
         """Return the frame; raises LocalProtocolError if the version cannot carry it."""
-        if self._sent_as != (version, client_id):
-            self._keep(version, client_id)
-        return self._pack(self._before, correlation_id, self._between, self.request.session_epoch, self._after)
+        if self._prepared_for != (version, client_id):
+            self._prepare(version, client_id)
+        return self._pack(self._prefix, correlation_id, self._middle, self.request.session_epoch, self._suffix)
 
-    def _keep(self, version: int, client_id: str) -> None:
+    def _prepare(self, version: int, client_id: str) -> None:
         frame = encode_request(self.request, version, correlation_id=0, client_id=client_id)
         offset = epoch_offset(version)
         if offset is None:
             raise LocalProtocolError(f"FetchRequest version {version} has no session epoch")
         at = peek_request(frame).body_position + offset
         self._pack, unpack = _layout(at, len(frame))
-        self._before, _, self._between, _, self._after = unpack(frame)
-        self._sent_as = version, client_id
+        self._prefix, _, self._middle, _, self._suffix = unpack(frame)
+        self._prepared_for = version, client_id
 
 
 class LastFetch:
     """The last fetch received on a link, to recognise a repetition of it."""
 
-    __slots__ = ("_after", "_before", "_between", "_body_at", "_client_id", "_size", "_unpack", "request", "version")
+    __slots__ = ("_body_at", "_client_id", "_middle", "_prefix", "_size", "_suffix", "_unpack", "request", "version")
 
     def __init__(self, frame: Buffer, head: RequestHead, request: FetchRequest, offset: int) -> None:
         frame = bytes(frame)
@@ -88,17 +88,17 @@ class LastFetch:
         self._body_at = head.body_position
         self._size = len(frame)
         _, self._unpack = _layout(head.body_position + offset, len(frame))
-        self._before, _, self._between, _, self._after = self._unpack(frame)
+        self._prefix, _, self._middle, _, self._suffix = self._unpack(frame)
 
-    def again(self, frame: Buffer) -> tuple[RequestHead, FetchRequest] | None:
+    def match(self, frame: Buffer) -> tuple[RequestHead, FetchRequest] | None:
         """Return head and body of `frame` if it differs in correlation id and session epoch at most, else None.
 
         The body is the same object as before, so earlier holders must not use it any more.
         """
         if len(frame) != self._size:
             return None
-        before, correlation_id, between, epoch, after = self._unpack(frame)
-        if between != self._between or after != self._after or before != self._before:
+        prefix, correlation_id, middle, epoch, suffix = self._unpack(frame)
+        if middle != self._middle or suffix != self._suffix or prefix != self._prefix:
             return None
         request = self.request
         request.session_epoch = epoch

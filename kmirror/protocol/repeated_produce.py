@@ -27,45 +27,45 @@ class LastProduce:
     """The last request on a link that wrote to one partition, to recognise a similar one."""
 
     __slots__ = (
-        "_after",
-        "_before",
-        "_between",
         "_index",
-        "_like",
-        "_more",
+        "_middle",
         "_name",
+        "_prefix",
+        "_settings",
         "_size_at",
+        "_size_increment",
+        "_suffix",
         "_topic_id",
         "_write_size",
         "head",
     )
 
-    def __init__(self, frame: Buffer, head: RequestHead, request: ProduceRequest, size_at: int, after: bytes) -> None:
+    def __init__(self, frame: Buffer, head: RequestHead, request: ProduceRequest, size_at: int, suffix: bytes) -> None:
         self.head = head
-        self._before = bytes(frame[:_CORRELATION_ID_AT])
-        self._between = bytes(frame[_AFTER_CORRELATION_ID:size_at])
-        self._after = after
+        self._prefix = bytes(frame[:_CORRELATION_ID_AT])
+        self._middle = bytes(frame[_AFTER_CORRELATION_ID:size_at])
+        self._suffix = suffix
         self._size_at = size_at
         is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
         self._write_size: Callable[[int], bytes] = uvarint if is_flexible else pack_int32
-        self._more = int(is_flexible)  # A compact size travels plus one.
+        self._size_increment = int(is_flexible)  # A compact size is encoded plus one.
         (topic,) = request.topic_data
         self._name, self._topic_id, self._index = topic.name, topic.topic_id, topic.partition_data[0].index
-        self._like = request.transactional_id, request.acks, request.timeout_ms
+        self._settings = request.transactional_id, request.acks, request.timeout_ms
 
     def records(self, frame: Buffer) -> memoryview | None:
         """Return the records of `frame` if it differs in records and correlation id at most, else None."""
-        size_at, end = self._size_at, len(frame) - len(self._after)
+        size_at, end = self._size_at, len(frame) - len(self._suffix)
         if end <= size_at:
             return None
-        # With the size itself counted in; near a power of 128 that may take a byte more, which is left to decoding.
+        # The size counts the length field too; near a power of 128 that is a byte too much: then the frame is decoded.
         begin = size_at + len(self._write_size(end - size_at))
         if (
             end <= begin
-            or frame[_AFTER_CORRELATION_ID:size_at] != self._between
-            or frame[:_CORRELATION_ID_AT] != self._before
-            or frame[size_at:begin] != self._write_size(end - begin + self._more)
-            or frame[end:] != self._after
+            or frame[_AFTER_CORRELATION_ID:size_at] != self._middle
+            or frame[:_CORRELATION_ID_AT] != self._prefix
+            or frame[size_at:begin] != self._write_size(end - begin + self._size_increment)
+            or frame[end:] != self._suffix
         ):
             return None
         return memoryview(frame)[begin:end]
@@ -74,7 +74,7 @@ class LastProduce:
         """Return head and body of `frame` if it differs in correlation id and records at most, else None."""
         (correlation_id,) = unpack_int32(frame, _CORRELATION_ID_AT)
         data = PartitionProduceData(self._index, records)
-        request = ProduceRequest(*self._like, [TopicProduceData(self._name, self._topic_id, [data])])
+        request = ProduceRequest(*self._settings, [TopicProduceData(self._name, self._topic_id, [data])])
         key, version, _, client_id, body_position = self.head
         return RequestHead(key, version, correlation_id, client_id, body_position), request
 
@@ -88,21 +88,21 @@ def last_produce(frame: Buffer, head: RequestHead, request: ProduceRequest) -> L
         return None
     is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
     # Partition, topic and request must have no tags.
-    size, after = (uvarint(len(records) + 1), b"\0\0\0") if is_flexible else (pack_int32(len(records)), b"")
-    at = len(frame) - len(after) - len(records) - len(size)
+    size, suffix = (uvarint(len(records) + 1), b"\0\0\0") if is_flexible else (pack_int32(len(records)), b"")
+    at = len(frame) - len(suffix) - len(records) - len(size)
     if not _AFTER_CORRELATION_ID < at <= KEPT_BYTES_MAX:
         return None
-    if frame[at : at + len(size)] != size or frame[len(frame) - len(after) :] != after:
+    if frame[at : at + len(size)] != size or frame[len(frame) - len(suffix) :] != suffix:
         return None
-    return LastProduce(frame, head, request, at, after)
+    return LastProduce(frame, head, request, at, suffix)
 
 
 def acknowledgement(
     version: int, name: str, topic_id: Uuid, index: int, base_offset: int, append_time_ms: int, log_start_offset: int
 ) -> bytes:
     """Return the body of a successful response to a request that wrote to one partition."""
-    before, pack, after = acknowledgement_layout(version, name, topic_id, index)
-    return before + pack(base_offset, append_time_ms, log_start_offset) + after
+    prefix, pack, suffix = acknowledgement_layout(version, name, topic_id, index)
+    return prefix + pack(base_offset, append_time_ms, log_start_offset) + suffix
 
 
 @lru_cache(maxsize=1_000)
@@ -111,11 +111,11 @@ def acknowledgement_layout(
 ) -> tuple[bytes, Callable[[int, int, int], bytes], bytes]:
     """Return the constant start of an `acknowledgement`, the function to pack its numbers, and the constant end."""
 
-    def encoded(number: int) -> bytes:
+    def encode_response(number: int) -> bytes:
         row = PartitionProduceResponse(index, 0, number, number, number)
         return ProduceResponse([TopicProduceResponse(name, topic_id, [row])]).encode(version)
 
-    zeros, ones = encoded(0), encoded(-1)
+    zeros, ones = encode_response(0), encode_response(-1)
     at = next(at for at, (zero, one) in enumerate(zip(zeros, ones, strict=True)) if zero != one)
     pack = _NUMBERS.pack if version >= _LOG_START_FROM else _without_log_start
     size = len(pack(0, 0, 0))

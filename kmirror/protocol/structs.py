@@ -141,7 +141,7 @@ class Struct:
             hook(cls)
 
     def __eq__(self, other: object) -> bool:
-        if self.__class__ is not other.__class__ and _proper_class(self) is not _proper_class(other):
+        if self.__class__ is not other.__class__ and _final_class(self) is not _final_class(other):
             return NotImplemented
         assert isinstance(other, Struct)
         for field in self.FIELDS:
@@ -153,14 +153,14 @@ class Struct:
 
     def __repr__(self) -> str:
         """Return the constructor call with all fields that differ from their defaults; secrets are hidden."""
-        shown = [
-            f"{f.attribute}={_shown(self, f, value)!r}"
+        arguments = [
+            f"{f.attribute}={_visible_value(self, f, value)!r}"
             for f in self.FIELDS
             if not is_default(f, value := getattr(self, f.attribute))
         ]
         if self.unknown_tags:
-            shown.append(f"unknown_tags={self.unknown_tags!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            arguments.append(f"unknown_tags={self.unknown_tags!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _write(self, put: Put, version: int) -> None:
         raise NotImplementedError
@@ -177,7 +177,7 @@ class Struct:
         return pos
 
 
-def _shown(struct: Struct, field: Field, value: Any) -> Any:
+def _visible_value(struct: Struct, field: Field, value: Any) -> Any:
     """Return the value to show for a field; secret fields and passwords in configs are hidden."""
     from kmirror.spec.secrets import HIDDEN, SECRET_FIELDS, is_secret
 
@@ -186,7 +186,7 @@ def _shown(struct: Struct, field: Field, value: Any) -> Any:
     return HIDDEN if value and is_hidden else value
 
 
-def _proper_class(value: object) -> type:
+def _final_class(value: object) -> type:
     """Return the class of the value; for an object with a `Late` field, its final class."""
     cls = value.__class__
     return cls.__base__ if cls.__name__.startswith("Late") and cls.__base__ is not None else cls
@@ -227,11 +227,11 @@ class Late:
     becomes an instance of the base class.
     """
 
-    __slots__ = ("proper", "slot")
+    __slots__ = ("final_class", "slot")
 
-    def __init__(self, proper: type[Struct], name: str) -> None:
-        self.proper = proper
-        self.slot = proper.__dict__[name]
+    def __init__(self, final_class: type[Struct], name: str) -> None:
+        self.final_class = final_class
+        self.slot = final_class.__dict__[name]
 
     def __get__(self, struct: Struct, owner: Any = None) -> Any:
         read, *arguments = self.slot.__get__(struct)
@@ -241,7 +241,7 @@ class Late:
 
     def __set__(self, struct: Struct, value: Any) -> None:
         self.slot.__set__(struct, value)
-        struct.__class__ = self.proper
+        struct.__class__ = self.final_class
 
 
 class Root(Struct):

@@ -101,7 +101,7 @@ class Shape:
     """
 
     # Limit of the cache, so a peer cannot exhaust memory with arrays of many different lengths.
-    KEPT_MAX = 512
+    CACHE_MAX = 512
 
     def __init__(self, *pieces: str) -> None:
         self._pieces = pieces
@@ -116,32 +116,32 @@ class Shape:
         """
         if not 0 < min(lengths) <= max(lengths) < 128:
             return None
-        if len(self.known_rows) >= self.KEPT_MAX:
+        if len(self.known_rows) >= self.CACHE_MAX:
             self.known_rows.clear()
         formats, at = ">", 0
-        places: list[int | slice] = []
-        left = iter(lengths)
+        positions: list[int | slice] = []
+        remaining = iter(lengths)
         for piece in self._pieces:
             if piece.endswith("*"):
-                n = next(left) - 1
+                n = next(remaining) - 1
                 formats += f"x{n}{piece[0]}"
-                places.append(slice(at, at + n))
+                positions.append(slice(at, at + n))
                 at += n
             else:
                 formats += piece
-                places.append(at)
+                positions.append(at)
                 at += 1
-        found = self.known_rows[lengths] = Struct(formats + "x").iter_unpack, itemgetter(*places)
+        found = self.known_rows[lengths] = Struct(formats + "x").iter_unpack, itemgetter(*positions)
         return found
 
     def pack(self, *lengths: int) -> Callable[..., bytes]:
         """Return the pack function of one struct; it takes length plus one before each array, and 0 (no tags) last."""
         if max(lengths) > 126:
             raise Unwritable  # Longer arrays use the plain encoding.
-        if len(self.known_packs) >= self.KEPT_MAX:
+        if len(self.known_packs) >= self.CACHE_MAX:
             self.known_packs.clear()
-        left = iter(lengths)
-        formats = "".join(f"B{next(left)}{p[0]}" if p.endswith("*") else p for p in self._pieces)
+        remaining = iter(lengths)
+        formats = "".join(f"B{next(remaining)}{p[0]}" if p.endswith("*") else p for p in self._pieces)
         found = self.known_packs[lengths] = Struct(f">{formats}B").pack
         return found
 
@@ -194,12 +194,12 @@ def uvarint(value: int) -> bytes:
     """Return `value` as an unsigned varint; cached, since lengths repeat."""
     if value < 0:
         raise Unwritable
-    out = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    out.append(value)
-    return bytes(out)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 # -- strings ----------------------------------------------------------------------------------
@@ -500,12 +500,12 @@ def read_unknown_tag(buf: Buffer, pos: int, tag: int, size: int) -> tuple[Unknow
 def read_unknown_tags(buf: Buffer, pos: int) -> tuple[tuple[UnknownTag, ...], int]:
     """Return the tagged section of a struct without tagged fields, and the position after it."""
     n, pos = read_uvarint(buf, pos)
-    kept = []
+    tags = []
     for _ in range(n):
         tag, size, pos = read_tag_head(buf, pos)
         unknown, pos = read_unknown_tag(buf, pos, tag, size)
-        kept.append(unknown)
-    return tuple(kept), pos
+        tags.append(unknown)
+    return tuple(tags), pos
 
 
 def tag(number: int, data: bytes) -> bytes:
@@ -513,9 +513,9 @@ def tag(number: int, data: bytes) -> bytes:
     return uvarint(number) + uvarint(len(data)) + data
 
 
-def put_tags(put: Put, tags: Sequence[bytes], unknown: Sequence[UnknownTag], named: int) -> None:
-    """Put a tagged section, ordered by tag: the encoded known `tags` (numbers below `named`), then the unknown ones."""
-    last = named - 1
+def put_tags(put: Put, tags: Sequence[bytes], unknown: Sequence[UnknownTag], known_count: int) -> None:
+    """Put a tagged section, by tag: the encoded known `tags` (numbers below `known_count`), then the `unknown` ones."""
+    last = known_count - 1
     for number, _ in unknown:
         # As in Kafka, the greatest number is not a valid tag.
         if not last < number < INT32_MAX:

@@ -23,7 +23,7 @@ from kmirror.kernel.events import (
 )
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.wrapping import Wrapper
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import RequestHead, decode_response, try_peek_request
 from kmirror.protocol.message import Message
@@ -149,7 +149,7 @@ def _acks(frame: Chunk, head: RequestHead) -> int | None:
 def errors_in(struct: Struct, version: int) -> Iterator[str]:
     """Yield the names of the error codes in a message other than NONE; the number of an unknown code."""
     for row in type(struct).FIELDS:
-        if not within(version, row.versions):
+        if not is_within(version, row.versions):
             continue
         value = getattr(struct, row.attribute)
         if row.attribute.endswith("error_code"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kmirror.records.layout import TimestampType
     from kmirror.records.record import Record, RecordData
 
-_HOME = {
+_MODULES = {
     "Batch": "batch",
     "TornBatch": "batch",
     "UnsupportedMagic": "batch",
@@ -50,10 +50,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    value: object = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value  # Later uses need only a dictionary lookup.
     return value
 

@@ -225,8 +225,8 @@ class Batch:
         data: Buffer | None = payload
         if data is None:
             # Many small records are read faster from a copy.
-            large = self.record_count * _LARGE_RECORD < self.batch_length
-            data = self.region(limit=limit) if large else self.payload(limit=limit)
+            has_large_records = self.record_count * _LARGE_RECORD < self.batch_length
+            data = self.region(limit=limit) if has_large_records else self.payload(limit=limit)
         try:
             check_framing(data, self.record_count)
         except CorruptBatch as error:
@@ -242,14 +242,14 @@ class Batch:
 
     def context(self) -> RecordContext:
         """Return the values shared by all records of this batch."""
-        kind = self.timestamp_type
+        timestamp_type = self.timestamp_type
         return RecordContext(
             self.base_offset,
             self.base_timestamp,
-            self.max_timestamp if kind is TimestampType.LOG_APPEND_TIME else None,
+            self.max_timestamp if timestamp_type is TimestampType.LOG_APPEND_TIME else None,
             self.base_sequence,
             self.partition_leader_epoch,
-            kind,
+            timestamp_type,
         )
 
     def control(self) -> ControlRecord | None:
@@ -294,8 +294,8 @@ def next_size(buffer: Buffer, position: int = 0) -> int | None:
         return None
     magic = buffer[position + layout.MAGIC_AT]
     if magic > layout.MAGIC_V2:
-        shown = magic - 256 if magic > 127 else magic
-        raise CorruptBatch(f"message format {shown} does not exist", position=position, offset=base_offset)
+        number = magic - 256 if magic > 127 else magic
+        raise CorruptBatch(f"message format {number} does not exist", position=position, offset=base_offset)
     size: int = layout.LOG_OVERHEAD + length
     return size if size <= remaining else None
 

@@ -19,7 +19,7 @@ from kmirror.errors import LocalProtocolError
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
-from kmirror.records.codecs import Compression, checked_level, compress, known_codec
+from kmirror.records.codecs import Compression, compress, resolve_level, to_codec
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, RecordTuple, check_records
@@ -55,8 +55,8 @@ def encode_records(
     join = b"".join
     small, small_delta = SMALL, _SMALL_DELTA
     max_timestamp = layout.NO_TIMESTAMP
-    counted = chain(small, map(encode_varint, count(_SMALL_END)))
-    for (key, value, headers, timestamp, offset), offset_delta in zip(records, counted):  # noqa: B905 one is endless
+    encoded_deltas = chain(small, map(encode_varint, count(_SMALL_END)))
+    for (key, value, headers, timestamp, offset), offset_delta in zip(records, encoded_deltas):  # noqa: B905 one is endless
         if timestamp is None:
             timestamp = default_timestamp
         if timestamp > max_timestamp:
@@ -80,8 +80,8 @@ def encode_records(
         else:
             size = len(value)
             value_size = small[size] if size < _SMALL_END else encode_varint(size)
-        tail = encode_headers(headers) if headers else b"\x00"
-        body = join((delta, offset_delta, key_size, key, value_size, value, tail))
+        encoded_headers = encode_headers(headers) if headers else b"\x00"
+        body = join((delta, offset_delta, key_size, key, value_size, value, encoded_headers))
         size = len(body)
         push(small[size] if size < _SMALL_END else encode_varint(size))
         push(body)
@@ -142,25 +142,25 @@ def build_batch(
         elif base_timestamp is None:
             base_timestamp = _first_timestamp(records, timestamp_ms)
         times = {"base_timestamp": base_timestamp, "default_timestamp": timestamp_ms}
-        chunks, greatest = encode_records(records, base_offset=base_offset, **times)
+        chunks, record_timestamp_max = encode_records(records, base_offset=base_offset, **times)
     except _WRONG_TYPES as error:
         check_records(records)
         raise LocalProtocolError(f"an offset or a timestamp of the batch is not an integer: {error}") from None
-    is_stamped = _has_append_time(timestamp_type)
+    has_append_time = _has_append_time(timestamp_type)
     if max_timestamp is None:
-        max_timestamp = timestamp_ms if is_stamped else greatest
+        max_timestamp = timestamp_ms if has_append_time else record_timestamp_max
     body = b"".join(chunks)
-    if (compression := known_codec(compression)) and records:
+    if (compression := to_codec(compression)) and records:
         body = compress(compression, body, level=level)
     attributes = (
         compression
-        | (layout.LOG_APPEND_TIME_FLAG if is_stamped else 0)
+        | (layout.LOG_APPEND_TIME_FLAG if has_append_time else 0)
         | (layout.TRANSACTIONAL_FLAG if is_transactional else 0)
         | (layout.CONTROL_FLAG if is_control else 0)
         | (layout.DELETE_HORIZON_FLAG if delete_horizon_ms is not None else 0)
     )
     try:
-        checked = layout.CHECKED_HEADER.pack(
+        checksummed = layout.CHECKED_HEADER.pack(
             attributes,
             last_offset_delta,
             base_timestamp,
@@ -175,13 +175,13 @@ def build_batch(
             f"no batch has base timestamp {base_timestamp}, max timestamp {max_timestamp}, producer id {producer_id}, "
             f"producer epoch {producer_epoch} and base sequence {base_sequence}: {error}"
         ) from None
-    return frame_batch(checked + body, base_offset=base_offset, partition_leader_epoch=partition_leader_epoch)
+    return frame_batch(checksummed + body, base_offset=base_offset, partition_leader_epoch=partition_leader_epoch)
 
 
-def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int) -> bytes:
-    """Return a batch from `checked`, the bytes from the attributes on."""
-    length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
-    crc = crc32c(checked)
+def frame_batch(checksummed: bytes, *, base_offset: int, partition_leader_epoch: int) -> bytes:
+    """Return a batch from `checksummed`, the bytes from the attributes on."""
+    length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checksummed)
+    crc = crc32c(checksummed)
     try:
         if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
             raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
@@ -189,7 +189,7 @@ def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int
     except (struct_error, TypeError) as error:
         text = f"no batch has base offset {base_offset!r} and leader epoch {partition_leader_epoch!r}"
         raise LocalProtocolError(f"{text}: {error}") from None
-    return head + checked
+    return head + checksummed
 
 
 def set_base_offset_and_epoch(
@@ -243,8 +243,8 @@ class BatchBuilder:
             raise LocalProtocolError("a transactional batch needs a producer id")
         if size_max is not None:
             whole_number("size_max", size_max, 0)
-        compression = known_codec(compression)
-        checked_level(compression, level)  # Reject an unknown level now rather than when the batch is full.
+        compression = to_codec(compression)
+        resolve_level(compression, level)  # Reject an unknown level now rather than when the batch is full.
         self.size_max = size_max
         self.size_in_bytes = layout.HEADER_SIZE  # Before compression.
         self._records: list[RecordTuple] = []
@@ -282,12 +282,12 @@ class BatchBuilder:
         record: RecordTuple = (key, value, headers, timestamp, None)
         if str in map(type, record[:2]):  # A str has a length too, so the size below would not reveal it.
             check_records([record])
-        stamp = self._default_timestamp if timestamp is None else timestamp
-        base = self._base_timestamp if self._records else stamp
+        record_timestamp = self._default_timestamp if timestamp is None else timestamp
+        base = self._base_timestamp if self._records else record_timestamp
         try:
             size = (
                 1
-                + varint_size(stamp - base)
+                + varint_size(record_timestamp - base)
                 + varint_size(len(self._records))
                 + sum(1 if field is None else varint_size(len(field)) + len(field) for field in (key, value))
                 + (len(encode_headers(headers)) if headers else 1)

@@ -66,7 +66,7 @@ LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
 }
 
 
-def known_codec(codec: int) -> Compression:
+def to_codec(codec: int) -> Compression:
     """Return the enum member, since codecs are compared by identity; raises `LocalProtocolError` if there is none."""
     try:
         return codec if isinstance(codec, Compression) else Compression(codec)
@@ -75,33 +75,33 @@ def known_codec(codec: int) -> Compression:
         raise LocalProtocolError(f"no codec has the number {codec!r}; there are {known}") from None
 
 
-def checked_level(codec: Compression, level: int | None) -> int:
+def resolve_level(codec: Compression, level: int | None) -> int:
     """Return the level to use; raises `LocalProtocolError` for an invalid one."""
     if codec not in LEVELS:
         if level is not None:
             raise LocalProtocolError(f"{codec.name} has no level, not even {level}")
         return 0
-    default, least, greatest = LEVELS[codec]
+    default, minimum, maximum = LEVELS[codec]
     if level is None or (codec is Compression.GZIP and level == -1):  # Kafka's default for gzip is -1.
         return default
-    if type(level) is not int or not least <= level <= greatest:
-        raise LocalProtocolError(f"{codec.name} level is {least} to {greatest}, not {level!r}")
+    if type(level) is not int or not minimum <= level <= maximum:
+        raise LocalProtocolError(f"{codec.name} level is {minimum} to {maximum}, not {level!r}")
     return level
 
 
 def compress(codec: Compression, data: Buffer, *, level: int | None = None) -> bytes:
     """Return `data` compressed; raises `LocalProtocolError` for an unknown codec or an invalid level."""
-    codec = known_codec(codec)
-    chosen = checked_level(codec, level)
+    codec = to_codec(codec)
+    resolved = resolve_level(codec, level)
     if codec is Compression.NONE:
         return bytes(data)
     if codec is Compression.GZIP:
-        return _gzip(data, chosen)
+        return _gzip(data, resolved)
     if codec is Compression.SNAPPY:
         return _snappy(data)
     if codec is Compression.LZ4:
-        return _lz4(data, chosen)
-    return _zstd(data, chosen)
+        return _lz4(data, resolved)
+    return _zstd(data, resolved)
 
 
 def decompress(codec: Compression, data: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
@@ -118,11 +118,11 @@ def decompress(codec: Compression, data: Buffer, *, limit: int = DECOMPRESSED_BY
     return _unzstd(view, limit)
 
 
-def _too_large(codec: Compression, limit: int) -> CorruptBatch:
+def _too_large_error(codec: Compression, limit: int) -> CorruptBatch:
     return CorruptBatch(f"{codec.name.lower()} data exceeds the limit of {limit} bytes after decompression")
 
 
-def _invalid(codec: Compression, reason: object) -> CorruptBatch:
+def _invalid_error(codec: Compression, reason: object) -> CorruptBatch:
     return CorruptBatch(f"{codec.name.lower()} data cannot be decompressed: {reason}")
 
 
@@ -146,14 +146,14 @@ def _gunzip(data: memoryview, limit: int) -> bytes:
         while not inflate.eof:
             piece = data[at : at + step]
             if not piece:
-                raise _invalid(Compression.GZIP, "it ends early")
+                raise _invalid_error(Compression.GZIP, "it ends early")
             try:
                 chunk = inflate.decompress(piece, limit - total + 1)
             except zlib.error as error:
-                raise _invalid(Compression.GZIP, error) from None
+                raise _invalid_error(Compression.GZIP, error) from None
             total += len(chunk)
             if total > limit:
-                raise _too_large(Compression.GZIP, limit)
+                raise _too_large_error(Compression.GZIP, limit)
             if chunk:  # There may be many empty members.
                 chunks.append(chunk)
             at += len(piece)
@@ -198,23 +198,23 @@ def _snappy(data: Buffer) -> bytes:
 
 def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
     if not block:  # cramjam accepts an empty block; the JVM's library rejects it.
-        raise _invalid(Compression.SNAPPY, "a block is empty")
+        raise _invalid_error(Compression.SNAPPY, "a block is empty")
     library = _snappy_library()
     try:
         size = int(library.snappy.decompress_raw_len(block))
     except library.DecompressionError as error:
-        raise _invalid(Compression.SNAPPY, error) from None
+        raise _invalid_error(Compression.SNAPPY, error) from None
     if size > limit - total:
-        raise _too_large(Compression.SNAPPY, limit)
+        raise _too_large_error(Compression.SNAPPY, limit)
     if size > len(block) * _SNAPPY_RATIO_MAX:
-        raise _invalid(Compression.SNAPPY, f"a block of {len(block)} bytes claims to contain {size}")
+        raise _invalid_error(Compression.SNAPPY, f"a block of {len(block)} bytes claims to contain {size}")
     out = bytearray(size)
     try:
         written = library.snappy.decompress_raw_into(block, out)
     except library.DecompressionError as error:
-        raise _invalid(Compression.SNAPPY, error) from None
+        raise _invalid_error(Compression.SNAPPY, error) from None
     if written != size:
-        raise _invalid(Compression.SNAPPY, f"the stated size is {size} bytes, but {written} were decompressed")
+        raise _invalid_error(Compression.SNAPPY, f"the stated size is {size} bytes, but {written} were decompressed")
     return out
 
 
@@ -223,7 +223,7 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
         # One raw block, as old clients in other languages write.
         return bytes(_unsnappy_block(data, limit, 0))
     if len(data) < len(_XERIAL_HEADER):
-        raise _invalid(Compression.SNAPPY, "incomplete stream header")
+        raise _invalid_error(Compression.SNAPPY, "incomplete stream header")
     at = len(_XERIAL_HEADER)
     chunks: list[bytearray] = []
     total = 0
@@ -231,13 +231,13 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
         if data[at : at + 8] == _XERIAL_MAGIC:  # More streams may follow.
             at += len(_XERIAL_HEADER)
             if at > len(data):
-                raise _invalid(Compression.SNAPPY, "incomplete stream header")
+                raise _invalid_error(Compression.SNAPPY, "incomplete stream header")
             continue
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4
         if size > len(data) - at:
             left = max(0, len(data) - at)
-            raise _invalid(Compression.SNAPPY, f"a block of {size} bytes does not fit into {left} bytes")
+            raise _invalid_error(Compression.SNAPPY, f"a block of {size} bytes does not fit into {left} bytes")
         chunk = _unsnappy_block(data[at : at + size], limit, total)
         if chunk:
             chunks.append(chunk)
@@ -320,29 +320,29 @@ def _lz4_frame_library() -> Any:
 
 def _unlz4(data: memoryview, limit: int) -> bytes:
     if len(data) > 4 and not data[4] & 0x20:
-        raise _invalid(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
+        raise _invalid_error(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
     if len(data) > 4 and data[4] & 0x01:
-        raise _invalid(Compression.LZ4, "it needs a dictionary, which Kafka does not use")
+        raise _invalid_error(Compression.LZ4, "it needs a dictionary, which Kafka does not use")
     inflate = _lz4_frame_library().LZ4FrameDecompressor()
     chunks: list[bytes] = []
     total = 0
     rest: Buffer = data
     while not inflate.eof:
         if total > limit:
-            raise _too_large(Compression.LZ4, limit)
+            raise _too_large_error(Compression.LZ4, limit)
         # The library allocates this much memory at once, so it must not always be the limit.
         step = min(limit - total + 1, max(_LZ4_BLOCK, 4 * len(data)))
         try:
             chunk = inflate.decompress(rest, step)
         except (RuntimeError, EOFError, ValueError) as error:
-            raise _invalid(Compression.LZ4, error) from None
+            raise _invalid_error(Compression.LZ4, error) from None
         if not chunk and not inflate.eof:
-            raise _invalid(Compression.LZ4, "it ends early")
+            raise _invalid_error(Compression.LZ4, "it ends early")
         total += len(chunk)
         chunks.append(chunk)
         rest = b""
     if total > limit:
-        raise _too_large(Compression.LZ4, limit)
+        raise _too_large_error(Compression.LZ4, limit)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
@@ -383,11 +383,11 @@ def _unzstd(data: memoryview, limit: int) -> bytes:
             try:
                 chunk = inflate.decompress(piece)
             except _zstd_library().ZstdError as error:
-                raise _invalid(Compression.ZSTD, error) from None
+                raise _invalid_error(Compression.ZSTD, error) from None
             at += len(piece)
             total += len(chunk)
             if total > limit:
-                raise _too_large(Compression.ZSTD, limit)
+                raise _too_large_error(Compression.ZSTD, limit)
             if chunk:
                 chunks.append(chunk)
         if at == len(data):
@@ -405,33 +405,33 @@ def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
     if magic & 0xFFFFFFF0 == _ZSTD_SKIPPABLE:
         at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         if at > len(data):
-            raise _invalid(Compression.ZSTD, "it ends early")
+            raise _invalid_error(Compression.ZSTD, "it ends early")
         return [data[start:at]]
     if magic != _ZSTD_MAGIC or len(data) < at + 5:
-        raise _invalid(Compression.ZSTD, "no frame starts here")
+        raise _invalid_error(Compression.ZSTD, "no frame starts here")
     descriptor = data[at + 4]
-    single = descriptor >> 5 & 1
-    dictionary = (0, 1, 2, 4)[descriptor & 3]
-    content = (single, 2, 4, 8)[descriptor >> 6]
-    at += 5 + (1 - single) + dictionary + content
+    is_single_segment = descriptor >> 5 & 1
+    dictionary_id_bytes = (0, 1, 2, 4)[descriptor & 3]
+    content_size_bytes = (is_single_segment, 2, 4, 8)[descriptor >> 6]
+    at += 5 + (1 - is_single_segment) + dictionary_id_bytes + content_size_bytes
     pieces: list[memoryview] = []
     size = 0
-    last = False
-    while not last:
-        block = int.from_bytes(data[at : at + 3], "little")
-        last = bool(block & 1)
-        kind = block >> 1 & 3
+    is_last = False
+    while not is_last:
+        block_header = int.from_bytes(data[at : at + 3], "little")
+        is_last = bool(block_header & 1)
+        block_type = block_header >> 1 & 3
         # An RLE block stores one byte; for the others the header has the stored size.
-        stored = 1 if kind == 1 else block >> 3
-        at += 3 + stored
-        size += block >> 3 if kind < 2 else _ZSTD_BLOCK_MAX
-        if at > len(data) or (block >> 3) > _ZSTD_BLOCK_MAX:
-            raise _invalid(Compression.ZSTD, "it ends early" if at > len(data) else "a block is too large")
-        if last:
+        stored_size = 1 if block_type == 1 else block_header >> 3
+        at += 3 + stored_size
+        size += block_header >> 3 if block_type < 2 else _ZSTD_BLOCK_MAX
+        if at > len(data) or (block_header >> 3) > _ZSTD_BLOCK_MAX:
+            raise _invalid_error(Compression.ZSTD, "it ends early" if at > len(data) else "a block is too large")
+        if is_last:
             at += 4 if descriptor & 4 else 0
             if at > len(data):
-                raise _invalid(Compression.ZSTD, "it ends early")
-        if last or size >= _CHUNK:
+                raise _invalid_error(Compression.ZSTD, "it ends early")
+        if is_last or size >= _CHUNK:
             pieces.append(data[start:at])
             start = at
             size = 0

@@ -133,26 +133,26 @@ class _Reader:
         raw[longer] &= 127
         at = self.at[longer]
         for shift in range(7, 7 * size_max, 7):
-            more = self.bytes.take(at).astype(np.int64)
+            next_bytes = self.bytes.take(at).astype(np.int64)
             at += 1
-            raw[longer] |= (more & 127) << shift
+            raw[longer] |= (next_bytes & 127) << shift
             self.at[longer] = at
-            further = np.flatnonzero(more > 127)
-            if not len(further):
+            continued = np.flatnonzero(next_bytes > 127)
+            if not len(continued):
                 return raw & _MASK_32 if shift > 21 and size_max == VARINT_SIZE_MAX else raw
-            longer = longer[further]
-            at = at[further]
+            longer = longer[continued]
+            at = at[continued]
         raise _Malformed
 
-    def varint(self) -> Ints:
+    def read_varint(self) -> Ints:
         raw = self.raw(VARINT_SIZE_MAX)
         return (raw >> 1) ^ -(raw & 1)
 
-    def varlong(self) -> Ints:
+    def read_varlong(self) -> Ints:
         raw = self.raw(VARLONG_SIZE_MAX)
         return (raw >> 1 & _MASK_63) ^ -(raw & 1)
 
-    def sized(self) -> tuple[Ints, Ints]:
+    def read_sized(self) -> tuple[Ints, Ints]:
         """Read a length and skip that many bytes; return their position and size, -1 for null."""
         size = self.raw(VARINT_SIZE_MAX)
         start = self.at
@@ -172,16 +172,16 @@ class _Reader:
         for row in np.flatnonzero(counts > _HEADERS_TOGETHER_MAX):
             self.at[row] = read_headers(data, int(count_at[row]), int(end[row]))[1]
         rows = np.flatnonzero((counts > 0) & (counts <= _HEADERS_TOGETHER_MAX))
-        done = 0
+        header_index = 0
         while len(rows):
-            some = _Reader(self.bytes, self.at[rows])
-            _, name_size = some.sized()
+            reader = _Reader(self.bytes, self.at[rows])
+            _, name_size = reader.read_sized()
             if (name_size < 0).any():
                 raise _Malformed
-            some.sized()
-            self.at[rows] = some.at
-            done += 1
-            rows = rows[counts[rows] > done]
+            reader.read_sized()
+            self.at[rows] = reader.at
+            header_index += 1
+            rows = rows[counts[rows] > header_index]
 
 
 def read_columns(batches: Iterable[Batch], *, limit: int = DECOMPRESSED_BYTES_MAX) -> Columns:
@@ -189,22 +189,22 @@ def read_columns(batches: Iterable[Batch], *, limit: int = DECOMPRESSED_BYTES_MA
 
     `limit` applies to each batch. Control batches are read like others; leave them out if they are not wanted.
     """
-    taken = list(batches)
-    pieces = [batch.region(limit=limit) for batch in taken]
+    batch_list = list(batches)
+    pieces = [batch.region(limit=limit) for batch in batch_list]
     data = b"".join((*pieces, _PAD))
     starts: list[int] = []
     at = 0
-    for batch, piece in zip(taken, pieces, strict=True):
+    for batch, piece in zip(batch_list, pieces, strict=True):
         try:
             starts += record_starts(data, batch.record_count, at, at + len(piece))
         except CorruptBatch:
             raise _decoding_error([batch], limit) from None
         at += len(piece)
-    counts = np.array([batch.record_count for batch in taken], dtype=np.int64)
+    counts = np.array([batch.record_count for batch in batch_list], dtype=np.int64)
     try:
-        return _read(data, np.array(starts, dtype=np.int64), taken, counts)
+        return _read(data, np.array(starts, dtype=np.int64), batch_list, counts)
     except (_Malformed, IndexError, CorruptBatch):
-        raise _decoding_error(taken, limit) from None
+        raise _decoding_error(batch_list, limit) from None
 
 
 def _decoding_error(batches: list[Batch], limit: int) -> CorruptBatch:
@@ -219,30 +219,32 @@ def _decoding_error(batches: list[Batch], limit: int) -> CorruptBatch:
 
 
 def _read(data: bytes, starts: Ints, batches: list[Batch], counts: Ints) -> Columns:
-    which = np.repeat(np.arange(len(batches), dtype=np.int64), counts)
+    batch_index = np.repeat(np.arange(len(batches), dtype=np.int64), counts)
     reader = _Reader(np.frombuffer(data, dtype=np.uint8), starts)
-    start, length = reader.sized()
+    start, length = reader.read_sized()
     end = reader.at
     reader.at = start + 1  # Skip the attributes: none are defined.
-    timestamp = np.array([batch.base_timestamp for batch in batches], dtype=np.int64)[which] + reader.varlong()
-    offset = np.array([batch.base_offset for batch in batches], dtype=np.int64)[which] + reader.varint()
-    key_start, key_size = reader.sized()
-    value_start, value_size = reader.sized()
+    timestamp = (
+        np.array([batch.base_timestamp for batch in batches], dtype=np.int64)[batch_index] + reader.read_varlong()
+    )
+    offset = np.array([batch.base_offset for batch in batches], dtype=np.int64)[batch_index] + reader.read_varint()
+    key_start, key_size = reader.read_sized()
+    value_start, value_size = reader.read_sized()
     count_at = reader.at
-    header_count = reader.varint()
+    header_count = reader.read_varint()
     if (length < 0).any() or (header_count < 0).any():
         raise _Malformed
     header_start = reader.at.copy()
     reader.skip_headers(header_count, data, count_at, end)
     if (reader.at != end).any():
         raise _Malformed
-    appended = np.array([batch.timestamp_type == TimestampType.LOG_APPEND_TIME for batch in batches], dtype=bool)
-    if appended.any():
-        greatest = np.array([batch.max_timestamp for batch in batches], dtype=np.int64)
-        timestamp = np.where(appended[which], greatest[which], timestamp)
+    has_append_time = np.array([batch.timestamp_type == TimestampType.LOG_APPEND_TIME for batch in batches], dtype=bool)
+    if has_append_time.any():
+        max_timestamps = np.array([batch.max_timestamp for batch in batches], dtype=np.int64)
+        timestamp = np.where(has_append_time[batch_index], max_timestamps[batch_index], timestamp)
     return Columns(
         data,
-        which,
+        batch_index,
         offset,
         timestamp,
         key_start,

@@ -25,19 +25,19 @@ from kmirror.records.layout import Buffer
 Crc: TypeAlias = Callable[[Buffer], int]
 
 
-def _hardware() -> Crc:
-    module = _compiled_part("crc32c", "_crc32c") or import_module("crc32c")
+def _load_hardware() -> Crc:
+    module = _load_compiled_part("crc32c", "_crc32c") or import_module("crc32c")
     function: Crc = module.crc32c
     return function
 
 
-def _compiled_part(package: str, name: str) -> ModuleType | None:
+def _load_compiled_part(package: str, name: str) -> ModuleType | None:
     """Return the compiled module of a package without importing the package; None if it is not found."""
     if package in sys.modules:
         return None
-    around = find_spec(package)
-    places = None if around is None else around.submodule_search_locations
-    spec = None if places is None else PathFinder.find_spec(f"{package}.{name}", list(places))
+    package_spec = find_spec(package)
+    locations = None if package_spec is None else package_spec.submodule_search_locations
+    spec = None if locations is None else PathFinder.find_spec(f"{package}.{name}", list(locations))
     if spec is None or not isinstance(spec.loader, ExtensionFileLoader):
         return None
     module = module_from_spec(spec)
@@ -45,7 +45,7 @@ def _compiled_part(package: str, name: str) -> ModuleType | None:
     return module if hasattr(module, package) else None
 
 
-def _google() -> Crc:
+def _load_google() -> Crc:
     with catch_warnings():
         # Without its compiled part the library warns that it is slow; the import then fails and it is not used.
         simplefilter("ignore", RuntimeWarning)
@@ -53,16 +53,16 @@ def _google() -> Crc:
     return lambda data: value(data if type(data) is bytes else bytes(data))
 
 
-def _crcmod() -> Crc:
+def _load_crcmod() -> Crc:
     function: Crc = import_module("crcmod.predefined").mkPredefinedCrcFun("crc-32c")
     return function
 
 
 # In order of preference.
 _LOADERS: Final[dict[str, Callable[[], Crc]]] = {
-    "crc32c": _hardware,
-    "google-crc32c": _google,
-    "crcmod": _crcmod,
+    "crc32c": _load_hardware,
+    "google-crc32c": _load_google,
+    "crcmod": _load_crcmod,
 }
 
 _chosen: tuple[str, Crc] | None = None
@@ -104,7 +104,7 @@ def crc32c(data: Buffer) -> int:
 
 def crc32c_reference(data: Buffer) -> int:
     """Return the checksum of `data`, computed by crcmod."""
-    return _crcmod()(data)
+    return _load_crcmod()(data)
 
 
 def __getattr__(name: str) -> str:

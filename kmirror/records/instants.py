@@ -16,8 +16,8 @@ def utc_text(timestamp_ms: int) -> str:
     year, month, day = _date(days)
     seconds, milliseconds = divmod(rest, 1000)
     minutes, second = divmod(seconds, 60)
-    shown = f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
-    return f"{shown}-{month:02}-{day:02}T{minutes // 60:02}:{minutes % 60:02}:{second:02}.{milliseconds:03}Z"
+    year_text = f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
+    return f"{year_text}-{month:02}-{day:02}T{minutes // 60:02}:{minutes % 60:02}:{second:02}.{milliseconds:03}Z"
 
 
 def _date(days: int) -> tuple[int, int, int]:

@@ -40,14 +40,14 @@ HEADER_FIELDS: Final = {
 }
 
 
-def _at(name: str) -> int:
+def _position_of(name: str) -> int:
     """Return the position of a field."""
     return calcsize(">" + "".join(HEADER_FIELDS.values())[: list(HEADER_FIELDS).index(name)])
 
 
 def field_range(name: str) -> tuple[int, int]:
     """Return the position of a header field and its size in bytes."""
-    return _at(name), calcsize(">" + HEADER_FIELDS[name])
+    return _position_of(name), calcsize(">" + HEADER_FIELDS[name])
 
 
 def header_struct(*names: str, start: str = "base_offset") -> Struct:
@@ -55,28 +55,28 @@ def header_struct(*names: str, start: str = "base_offset") -> Struct:
 
     It starts at the field `start` and ends after the last field that it reads.
     """
-    masks, at = [">"], _at(start)
+    masks, position = [">"], _position_of(start)
     for name in names:
-        gap = _at(name) - at
-        assert gap >= 0, f"{name} stands before its forerunner"
+        gap = _position_of(name) - position
+        assert gap >= 0, f"{name} is before its predecessor"
         masks.append(f"{gap}x{HEADER_FIELDS[name]}" if gap else HEADER_FIELDS[name])
-        at = _at(name) + calcsize(">" + HEADER_FIELDS[name])
+        position = _position_of(name) + calcsize(">" + HEADER_FIELDS[name])
     return Struct("".join(masks))
 
 
-BASE_OFFSET_AT: Final = _at("base_offset")
-BATCH_LENGTH_AT: Final = _at("batch_length")
-LEADER_EPOCH_AT: Final = _at("partition_leader_epoch")
-MAGIC_AT: Final = _at("magic")
-CRC_AT: Final = _at("crc")
-ATTRIBUTES_AT: Final = _at("attributes")  # The checksum covers everything from here on.
-LAST_OFFSET_DELTA_AT: Final = _at("last_offset_delta")
-BASE_TIMESTAMP_AT: Final = _at("base_timestamp")
-MAX_TIMESTAMP_AT: Final = _at("max_timestamp")
-PRODUCER_ID_AT: Final = _at("producer_id")
-PRODUCER_EPOCH_AT: Final = _at("producer_epoch")
-BASE_SEQUENCE_AT: Final = _at("base_sequence")
-RECORD_COUNT_AT: Final = _at("record_count")
+BASE_OFFSET_AT: Final = _position_of("base_offset")
+BATCH_LENGTH_AT: Final = _position_of("batch_length")
+LEADER_EPOCH_AT: Final = _position_of("partition_leader_epoch")
+MAGIC_AT: Final = _position_of("magic")
+CRC_AT: Final = _position_of("crc")
+ATTRIBUTES_AT: Final = _position_of("attributes")  # The checksum covers everything from here on.
+LAST_OFFSET_DELTA_AT: Final = _position_of("last_offset_delta")
+BASE_TIMESTAMP_AT: Final = _position_of("base_timestamp")
+MAX_TIMESTAMP_AT: Final = _position_of("max_timestamp")
+PRODUCER_ID_AT: Final = _position_of("producer_id")
+PRODUCER_EPOCH_AT: Final = _position_of("producer_epoch")
+BASE_SEQUENCE_AT: Final = _position_of("base_sequence")
+RECORD_COUNT_AT: Final = _position_of("record_count")
 
 # The whole header.
 HEADER: Final = header_struct(*HEADER_FIELDS)

@@ -145,8 +145,8 @@ class LegacyBatch:
         """Timestamp of the message in ms, -1 in format 0."""
         if self.magic == 0:
             return layout.NO_TIMESTAMP
-        stamp: int = _INT64.unpack_from(self.view, _TIMESTAMP_AT)[0]
-        return stamp
+        timestamp: int = _INT64.unpack_from(self.view, _TIMESTAMP_AT)[0]
+        return timestamp
 
     @property
     def max_timestamp(self) -> int:
@@ -184,7 +184,7 @@ class LegacyBatch:
     def control(self) -> None:
         """Return None: these formats have no control records."""
 
-    def _body(self) -> tuple[bytes | None, bytes | None]:
+    def _read_body(self) -> tuple[bytes | None, bytes | None]:
         """Return key and value."""
         at = _FIELDS_AT[self.magic]
         data = self.view
@@ -201,11 +201,11 @@ class LegacyBatch:
         return fields[0], fields[1]
 
     def _message(self, offset: int, wrapper: LegacyBatch | None) -> LegacyMessage:
-        key, value = self._body()
-        timestamp, kind = self.timestamp, self.timestamp_type
+        key, value = self._read_body()
+        timestamp, timestamp_type = self.timestamp, self.timestamp_type
         if wrapper is not None and self.magic > 0:
-            kind = wrapper.timestamp_type
-            if kind is TimestampType.LOG_APPEND_TIME:
+            timestamp_type = wrapper.timestamp_type
+            if timestamp_type is TimestampType.LOG_APPEND_TIME:
                 timestamp = wrapper.timestamp
         is_valid = zlib.crc32(self.view[layout.MAGIC_AT :]) == self.crc
         return LegacyMessage(
@@ -214,7 +214,7 @@ class LegacyBatch:
             self.magic,
             self.attributes,
             timestamp,
-            kind,
+            timestamp_type,
             key,
             value,
             is_valid,
@@ -226,7 +226,7 @@ class LegacyBatch:
         codec = self.compression
         if codec is Compression.ZSTD:
             raise self._corrupt("zstd does not exist in message formats 0 and 1")
-        _, value = self._body()
+        _, value = self._read_body()
         if value is None:
             raise self._corrupt("a compressed message has no value")
         if codec is Compression.LZ4 and self.magic == 0:
@@ -242,16 +242,16 @@ class LegacyBatch:
             yield self._message(self.last_offset, None)
             return
         payload = memoryview(self.payload(limit=limit))
-        last = deque(self._inside(payload), maxlen=1)
+        last = deque(self._inner_messages(payload), maxlen=1)
         if not last:
             raise self._corrupt("a wrapper contains no message")
         base = self._first_offset(last[0].last_offset)
         # Read twice instead of kept: a message object is many times larger than its bytes.
-        for message in self._inside(payload):
+        for message in self._inner_messages(payload):
             # The sum of corrupt offsets may overflow a Java long.
             yield message._message(wrap_int64(base + message.last_offset), self)
 
-    def _inside(self, payload: memoryview) -> Iterator[LegacyBatch]:
+    def _inner_messages(self, payload: memoryview) -> Iterator[LegacyBatch]:
         """Yield the messages of `payload` unchanged; raises `CorruptBatch` for invalid ones."""
         at = 0
         while at < len(payload):
@@ -264,14 +264,14 @@ class LegacyBatch:
             yield message
             at += message.size_in_bytes
 
-    def _first_offset(self, last_inside: int) -> int:
-        """Return the number to add to the offsets inside; `last_inside` is the last of these."""
+    def _first_offset(self, last_inner_offset: int) -> int:
+        """Return the number to add to the offsets inside; `last_inner_offset` is the last of these."""
         # Some versions of librdkafka write wrappers with offset 0, which has no meaning.
         if self.magic == 0 or self.last_offset == 0:
             return 0
-        if self.last_offset < last_inside:
-            raise self._corrupt(f"the last message inside has offset {last_inside}, above the wrapper's")
-        return self.last_offset - last_inside
+        if self.last_offset < last_inner_offset:
+            raise self._corrupt(f"the last message inside has offset {last_inner_offset}, above the wrapper's")
+        return self.last_offset - last_inner_offset
 
     def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
         """Yield the records as a consumer sees them; raises like `messages`."""
@@ -336,13 +336,13 @@ def build_message_set(
         raise LocalProtocolError(f"a message set has format 0 or 1, not {magic}")
     if compression is Compression.ZSTD:
         raise LocalProtocolError("message formats 0 and 1 do not support zstd")
-    appended = magic == 1 and timestamp_type == TimestampType.LOG_APPEND_TIME
-    flag = layout.LOG_APPEND_TIME_FLAG if appended else 0
-    wrapped = compression is not Compression.NONE
-    first = 0 if wrapped and magic == 1 else base_offset
+    has_append_time = magic == 1 and timestamp_type == TimestampType.LOG_APPEND_TIME
+    flag = layout.LOG_APPEND_TIME_FLAG if has_append_time else 0
+    is_wrapped = compression is not Compression.NONE
+    first = 0 if is_wrapped and magic == 1 else base_offset
     messages = [
         build_message(
-            RecordData(data.key, data.value, data.headers, timestamp_ms if appended else data.timestamp),
+            RecordData(data.key, data.value, data.headers, timestamp_ms if has_append_time else data.timestamp),
             magic=magic,
             offset=first + index,
             attributes=flag,
@@ -350,15 +350,15 @@ def build_message_set(
         )
         for index, data in enumerate(records)
     ]
-    inside = b"".join(messages)
-    if not wrapped or not records:
-        return inside
-    stamps = [timestamp_ms if data.timestamp is None or appended else data.timestamp for data in records]
-    packed = compress(compression, inside)
+    message_set = b"".join(messages)
+    if not is_wrapped or not records:
+        return message_set
+    timestamps = [timestamp_ms if data.timestamp is None or has_append_time else data.timestamp for data in records]
+    compressed = compress(compression, message_set)
     if compression is Compression.LZ4 and magic == 0:
-        packed = to_format_0_header(packed)
+        compressed = to_format_0_header(compressed)
     return build_message(
-        RecordData(None, packed, (), max(stamps)),
+        RecordData(None, compressed, (), max(timestamps)),
         magic=magic,
         offset=base_offset + len(records) - 1,
         attributes=flag | compression,

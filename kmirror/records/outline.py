@@ -21,11 +21,11 @@ Octets: TypeAlias = bytes | bytearray
 
 _TRY_AFTER: Final = 8  # Records of equal size before the next ones are tried together; doubled if few were similar.
 _TRY_MIN: Final = 16  # Minimum number of remaining records for a try.
-_TOGETHER: Final = 64  # Number of records in the first step,
-_MORE: Final = 8  # and growth factor of the following steps.
+_STEP: Final = 64  # Number of records in the first step,
+_STEP_GROWTH: Final = 8  # and growth factor of the following steps.
 _ENDS: Final = bytes(range(128))  # Bytes that end a varint.
 _EVEN_ENDS: Final = bytes(range(0, 128, 2))  # Those that a one-byte varint of a non-negative number consists of.
-_EVEN_GOES_ON: Final = bytes(range(128, 256, 2))  # First bytes of a two-byte varint of a non-negative number.
+_EVEN_CONTINUES: Final = bytes(range(128, 256, 2))  # First bytes of a two-byte varint of a non-negative number.
 _ONE_BYTE: Final = 64  # Offset deltas below this take one byte.
 _TWO_BYTES: Final = 8192  # Offset deltas below this take at most two bytes.
 _OFFSETS: Final = bytes(range(0, 2 * _ONE_BYTE, 2))  # Offset deltas 0, 1, 2, ... as one-byte varints.
@@ -36,8 +36,8 @@ _OFFSETS_HIGH: Final = bytes(raw >> 7 for raw in range(0, 2 * _TWO_BYTES, 2))  #
 class Outline(NamedTuple):
     """Summary of the records of a batch; timestamp deltas are in ms relative to the batch's base timestamp."""
 
-    least_delta: int
-    greatest_delta: int
+    min_delta: int
+    max_delta: int
     is_numbered: bool  # True if the offset deltas are 0, 1, 2, ...
     has_keys: bool  # True if no key is null.
 
@@ -45,10 +45,10 @@ class Outline(NamedTuple):
 class _Shape(NamedTuple):
     """Positions of the small numbers in a record without headers, to find similar records after it.
 
-    `places` holds (position, allowed bytes): equal lengths, and timestamps encoded in the same number of bytes.
+    `constraints` holds (position, allowed bytes): equal lengths, and timestamps encoded in the same number of bytes.
     """
 
-    places: tuple[tuple[int, bytes], ...]
+    constraints: tuple[tuple[int, bytes], ...]
     time_at: int
     time_bytes: int
     offset_at: int
@@ -58,7 +58,7 @@ class _Shape(NamedTuple):
 def outline(data: Octets, at: int, count: int) -> Outline | None:
     """Return the summary of the `count` (at least one) records in `data[at:]`; None if they are not plain."""
     number, size, in_a_row, patience = 0, 0, 0, _TRY_AFTER
-    least, greatest, is_numbered, has_keys, raw_before = 1 << 63, -1 << 63, True, True, -1
+    minimum, maximum, is_numbered, has_keys, raw_before = 1 << 63, -1 << 63, True, True, -1
     try:
         while number < count:
             start = at
@@ -81,8 +81,8 @@ def outline(data: Octets, at: int, count: int) -> Outline | None:
                     raw, at = read_raw_varlong(data, at - 2)
             if raw != raw_before:
                 raw_before, delta = raw, ~(raw >> 1) if raw & 1 else raw >> 1
-                least = delta if delta < least else least
-                greatest = delta if delta > greatest else greatest
+                minimum = delta if delta < minimum else minimum
+                maximum = delta if delta > maximum else maximum
             raw = data[at]
             at += 1
             if raw > 127:
@@ -119,11 +119,11 @@ def outline(data: Octets, at: int, count: int) -> Outline | None:
                 similar, low, high = _similar_records(data, at, size, number, count)
                 number += similar
                 at += similar * size
-                least, greatest = min(least, low), max(greatest, high)
+                minimum, maximum = min(minimum, low), max(maximum, high)
                 in_a_row, patience = 0, _TRY_AFTER if similar >= _TRY_MIN else 2 * patience
     except (IndexError, CorruptBatch):
         return None
-    return Outline(least, greatest, is_numbered, has_keys) if at == len(data) else None
+    return Outline(minimum, maximum, is_numbered, has_keys) if at == len(data) else None
 
 
 def _after_headers(data: Octets, at: int, end: int) -> int:
@@ -153,21 +153,21 @@ def _similar_records(data: Octets, at: int, size: int, number: int, count: int) 
 
     The previous record is plain and has `size` bytes; `number` is the index in the batch of the record at `at`.
     """
-    found, least, greatest = 0, 1 << 63, -1
+    found, minimum, maximum = 0, 1 << 63, -1
     shape = _shape(data, at - size, size)
-    together = _TOGETHER
+    step = _STEP
     while shape is not None:
-        here = at + found * size
-        most = min(together, count - number - found, (len(data) - here) // size)
-        some = _count_similar(data, here, size, number + found, most, shape)
-        if some:
-            times = _times(data, here, here + some * size, size, shape)
-            least, greatest = min(least, times[0]), max(greatest, times[1])
-            found += some
-        if some < together:
+        position = at + found * size
+        step_max = min(step, count - number - found, (len(data) - position) // size)
+        similar_count = _count_similar(data, position, size, number + found, step_max, shape)
+        if similar_count:
+            delta_range = _delta_range(data, position, position + similar_count * size, size, shape)
+            minimum, maximum = min(minimum, delta_range[0]), max(maximum, delta_range[1])
+            found += similar_count
+        if similar_count < step:
             break
-        together *= _MORE
-    return found, least, greatest
+        step *= _STEP_GROWTH
+    return found, minimum, maximum
 
 
 def _shape(data: Octets, start: int, size: int) -> _Shape | None:
@@ -182,12 +182,12 @@ def _shape(data: Octets, start: int, size: int) -> _Shape | None:
     time_bytes, offset_bytes = offset_at - attributes_at - 1, key_at - offset_at
     if headers_at != start + size - 1 or max(time_bytes, offset_bytes, after_value_size - value_at) > 2:
         return None
-    same = (*range(start, attributes_at), *range(key_at, after_key_size), *range(value_at, after_value_size))
+    constant = (*range(start, attributes_at), *range(key_at, after_key_size), *range(value_at, after_value_size))
     time_at = attributes_at + 1 - start
     return _Shape(
         (
-            *((at - start, bytes(data[at : at + 1])) for at in (*same, headers_at)),
-            *zip((time_at, time_at + 1), (_EVEN_GOES_ON, _ENDS) if time_bytes == 2 else (_EVEN_ENDS,), strict=False),
+            *((at - start, bytes(data[at : at + 1])) for at in (*constant, headers_at)),
+            *zip((time_at, time_at + 1), (_EVEN_CONTINUES, _ENDS) if time_bytes == 2 else (_EVEN_ENDS,), strict=False),
         ),
         time_at,
         time_bytes,
@@ -196,23 +196,23 @@ def _shape(data: Octets, start: int, size: int) -> _Shape | None:
     )
 
 
-def _count_similar(data: Octets, at: int, size: int, number: int, most: int, shape: _Shape) -> int:
-    """Return how many of the next `most` records have this shape and consecutive offset deltas."""
-    most = min(most, (_ONE_BYTE if shape.offset_bytes == 1 else _TWO_BYTES) - number)
-    if most <= 0 or (shape.offset_bytes == 2 and number < _ONE_BYTE):
+def _count_similar(data: Octets, at: int, size: int, number: int, count: int, shape: _Shape) -> int:
+    """Return how many of the next `count` records have this shape and consecutive offset deltas."""
+    count = min(count, (_ONE_BYTE if shape.offset_bytes == 1 else _TWO_BYTES) - number)
+    if count <= 0 or (shape.offset_bytes == 2 and number < _ONE_BYTE):
         return 0
-    for place, allowed in shape.places:
-        column = data[at + place : at + most * size : size]
+    for byte_at, allowed in shape.constraints:
+        column = data[at + byte_at : at + count * size : size]
         if column.translate(None, allowed):
-            most -= len(column.lstrip(allowed))
+            count -= len(column.lstrip(allowed))
     offset_at = at + shape.offset_at
-    columns = [data[offset_at + n : at + most * size : size] for n in range(shape.offset_bytes)]
+    columns = [data[offset_at + n : at + count * size : size] for n in range(shape.offset_bytes)]
     numbers = [_OFFSETS] if shape.offset_bytes == 1 else [_OFFSETS_LOW, _OFFSETS_HIGH]
-    expected = [column[number : number + most] for column in numbers]
-    return most if columns == expected else 0
+    expected = [column[number : number + count] for column in numbers]
+    return count if columns == expected else 0
 
 
-def _times(data: Octets, at: int, end: int, size: int, shape: _Shape) -> tuple[int, int]:
+def _delta_range(data: Octets, at: int, end: int, size: int, shape: _Shape) -> tuple[int, int]:
     """Return the minimum and maximum timestamp delta of records of this shape."""
     low = data[at + shape.time_at : end : size]
     if shape.time_bytes == 1:
@@ -220,9 +220,9 @@ def _times(data: Octets, at: int, end: int, size: int, shape: _Shape) -> tuple[i
     pairs = bytearray(2 * len(low))
     pairs[::2], pairs[1::2] = low, data[at + shape.time_at + 1 : end : size]
     numbers = unpack(f"<{len(low)}H", pairs)  # Same order as the timestamps: the top bit of `low` is always set.
-    return _two_bytes(min(numbers)), _two_bytes(max(numbers))
+    return _decode_pair(min(numbers)), _decode_pair(max(numbers))
 
 
-def _two_bytes(pair: int) -> int:
+def _decode_pair(pair: int) -> int:
     """Return the non-negative number whose two-byte varint is `pair` (little-endian)."""
     return (pair & 127 | pair >> 8 << 7) >> 1

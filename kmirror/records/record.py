@@ -24,7 +24,7 @@ _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
 
 Header: TypeAlias = tuple[str, bytes | None]
 # Adds the batch's position and offset to an error about its records.
-Place: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
+AddPosition: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
 
 
 class RecordData(NamedTuple):
@@ -53,12 +53,12 @@ def check_records(records: object) -> None:
     if isinstance(records, str | bytes | RecordData) or not isinstance(records, Sequence):
         raise LocalProtocolError(f"records must be a list of RecordData, not {shown(records)}")
     for number, row in enumerate(records):
-        problem = _problem_with(row)
+        problem = _find_problem(row)
         if problem is not None:
             raise LocalProtocolError(f"record {number}: {problem}")
 
 
-def _problem_with(row: object) -> str | None:
+def _find_problem(row: object) -> str | None:
     if not isinstance(row, tuple | list) or len(row) != len(RecordData._fields):
         hint = f"; RecordData(value={row!r:.40})" if isinstance(row, bytes) and len(row) < 30 else ""
         return f"expected a RecordData, not {shown(row)}{hint}"
@@ -70,10 +70,10 @@ def _problem_with(row: object) -> str | None:
         if number is not None and (type(number) is not int or not least <= number <= _LONG_MAX):
             unit = " of milliseconds" if name == "timestamp" else ""
             return f"the {name} must be an integer{unit} or None, not {shown(number)}"
-    return _problem_with_headers(headers) if headers else None
+    return _find_header_problem(headers) if headers else None
 
 
-def _problem_with_headers(headers: object) -> str | None:
+def _find_header_problem(headers: object) -> str | None:
     if isinstance(headers, str | bytes | Mapping) or not isinstance(headers, Sequence):
         hint = "; use list(headers.items())" if isinstance(headers, Mapping) else ""
         return f"headers must be a list of (name, value), not {shown(headers)}{hint}"
@@ -207,17 +207,19 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
     return headers, at
 
 
-def _fault(error: Exception, start: int, size: int, placed: Place | None) -> CorruptBatch:
+def _decoding_error(error: Exception, start: int, size: int, add_position: AddPosition | None) -> CorruptBatch:
     """Return the error of a record at `start` that runs past the `size` bytes of its batch, or a known `error`."""
     if not isinstance(error, CorruptBatch):
         error = CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)
-    return error if placed is None else placed(error)
+    return error if add_position is None else add_position(error)
 
 
-def _decode_wrapping(data: bytes, count: int, context: RecordContext, placed: Place | None) -> Iterator[Record]:
+def _decode_wrapping(
+    data: bytes, count: int, context: RecordContext, add_position: AddPosition | None
+) -> Iterator[Record]:
     """Do the same as `decode_records` if base and delta may overflow a Java long, which then wraps."""
     base_offset, base_timestamp, log_append_time = context[:3]
-    for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), placed):
+    for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), add_position):
         record.offset = wrap_int64(base_offset + record.offset)
         if log_append_time is None:
             record.timestamp = wrap_int64(base_timestamp + record.timestamp)
@@ -225,15 +227,17 @@ def _decode_wrapping(data: bytes, count: int, context: RecordContext, placed: Pl
         yield record
 
 
-def decode_records(data: bytes, count: int, context: RecordContext, placed: Place | None = None) -> Iterator[Record]:
-    """Yield the `count` records that fill `data`; raises `CorruptBatch`, completed by `placed`, if they do not.
+def decode_records(
+    data: bytes, count: int, context: RecordContext, add_position: AddPosition | None = None
+) -> Iterator[Record]:
+    """Yield the `count` records that fill `data`; raises `CorruptBatch`, completed by `add_position`, if they do not.
 
     Varints of one and two bytes are read inline, because a call would cost more than everything else here. `raw` is
     still zig-zag encoded, so an odd value is negative.
     """
     base_offset, base_timestamp, log_append_time = context[:3]
     if base_offset > _NEAR_MAX or not -_NEAR_MAX <= base_timestamp <= _NEAR_MAX:
-        yield from _decode_wrapping(data, count, context, placed)
+        yield from _decode_wrapping(data, count, context, add_position)
         return
     at = start = 0
     size = len(data)
@@ -294,4 +298,4 @@ def decode_records(data: bytes, count: int, context: RecordContext, placed: Plac
         if at != size:
             raise CorruptBatch(f"{size - at} bytes are left after the last of {count} records", position=at)
     except (IndexError, CorruptBatch) as error:
-        raise _fault(error, start, size, placed) from None
+        raise _decoding_error(error, start, size, add_position) from None

@@ -49,7 +49,7 @@ class DiskWorkers:
         return done
 
     def fail_next(self, process: str, error: OSError, matches: Callable[[DiskWork], bool] = lambda _: True) -> None:
-        """Let the next job of `process` that satisfies `wanted` fail with `error`, without being executed."""
+        """Let the next job of `process` that satisfies `matches` fail with `error`, without being executed."""
         self._faults.append((process, matches, error))
 
     def run_job(self, process: str, work: DiskWork) -> DiskDone:

@@ -33,14 +33,14 @@ _HOME = {
 }
 
 __all__ = [
-    "session",
     "KafkaLogDataSource",
-    "verify",
-    "run_sweep",
     "aggregate",
-    "run_histories",
-    "read_histories",
     "fuzz",
+    "read_histories",
+    "run_histories",
+    "run_sweep",
+    "session",
+    "verify",
 ]
 
 

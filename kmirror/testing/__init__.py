@@ -25,7 +25,7 @@ _HOME = {
     "proxy": "kmirror.testing.proxies",
 }
 
-__all__ = ["cluster", "state_of", "MirrorPair", "mirror_pair", "proxy"]
+__all__ = ["MirrorPair", "cluster", "mirror_pair", "proxy", "state_of"]
 
 
 def __getattr__(name: str) -> object:

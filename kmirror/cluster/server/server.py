@@ -161,7 +161,7 @@ class Server:
     def _read(self, link: ServedLink, frame: Chunk) -> tuple[RequestHead, Message, Handler, Sequence[Gate]]:
         """Return a request, its handler and its gates; raise ProtocolError for an unknown API or version."""
         served, last = self._versions(), link.last_fetch
-        repeated = None if last is None or link.served is not served else last.again(frame)
+        repeated = None if last is None or link.served is not served else last.match(frame)
         if repeated is not None:
             return *repeated, self._routes[FetchRequest], self.gates
         head, body = decode_served(frame, served)

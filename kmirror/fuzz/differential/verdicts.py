@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kmirror.fuzz.findings import FaultKind
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field, fresh_default
 
@@ -212,14 +212,14 @@ def fields_of(cls: Any, version: int) -> tuple[Field, ...]:
 
 @cache
 def _fields_of(cls: Any, version: int) -> tuple[Field, ...]:
-    return tuple(field for field in cls.FIELDS if within(version, field.versions))
+    return tuple(field for field in cls.FIELDS if is_within(version, field.versions))
 
 
 @cache
 def _rows(cls: Any, version: int) -> tuple[_Row, ...]:
     found = []
     for field in fields_of(cls, version):
-        is_tagged = within(version, field.tagged)
+        is_tagged = is_within(version, field.tagged)
         default = OURS._field(field, version, fresh_default(field)) if is_tagged else None
         found.append(_Row(field, json_name(field.name), is_tagged, default))
     return tuple(found)

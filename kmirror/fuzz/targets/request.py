@@ -14,7 +14,7 @@ from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.decoder import refused_at
 from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol import careful
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.gen.request_header import RequestHeader
 from kmirror.protocol.headers import RequestHead, decode_request
 from kmirror.protocol.registry import all_apis, by_api_name, by_key
@@ -63,7 +63,7 @@ def _is_filled(part: Struct, version: int) -> bool:
     Of the elements of an array only the last is checked.
     """
     for field in part.FIELDS:
-        is_here = within(version, field.versions) and not within(version, field.tagged)
+        is_here = is_within(version, field.versions) and not is_within(version, field.tagged)
         if is_here and (field.is_array or field.struct is not None):
             value = getattr(part, field.attribute)
             if not value:

@@ -54,23 +54,23 @@ _HOME = {
 }
 
 __all__ = [
+    "Setting",
     "any_message",
+    "any_plausible_message",
     "classes",
+    "log_batches",
+    "message_sets",
     "messages",
+    "partition_logs",
+    "plausible_messages",
+    "record_batches",
+    "records",
+    "segments",
+    "settings_of_messages",
     "structs",
     "uuids",
     "versioned",
     "versions",
-    "message_sets",
-    "record_batches",
-    "records",
-    "log_batches",
-    "partition_logs",
-    "segments",
-    "any_plausible_message",
-    "plausible_messages",
-    "settings_of_messages",
-    "Setting",
 ]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kmirror.errors import UsageError
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.careful import RANGES, is_within
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names, released_versions
 from kmirror.protocol.structs import Field, Struct, check_version, fresh_default
@@ -49,7 +49,7 @@ def _scalars(type_: str) -> st.SearchStrategy[Any]:
 
 
 def _values(field: Field, version: int, flexible: bool, unknown_tags: bool) -> st.SearchStrategy[Any]:
-    if not within(version, field.versions):
+    if not is_within(version, field.versions):
         return st.builds(fresh_default, st.just(field))
     if field.type == "struct":
         one: st.SearchStrategy[Any] = _structs(field.struct, version, flexible, unknown_tags)
@@ -57,7 +57,7 @@ def _values(field: Field, version: int, flexible: bool, unknown_tags: bool) -> s
         one = _scalars(field.type)
     if field.is_array:
         one = st.lists(one, max_size=ARRAY_SIZE_MAX)
-    if within(version, field.nullable):
+    if is_within(version, field.nullable):
         one = st.none() | one
     return one
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kmirror.kernel.listeners import DEFAULT_NAME
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.careful import RANGES, is_within
 from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Field, check_version, fresh_default
 from kmirror.spec.error_codes import ErrorCode
@@ -125,7 +125,7 @@ class _Writer:
         if topic is None and any(_is_topic_name(f) or f.attribute == "topic_id" for f in cls.FIELDS):
             topic = self.draw(st.sampled_from(self.setting.topics))
         for field in cls.FIELDS:
-            if not within(self.version, field.versions):
+            if not is_within(self.version, field.versions):
                 values[field.attribute] = fresh_default(field)
             elif field.attribute not in values:
                 values[field.attribute] = self._value(field, topic)
@@ -134,7 +134,7 @@ class _Writer:
         return cls(**values)
 
     def _value(self, field: Field, topic: Topic | None) -> Any:
-        if within(self.version, field.nullable) and self.draw(st.integers(0, 7)) == 0:
+        if is_within(self.version, field.nullable) and self.draw(st.integers(0, 7)) == 0:
             return None
         if field.struct is not None:
             return self._structs(field, topic) if field.is_array else self.struct(field.struct, topic)
@@ -144,7 +144,7 @@ class _Writer:
 
     def _structs(self, field: Field, topic: Topic | None) -> list[Any]:
         """Return rows: one per chosen topic, one per chosen partition of the topic, or a few of any other kind."""
-        fields = {f.attribute: f for f in field.struct.FIELDS if within(self.version, f.versions)}
+        fields = {f.attribute: f for f in field.struct.FIELDS if is_within(self.version, f.versions)}
         if any(_is_topic_name(f) for f in fields.values()) or ("topic_id" in fields and topic is None):
             chosen = self.draw(st.lists(st.sampled_from(self.setting.topics), max_size=3, unique=True))
             return [self.struct(field.struct, one) for one in chosen]

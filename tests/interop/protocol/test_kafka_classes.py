@@ -19,7 +19,7 @@ from codegen.versions import Versions
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.differential.kafka_reader import Oracle
 from kmirror.protocol import Message, UnknownTag, Uuid
-from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.careful import RANGES, is_within
 from kmirror.protocol.json_form import Records, to_json
 from kmirror.protocol.registry import by_name
 from kmirror.protocol.structs import Field, Struct, fresh_default
@@ -61,9 +61,9 @@ def scalar(type_: str, draw: random.Random) -> Any:
 
 
 def value(field: Field, version: int, flexible: bool, draw: random.Random) -> Any:
-    if not within(version, field.versions):
+    if not is_within(version, field.versions):
         return fresh_default(field)
-    if within(version, field.nullable) and draw.random() < 0.25:
+    if is_within(version, field.nullable) and draw.random() < 0.25:
         return None
     count = draw.choice((0, 1, 2, 3, 12)) if field.is_array else 1
     if field.type == "struct":

@@ -151,7 +151,7 @@ def test_shapes_that_are_kept_are_bounded() -> None:
         for b in range(1, 40):
             assert shape.rows(a, b) is not None
             shape.pack(a, b)
-    assert len(shape.known_rows) <= shape.KEPT_MAX
-    assert len(shape.known_packs) <= shape.KEPT_MAX
+    assert len(shape.known_rows) <= shape.CACHE_MAX
+    assert len(shape.known_packs) <= shape.CACHE_MAX
     assert shape.rows(0, 1) is None
     assert shape.rows(1, 128) is None

@@ -59,7 +59,7 @@ def test_a_recognised_frame_equals_its_decoded_form(data: st.DataObject, version
     assert last is not None
     request.session_epoch = data.draw(INT32)
     later = encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id)
-    assert last.again(memoryview(later) if data.draw(st.booleans()) else later) == decode_request(later)
+    assert last.match(memoryview(later) if data.draw(st.booleans()) else later) == decode_request(later)
 
 
 def test_a_fetch_that_names_partitions_in_a_session_is_not_kept() -> None:
@@ -82,9 +82,9 @@ def test_a_frame_that_differs_elsewhere_is_not_recognised(data: st.DataObject, v
     elsewhere = [at for at in range(len(frame)) if not 4 <= at < 8 and not epoch_at <= at < epoch_at + 4]
     at = data.draw(st.sampled_from(elsewhere))
     other = frame[:at] + bytes([frame[at] ^ data.draw(st.integers(1, 255))]) + frame[at + 1 :]
-    assert last.again(other) is None
-    assert last.again(frame + b"\0") is None
-    assert last.again(frame[:-1]) is None
+    assert last.match(other) is None
+    assert last.match(frame + b"\0") is None
+    assert last.match(frame[:-1]) is None
 
 
 def test_a_changed_version_or_client_id_is_encoded_again() -> None:

@@ -18,7 +18,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.careful import RANGES, is_within
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.response_header import ResponseHeader
@@ -148,9 +148,9 @@ class Generator:
         return made(**{row.attribute: self._field(row, version) for row in cls.FIELDS})  # type: ignore[no-any-return]
 
     def _field(self, row: Field, version: int) -> Any:
-        if not within(version, row.versions) or (not self._well_meant and self._rng.chance(1, 8)):
+        if not is_within(version, row.versions) or (not self._well_meant and self._rng.chance(1, 8)):
             return fresh_default(row)
-        if within(version, row.nullable) and self._rng.chance(1, 8):
+        if is_within(version, row.nullable) and self._rng.chance(1, 8):
             return None
         if row.is_array:
             if self._well_meant and row.attribute in LEFT_OUT:

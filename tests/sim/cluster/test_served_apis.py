@@ -14,7 +14,7 @@ from kmirror.kernel.java import partition_for
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import mirror_partition
-from kmirror.protocol.careful import within
+from kmirror.protocol.careful import is_within
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
@@ -130,7 +130,7 @@ def errors_of(struct: Struct, version: int) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     for field in struct.FIELDS:
         value = getattr(struct, field.attribute)
-        if field.attribute.endswith("error_code") and within(version, field.versions):
+        if field.attribute.endswith("error_code") and is_within(version, field.versions):
             found.append((field.attribute, value))
         elif field.type == "struct" and value is not None:
             for one in value if field.is_array else [value]:

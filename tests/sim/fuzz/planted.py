@@ -107,33 +107,33 @@ def null_text_taken() -> Patch:
 
 def null_array_taken() -> Patch:
     """Both readers accept a null for an array."""
-    count = careful.MessageReader.count
+    count = careful.MessageReader.read_count
 
     def lax(self: careful.MessageReader, path: str, flexible: bool, nullable: bool) -> int:
         return count(self, path, flexible, True)
 
-    return patch.object(careful.MessageReader, "count", lax)
+    return patch.object(careful.MessageReader, "read_count", lax)
 
 
 def length_unchecked() -> Patch:
     """Missing bytes are ignored."""
 
-    def take(self: careful.MessageReader, n: int, path: str) -> memoryview:
+    def read_bytes(self: careful.MessageReader, n: int, path: str) -> memoryview:
         found = self.view[self.position : self.position + n]
         self.position += n
         return found.cast("B") if len(found) == n else memoryview(bytes(found).ljust(n, b"\0"))
 
-    return patch.object(careful.MessageReader, "take", take)
+    return patch.object(careful.MessageReader, "read_bytes", read_bytes)
 
 
 def index_error() -> Patch:
     """The end of the bytes within a varint raises an IndexError."""
 
-    def uvarint(self: careful.MessageReader, path: str) -> int:
+    def read_uvarint(self: careful.MessageReader, path: str) -> int:
         value, self.position = wire.read_uvarint(self.view, self.position)
         return value
 
-    return patch.object(careful.MessageReader, "uvarint", uvarint)
+    return patch.object(careful.MessageReader, "read_uvarint", read_uvarint)
 
 
 def tag_taken_twice_differently() -> Patch:
@@ -149,14 +149,14 @@ def tag_taken_twice_differently() -> Patch:
 
 def allocated_first() -> Patch:
     """Memory for a count is allocated before it is compared with the remaining bytes."""
-    length = careful.MessageReader.length
+    length = careful.MessageReader.read_length
 
     def eager(self: careful.MessageReader, flexible: bool, width: int, path: str) -> int:
         found = length(self, flexible, width, path)
         bytearray(max(0, min(found, 1 << 26)))
         return found
 
-    return patch.object(careful.MessageReader, "length", eager)
+    return patch.object(careful.MessageReader, "read_length", eager)
 
 
 def null_written_as_empty() -> Patch:
@@ -166,25 +166,25 @@ def null_written_as_empty() -> Patch:
 
 def wrong_position() -> Patch:
     """An error names a byte behind the end."""
-    fail = careful.MessageReader.fail
+    fail = careful.MessageReader.make_error
 
     def beyond(self: careful.MessageReader, message: str, path: str, position: int | None = None) -> ProtocolError:
         return fail(self, message, path, len(self.view) + 4)
 
-    return patch.object(careful.MessageReader, "fail", beyond)
+    return patch.object(careful.MessageReader, "make_error", beyond)
 
 
 def lenient_is_stricter() -> Patch:
     """The lenient reader requires UTF-8 for text, although even the strict reader does not."""
-    variable = careful.MessageReader.variable
+    read_variable = careful.MessageReader.read_variable
 
     def picky(self: careful.MessageReader, type_: str, path: str, flexible: bool, nullable: bool) -> object:
-        found = variable(self, type_, path, flexible, nullable)
+        found = read_variable(self, type_, path, flexible, nullable)
         if self.lenient and isinstance(found, str) and any("\ud800" <= each <= "\udfff" for each in found):
-            raise self.fail("no UTF-8", path)
+            raise self.make_error("no UTF-8", path)
         return found
 
-    return patch.object(careful.MessageReader, "variable", picky)
+    return patch.object(careful.MessageReader, "read_variable", picky)
 
 
 # -- whole requests -----------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def outline_time_too_high() -> Patch:
 
     def wrong(data: bytes, at: int, count: int) -> object:
         found = outline(data, at, count)
-        return found and found._replace(greatest_delta=found.greatest_delta + 1)
+        return found and found._replace(max_delta=found.max_delta + 1)
 
     return patch.object(batch_target, "outline", wrong)
 
@@ -98,7 +98,7 @@ def index_error_of_record() -> Patch:
     def untyped(error: Exception, *_: object) -> Exception:
         return error
 
-    return patch.object(record, "_fault", untyped)
+    return patch.object(record, "_decoding_error", untyped)
 
 
 def zlib_error() -> Patch:
@@ -129,8 +129,8 @@ def long_varint_of_record() -> Patch:
 
 def key_for_value() -> Patch:
     """Key and value of a message of format 0 or 1 are swapped."""
-    body = legacy.LegacyBatch._body
-    return patch.object(legacy.LegacyBatch, "_body", lambda self: body(self)[::-1])
+    body = legacy.LegacyBatch._read_body
+    return patch.object(legacy.LegacyBatch, "_read_body", lambda self: body(self)[::-1])
 
 
 def last_record_left_out() -> Patch:

@@ -105,7 +105,7 @@ def test_only_the_compiled_part_of_crc32c_is_imported(root: Path) -> None:
 
 
 def test_a_package_without_that_compiled_part_is_imported_whole() -> None:
-    assert module._compiled_part("kmirror", "_kmirror") is None  # It is imported already.
-    assert module._compiled_part("this", "_this") is None  # A module, not a package.
-    assert module._compiled_part("no_such_package", "_part") is None
-    assert module._compiled_part("crcmod", "_no_such_part") is None
+    assert module._load_compiled_part("kmirror", "_kmirror") is None  # It is imported already.
+    assert module._load_compiled_part("this", "_this") is None  # A module, not a package.
+    assert module._load_compiled_part("no_such_package", "_part") is None
+    assert module._load_compiled_part("crcmod", "_no_such_part") is None
