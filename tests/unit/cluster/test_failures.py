@@ -76,7 +76,7 @@ def test_a_failing_handler_of_a_server_is_an_unknown_server_error() -> None:
     for turn in (1, 2):
         note, reply = ask(s, LIST, 5)
         assert isinstance(note, Note) and isinstance(note.fact, HandlingFailed) and isinstance(note.fact.error, Bug)
-        assert "ListOffsetsRequest" in note.fact.during
+        assert "ListOffsetsRequest" in note.fact.operation
         assert isinstance(reply, Reply) and failures.count == turn
         answer = decode_response(b"".join(reply.chunks), key_of(ListOffsetsRequest), 5).body
         assert isinstance(answer, ListOffsetsResponse)

@@ -115,7 +115,7 @@ def record_fast_paths(taken: list[str]) -> Iterator[None]:
     ways: dict[str, tuple[Any, str]] = {
         "fast produce": (FastProduce, "respond"),
         "repeated produce": (LastProduce, "request"),
-        "repeated fetch": (LastFetch, "again"),
+        "repeated fetch": (LastFetch, "match"),
         "fast fetch": (fast_fetch, "respond"),
     }
     with ExitStack() as stack:
