@@ -250,7 +250,7 @@ async def _first_hole(reader: LeaderReader, start: int, end: int) -> int:
     """Return the first offset at or above `start` that is in no record, or `end`."""
     finder = HoleFinder(start)
     async for batch in reader.batches(start, end):
-        if finder.look_at(batch):
+        if finder.add_batch(batch):
             break
     return finder.expected
 

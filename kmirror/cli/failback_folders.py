@@ -162,7 +162,7 @@ def _first_hole(folder: PartitionFolder, ours: LogOutline) -> int:
     """Return the first offset of a log that is in no record, or its end."""
     finder = HoleFinder(ours.log_start_offset)
     for _, batch in iter_batches(folder.segments_from(ours.log_start_offset)):
-        if finder.look_at(batch):
+        if finder.add_batch(batch):
             break
     return finder.expected
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.segment import Segment, placed
+from kmirror.log.segment import Segment, add_file_name
 from kmirror.log.segment_list import SegmentList
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.legacy import AnyBatch, iter_any_batches
@@ -23,7 +23,7 @@ def batches(segments: SegmentList, start: int, end: int | None) -> Iterator[Batc
                     return
                 yield batch
         except CorruptBatch as error:
-            raise placed(error, segment).with_context(str(segments.tp)) from None
+            raise add_file_name(error, segment).with_context(str(segments.tp)) from None
 
 
 def any_batches(segments: SegmentList, start: int) -> Iterator[AnyBatch]:
@@ -42,7 +42,7 @@ class HoleFinder:
         self.expected = start
         self.is_found = False
 
-    def look_at(self, batch: AnyBatch) -> bool:
+    def add_batch(self, batch: AnyBatch) -> bool:
         """Return whether an offset before the end of this batch is missing; `expected` is then at or below it."""
         if self.is_found or batch.next_offset <= self.expected:
             return self.is_found
@@ -53,16 +53,16 @@ class HoleFinder:
         return self.is_found
 
 
-def has_holes(found: Iterable[AnyBatch], start: int, end: int) -> bool:
+def has_holes(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
     """Return whether some offset from `start` (inclusive) to `end` (exclusive) has no record in the batches.
 
     The first batch contains `start`.
     """
     finder = HoleFinder(start)
-    for batch in found:
+    for batch in batches:
         if finder.expected >= end:
             return False
-        if finder.look_at(batch):
+        if finder.add_batch(batch):
             return True
     return finder.expected < end
 
@@ -72,4 +72,4 @@ def batches_in(segments: SegmentList, segment: Segment, position: int) -> Iterat
     try:
         yield from iter_any_batches(segment.view(), position=position)
     except CorruptBatch as error:
-        raise placed(error, segment).with_context(str(segments.tp)) from None
+        raise add_file_name(error, segment).with_context(str(segments.tp)) from None

@@ -158,9 +158,9 @@ class Compaction:
         return found
 
 
-def swap_in(segments: SegmentList, done: Rewrite) -> CompactionResult:
+def swap_in(segments: SegmentList, rewrite: Rewrite) -> CompactionResult:
     """Replace the segments that a run read by those that it staged."""
-    for group in done.groups:
+    for group in rewrite.groups:
         for segment in segments.reaching(group.base_offsets[0])[: len(group.base_offsets)]:
             segment.delete_files()  # Without index files, a segment is scanned again after a power cut.
         segments.store.replace(group.base_offsets)
@@ -168,14 +168,14 @@ def swap_in(segments: SegmentList, done: Rewrite) -> CompactionResult:
             segments.store.delete_file(file_name(base_offset, SNAPSHOT_SUFFIX))
         group.segment.write_files()
         segments.replace(group.segment, len(group.base_offsets))
-    after = sum(group.segment.size for group in done.groups)
-    before = sum(len(group.base_offsets) for group in done.groups)
-    return CompactionResult(done.end_offset, done.bytes_before, after, before, len(done.groups))
+    after = sum(group.segment.size for group in rewrite.groups)
+    before = sum(len(group.base_offsets) for group in rewrite.groups)
+    return CompactionResult(rewrite.end_offset, rewrite.bytes_before, after, before, len(rewrite.groups))
 
 
-def discard(store: PartitionStore, done: Rewrite) -> None:
+def discard(store: PartitionStore, rewrite: Rewrite) -> None:
     """Remove the staged files of a run over a log that was truncated in the meantime."""
-    for group in done.groups:
+    for group in rewrite.groups:
         store.unstage(group.base_offsets[0])
 
 
@@ -191,34 +191,34 @@ class _Transactions:
     """Tracks the transaction that the current batch belongs to; the batches are passed in log order."""
 
     def __init__(self) -> None:
-        self._committed: dict[int, None] = {}  # Producers with committed records in the batches read so far.
+        self._seen_committed: dict[int, None] = {}  # Producers with committed records in the batches read so far.
         self._aborted: dict[int, AbortedTxn] = {}
-        self._met: dict[int, None] = {}  # Producers with aborted records in the batches read so far.
-        self._ahead: list[tuple[int, AbortedTxn]] = []
+        self._seen_aborted: dict[int, None] = {}  # Producers with aborted records in the batches read so far.
+        self._upcoming: list[tuple[int, AbortedTxn]] = []
 
-    def expect(self, aborted: Iterable[AbortedTxn]) -> None:
+    def add_upcoming(self, aborted: Iterable[AbortedTxn]) -> None:
         for txn in aborted:
-            heappush(self._ahead, (txn.first_offset, txn))
+            heappush(self._upcoming, (txn.first_offset, txn))
 
-    def _reach(self, offset: int) -> None:
-        while self._ahead and self._ahead[0][0] <= offset:
-            txn = heappop(self._ahead)[1]
+    def _advance_to(self, offset: int) -> None:
+        while self._upcoming and self._upcoming[0][0] <= offset:
+            txn = heappop(self._upcoming)[1]
             self._aborted.setdefault(txn.producer_id, txn)
 
     def is_aborted(self, batch: Batch) -> bool:
         """Return whether the data batch is part of an aborted transaction."""
-        self._reach(batch.last_offset)
+        self._advance_to(batch.last_offset)
         if not batch.is_transactional:
             return False
         if batch.producer_id in self._aborted:
-            self._met[batch.producer_id] = None
+            self._seen_aborted[batch.producer_id] = None
             return True
-        self._committed[batch.producer_id] = None
+        self._seen_committed[batch.producer_id] = None
         return False
 
     def end(self, batch: Batch) -> tuple[bool, AbortedTxn | None]:
         """Return whether the control batch may be deleted, and the aborted transaction it ends if records are left."""
-        self._reach(batch.last_offset)
+        self._advance_to(batch.last_offset)
         record = next(batch.records(), None) if batch.record_count else None
         if record is None:
             return True, None
@@ -226,13 +226,13 @@ class _Transactions:
         producer_id = batch.producer_id
         if kind is ControlType.ABORT:
             txn = self._aborted.pop(producer_id, None)
-            if producer_id in self._met:
-                del self._met[producer_id]
+            if producer_id in self._seen_aborted:
+                del self._seen_aborted[producer_id]
                 return False, txn
             return True, None
         if kind is ControlType.COMMIT:
-            if producer_id in self._committed:
-                del self._committed[producer_id]
+            if producer_id in self._seen_committed:
+                del self._seen_committed[producer_id]
                 return False, None
             return True, None
         return False, None
@@ -242,10 +242,10 @@ def _map_offsets(job: Compaction) -> _Offsets:
     """Read the dirty part. Stops before the record whose key would exceed `keys_max`."""
     found = _Offsets()
     state = _Transactions()
-    start, end, noted = job.cleanable_range.first_dirty_offset, job.cleanable_range.first_uncleanable_offset, -1
+    start, end, last_offset = job.cleanable_range.first_dirty_offset, job.cleanable_range.first_uncleanable_offset, -1
     first = (bisect_right(job.sealed, start, key=lambda segment: segment.base_offset) or 1) - 1
     dirty, position = job.sealed[first:], job.dirty_position
-    state.expect(job.aborted_transactions(end, reaching=start))
+    state.add_upcoming(job.aborted_transactions(end, reaching=start))
     for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
         for batch in iter_any_batches(segment.view[position:]):
             if isinstance(batch, Batch) and batch.is_control:
@@ -254,9 +254,10 @@ def _map_offsets(job: Compaction) -> _Offsets:
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= job.keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # This offset may lie inside a batch.
+                            # This offset may lie inside a batch.
+                            found.latest_offset = max(found.latest_offset, last_offset)
                             return found
-                        found.latest[record.key] = noted = record.offset
+                        found.latest[record.key] = last_offset = record.offset
             if batch.last_offset >= start:
                 found.latest_offset = batch.last_offset
         position = 0
@@ -304,42 +305,42 @@ class _Run:
 
     def clean_group(self, group: list[Sealed]) -> tuple[bytes, list[AbortedTxn]]:
         """Return the bytes that replace the group, and their transaction index."""
-        out: list[bytes | memoryview] = []
+        chunks: list[bytes | memoryview] = []
         self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
             start = segment.base_offset
             end = next_offset(segment.view, start) if following is None else following.base_offset
-            self.state.expect(self.job.aborted_transactions(end, reaching=start))
+            self.state.add_upcoming(self.job.aborted_transactions(end, reaching=start))
             for batch in iter_any_batches(segment.view):
-                kept: bytes | memoryview | None
+                cleaned: bytes | memoryview | None
                 if isinstance(batch, LegacyBatch):
-                    kept = self._clean_legacy(batch, segment)
+                    cleaned = self._clean_legacy(batch, segment)
                 else:
-                    kept = self._clean_batch(batch)
-                if kept is not None:
-                    out.append(kept)
-        return b"".join(out), self.aborted
+                    cleaned = self._clean_batch(batch)
+                if cleaned is not None:
+                    chunks.append(cleaned)
+        return b"".join(chunks), self.aborted
 
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
         """Return the rest of the batch, or None if nothing remains."""
-        discardable, is_over = self._deletability(batch)
+        is_deletable, is_over = self._check_deletable(batch)
         must_stay = (
             self._is_last_of_producer(batch) or batch.next_offset == self.job.cleanable_range.first_uncleanable_offset
         )
-        if discardable and not must_stay:
+        if is_deletable and not must_stay:
             return None
-        if discardable:
-            return _empty(batch)
+        if is_deletable:
+            return _empty_batch(batch)
         records = list(batch.records()) if batch.record_count else []
         kept = records if batch.is_control else [record for record in records if self._is_kept(record, batch)]
         if not kept:
-            return _empty(batch) if must_stay else None
-        tombstones = any(record.value is None for record in kept)
-        needs_horizon = (tombstones or is_over) and self._horizon_of(batch) is None
+            return _empty_batch(batch) if must_stay else None
+        has_tombstones = any(record.value is None for record in kept)
+        needs_horizon = (has_tombstones or is_over) and self._horizon_of(batch) is None
         if len(kept) == len(records) and not needs_horizon:
             return batch.view
         horizon = self.horizon_ms if needs_horizon else batch.delete_horizon_ms
-        return _rebuilt(batch, kept, horizon)
+        return _rebuild_batch(batch, kept, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Sealed) -> bytes | None:
         """Return the rest of legacy messages, converted to batches of format 2, as Kafka's cleaner does.
@@ -356,18 +357,18 @@ class _Run:
         ]
         if not kept:
             return None
-        tombstones = any(record.value is None for record in kept)
-        stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+        has_tombstones = any(record.value is None for record in kept)
+        has_append_time = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
         return build_batch(
             [RecordData(record.key, record.value, (), record.timestamp, record.offset) for record in kept],
             base_offset=kept[0].offset,
             compression=batch.compression,
-            timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
-            timestamp_ms=batch.max_timestamp if stamped else layout.NO_TIMESTAMP,
-            delete_horizon_ms=self.horizon_ms if tombstones else None,
+            timestamp_type=TimestampType.LOG_APPEND_TIME if has_append_time else TimestampType.CREATE_TIME,
+            timestamp_ms=batch.max_timestamp if has_append_time else layout.NO_TIMESTAMP,
+            delete_horizon_ms=self.horizon_ms if has_tombstones else None,
         )
 
-    def _deletability(self, batch: Batch) -> tuple[bool, bool]:
+    def _check_deletable(self, batch: Batch) -> tuple[bool, bool]:
         """Return whether all records of the batch may be deleted, and whether it ends a transaction without records."""
         if not batch.is_control:
             return self.state.is_aborted(batch), False
@@ -419,7 +420,7 @@ def _kept_fields(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _empty(batch: Batch) -> bytes:
+def _empty_batch(batch: Batch) -> bytes:
     """Return the header of the batch, without records."""
     return build_batch(
         [],
@@ -430,13 +431,13 @@ def _empty(batch: Batch) -> bytes:
     )
 
 
-def _rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
+def _rebuild_batch(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
     """Return the batch with only the kept records, at their offsets."""
-    stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    has_append_time = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],
         **_kept_fields(batch),
         compression=batch.compression,
-        timestamp_ms=batch.max_timestamp if stamped else layout.NO_TIMESTAMP,
+        timestamp_ms=batch.max_timestamp if has_append_time else layout.NO_TIMESTAMP,
         delete_horizon_ms=horizon,
     )

@@ -43,11 +43,11 @@ def with_aborted(batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]
     `aborted` holds pairs (producer id, first offset) from the response: a transaction is aborted from that offset to
     its ABORT marker.
     """
-    waiting = sorted(aborted, key=lambda row: row[1], reverse=True)
+    upcoming = sorted(aborted, key=lambda row: row[1], reverse=True)
     hidden: dict[int, None] = {}
     for batch in batches:
-        while waiting and waiting[-1][1] <= batch.last_offset:
-            hidden[waiting.pop()[0]] = None
+        while upcoming and upcoming[-1][1] <= batch.last_offset:
+            hidden[upcoming.pop()[0]] = None
         if not hidden:  # The usual case: no aborted transaction is open, so no marker matters.
             yield batch, False
             continue
@@ -80,9 +80,9 @@ class Committed:
         """Return the part that overlaps the offsets [first, end)."""
         kept: dict[int, Ranges] = {}
         for producer_id, ranges in self.aborted.items():
-            touching = [pair for pair in ranges if pair[1] >= first and (end is None or pair[0] < end)]
-            if touching:
-                kept[producer_id] = touching
+            overlapping = [pair for pair in ranges if pair[1] >= first and (end is None or pair[0] < end)]
+            if overlapping:
+                kept[producer_id] = overlapping
         return Committed(kept, self.first_undecided_offset)
 
 
@@ -93,14 +93,22 @@ class CommittedWalk:
     the cleaner's checkpoint.
     """
 
-    __slots__ = ("_aborted", "_cleaned_offset", "_next_snapshot", "_open", "_open_above", "_open_at", "_waiting")
+    __slots__ = (
+        "_aborted",
+        "_cleaned_offset",
+        "_next_snapshot",
+        "_open",
+        "_open_above",
+        "_open_at",
+        "_pending_snapshots",
+    )
 
     def __init__(
         self, snapshots: Sequence[int] = (), open_at: OpenAt | None = None, *, cleaned_offset: int = 0
     ) -> None:
         assert open_at is not None or not snapshots, "snapshots come with a function that reads them"
         self._open_at = open_at
-        self._waiting = list(reversed(snapshots))
+        self._pending_snapshots = list(reversed(snapshots))
         self._next_snapshot = snapshots[0] if snapshots else _NEVER
         self._cleaned_offset = cleaned_offset
         self._open: dict[int, int] = {}  # Producer id -> first offset.
@@ -114,7 +122,7 @@ class CommittedWalk:
             return
         offset = batch.base_offset
         if offset >= self._next_snapshot:
-            self._reach(offset)
+            self._apply_snapshots(offset)
         if attributes & layout.CONTROL_FLAG:
             self._add_control(batch)
         else:
@@ -135,20 +143,20 @@ class CommittedWalk:
             if first is not None and kind is ControlType.ABORT:
                 self._aborted.setdefault(batch.producer_id, []).append((first, batch.last_offset))
 
-    def _reach(self, offset: int) -> None:
+    def _apply_snapshots(self, offset: int) -> None:
         """Take the open transactions from the newest readable snapshot at or below `offset`."""
         assert self._open_at is not None, "there are snapshots"
-        while self._waiting and self._waiting[-1] <= offset:
-            found = self._open_at(self._waiting.pop())
+        while self._pending_snapshots and self._pending_snapshots[-1] <= offset:
+            found = self._open_at(self._pending_snapshots.pop())
             if found is not None:
                 self._open = dict(found)
                 self._open_above.clear()
-        self._next_snapshot = self._waiting[-1] if self._waiting else _NEVER
+        self._next_snapshot = self._pending_snapshots[-1] if self._pending_snapshots else _NEVER
 
     def finish(self, end_offset: int) -> Committed:
         """Return the result for the batches below `end_offset`, the end of the log or of the pass."""
         if end_offset >= self._next_snapshot:
-            self._reach(end_offset)
+            self._apply_snapshots(end_offset)
         undecided = [
             first if first >= self._cleaned_offset else self._open_above.get(producer_id)
             for producer_id, first in self._open.items()

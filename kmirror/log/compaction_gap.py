@@ -75,13 +75,13 @@ def gap(expected: Iterable[AnyBatch], found: Iterable[AnyBatch]) -> Gap | None:
                 newest[row.key] = max(offset, newest.get(row.key, -1))
     for offset in sorted(sides[0].rows.keys() | sides[1].rows.keys()):
         one, other = (side.rows.get(offset) for side in sides)
-        alone = one or other
-        assert alone is not None, "one side has it"
+        present = one or other
+        assert present is not None, "one side has it"
         if one is not None and other is not None:
             is_explained = one == other
         else:
-            may_go = alone.key is None or alone.value is None or offset in aborted
-            is_explained = may_go or newest[alone.key] > offset
+            may_be_removed = present.key is None or present.value is None or offset in aborted
+            is_explained = may_be_removed or newest[present.key] > offset
         if not is_explained:
             return Gap(offset, str(one or NOTHING), str(other or NOTHING))
     return None

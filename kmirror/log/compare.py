@@ -23,7 +23,7 @@ from kmirror.records.legacy import AnyBatch, LegacyBatch
 
 FLIPPED_BITS_MAX: Final = 16
 """Maximum number of flipped bits that count as damage; with more it is a different batch."""
-_FLIPS_TOGETHER: Final = 4096
+_CHUNK_BYTES: Final = 4096
 
 
 class Match(Enum):
@@ -207,8 +207,8 @@ class _Sequence:
     """Cursor over batches in memory."""
 
     def __init__(self, batches: Iterable[AnyBatch]) -> None:
-        self._left = iter(batches)
-        self._next = next(self._left, None)
+        self._remaining = iter(batches)
+        self._next = next(self._remaining, None)
 
     def match(self, batch: AnyBatch) -> Match | None:
         other = self._next
@@ -218,7 +218,7 @@ class _Sequence:
         return self._next
 
     def skip(self, batch: AnyBatch) -> None:
-        self._next = next(self._left, None)
+        self._next = next(self._remaining, None)
 
 
 class FlippedBits(NamedTuple):
@@ -233,8 +233,8 @@ def flipped_bits(expected: Buffer, found: Buffer) -> FlippedBits | None:
     """Return the bits that differ between two buffers of equal size; None for none or more than FLIPPED_BITS_MAX."""
     assert len(expected) == len(found), "bits have places"
     total, first = 0, None
-    for begin in range(0, len(expected), _FLIPS_TOGETHER):
-        one, other = bytes(expected[begin : begin + _FLIPS_TOGETHER]), bytes(found[begin : begin + _FLIPS_TOGETHER])
+    for begin in range(0, len(expected), _CHUNK_BYTES):
+        one, other = bytes(expected[begin : begin + _CHUNK_BYTES]), bytes(found[begin : begin + _CHUNK_BYTES])
         if one == other:
             continue
         difference = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")

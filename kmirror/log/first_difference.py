@@ -84,22 +84,22 @@ def batch_difference(expected: AnyBatch, found: AnyBatch) -> FirstDifference:
     offset = min(header_offset(expected), header_offset(found))
     if expected.magic != found.magic:
         return FirstDifference(
-            offset, "message format", expected.magic, found.magic, _of_field("magic", expected, found)
+            offset, "message format", expected.magic, found.magic, _field_place("magic", expected, found)
         )
     if isinstance(expected, LegacyBatch) or isinstance(found, LegacyBatch):
         if expected.last_offset != found.last_offset:
-            place = _of_field("base_offset", expected, found)
+            place = _field_place("base_offset", expected, found)
             return FirstDifference(offset, "offset", expected.last_offset, found.last_offset, place)
-        return _of_content(expected, found, offset)
+        return _content_difference(expected, found, offset)
     for name, words in _FIELDS.items():
-        here, there = getattr(expected, name), getattr(found, name)
-        if here != there:
-            place = _of_field("last_offset_delta" if name == "last_offset" else name, expected, found)
-            return FirstDifference(offset, words, here, there, place)
+        expected_value, found_value = getattr(expected, name), getattr(found, name)
+        if expected_value != found_value:
+            place = _field_place("last_offset_delta" if name == "last_offset" else name, expected, found)
+            return FirstDifference(offset, words, expected_value, found_value, place)
     if (expected.attributes ^ found.attributes) & 0xFF:  # The upper byte is unused.
-        place = _of_field("attributes", expected, found)
+        place = _field_place("attributes", expected, found)
         return FirstDifference(offset, "attributes", _attributes(expected), _attributes(found), place)
-    return _of_content(expected, found, offset)
+    return _content_difference(expected, found, offset)
 
 
 def bytes_difference(expected: AnyBatch, found: Buffer) -> FirstDifference:
@@ -109,7 +109,7 @@ def bytes_difference(expected: AnyBatch, found: Buffer) -> FirstDifference:
         is_legacy = view[layout.MAGIC_AT] < MAGIC_V2
         return batch_difference(expected, LegacyBatch(view) if is_legacy else Batch(view))
     except CorruptBatch:
-        return _of_bytes(expected.view, found, header_offset(expected))
+        return _byte_difference(expected.view, found, header_offset(expected))
 
 
 def missing_batch(batch: AnyBatch, *, is_expected: bool) -> FirstDifference:
@@ -121,43 +121,45 @@ def missing_batch(batch: AnyBatch, *, is_expected: bool) -> FirstDifference:
 # -- behind the header ------------------------------------------------------------------------
 
 
-def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> FirstDifference:
+def _content_difference(expected: AnyBatch, found: AnyBatch, offset: int) -> FirstDifference:
     """Return the first record that differs, or else the checksum, the size or the byte."""
-    of_record = _of_records(expected, found)
-    if of_record is not None:
-        return of_record
+    difference = _records_difference(expected, found)
+    if difference is not None:
+        return difference
     if expected.crc != found.crc:
         # In formats 0 and 1 it is the four bytes before the magic.
-        place = _of_field("crc" if expected.magic >= MAGIC_V2 else "partition_leader_epoch", expected, found)
+        place = _field_place("crc" if expected.magic >= MAGIC_V2 else "partition_leader_epoch", expected, found)
         return FirstDifference(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", place)
     if expected.size_in_bytes != found.size_in_bytes:
         sizes = expected.size_in_bytes, found.size_in_bytes
-        return FirstDifference(offset, "size in bytes", *sizes, _of_field("batch_length", expected, found))
-    return _of_bytes(expected.view, found.view, offset)
+        return FirstDifference(offset, "size in bytes", *sizes, _field_place("batch_length", expected, found))
+    return _byte_difference(expected.view, found.view, offset)
 
 
-def _of_bytes(expected: Buffer, found: Buffer, offset: int) -> FirstDifference:
+def _byte_difference(expected: Buffer, found: Buffer, offset: int) -> FirstDifference:
     at = first_byte(expected, found)
     assert at is not None, "the batches differ"
     values = (f"{expected[at]:#04x}", f"{found[at]:#04x}")
     return FirstDifference(offset, byte_field(at), *values, place_in("batch", expected, found, at))
 
 
-def _of_records(expected: AnyBatch, found: AnyBatch) -> FirstDifference | None:
+def _records_difference(expected: AnyBatch, found: AnyBatch) -> FirstDifference | None:
     """Return the first difference between the records, None if there is none or they cannot be decoded."""
     try:
         for one, other in zip_longest(expected.records(), found.records()):
             if one is None or other is None:
                 return None  # Counts differ only if a batch is truncated.
-            where = record_difference(one, other, is_offset_compared=True)
-            if where is not None:
-                return where if where.place is not None else where._replace(place=_in_records(expected, found))
+            difference = record_difference(one, other, is_offset_compared=True)
+            if difference is not None:
+                if difference.place is None:
+                    difference = difference._replace(place=_records_place(expected, found))
+                return difference
     except CorruptBatch:
         pass
     return None
 
 
-def _in_records(expected: AnyBatch, found: AnyBatch) -> Place | None:
+def _records_place(expected: AnyBatch, found: AnyBatch) -> Place | None:
     """Return the first difference in the bytes of uncompressed records; None for compressed ones."""
     if expected.compression is not Compression.NONE or found.compression is not Compression.NONE:
         return None
@@ -171,14 +173,17 @@ def record_difference(expected: Record, found: Record, *, is_offset_compared: bo
     """Return the first difference between two records, or None; offsets count only with `is_offset_compared`."""
     offset = min(expected.offset, found.offset) if is_offset_compared else expected.offset
     for name in ("offset", "timestamp") if is_offset_compared else ("timestamp",):
-        here, there = getattr(expected, name), getattr(found, name)
-        if here != there:
-            return FirstDifference(offset, f"record {name}", here, there)
+        expected_value, found_value = getattr(expected, name), getattr(found, name)
+        if expected_value != found_value:
+            return FirstDifference(offset, f"record {name}", expected_value, found_value)
     for name in ("key", "value"):
-        here, there = getattr(expected, name), getattr(found, name)
-        if here != there:
+        expected_value, found_value = getattr(expected, name), getattr(found, name)
+        if expected_value != found_value:
             return FirstDifference(
-                offset, f"record {name}", *_excerpts(here, there), _place_of_value(name, here, there)
+                offset,
+                f"record {name}",
+                *_excerpts(expected_value, found_value),
+                _value_place(name, expected_value, found_value),
             )
     if expected.headers == found.headers:
         return None
@@ -188,7 +193,7 @@ def record_difference(expected: Record, found: Record, *, is_offset_compared: bo
                 names = [None if header is None else header[0] for header in (one, other)]
                 return FirstDifference(offset, f"record header {number}", names[0], names[1])
             values = one[1], other[1]
-            place = _place_of_value(f"header {one[0]}", *values)
+            place = _value_place(f"header {one[0]}", *values)
             return FirstDifference(offset, f"record header {one[0]}", *_excerpts(*values), place)
     raise AssertionError("headers that are not equal differ in one")
 
@@ -213,14 +218,14 @@ def place_in(within: str, expected: Buffer, found: Buffer, byte: int, size: int 
     return Place(within, byte, *digits)
 
 
-def _of_field(name: str, expected: AnyBatch, found: AnyBatch) -> Place | None:
+def _field_place(name: str, expected: AnyBatch, found: AnyBatch) -> Place | None:
     """Return the first byte of a header field that differs, with the bytes of the field from there on."""
     start, size = layout.field_range(name)
     at = first_byte(expected.view[: start + size], found.view[: start + size], start)
     return None if at is None else place_in("batch", expected.view, found.view, at, start + size - at)
 
 
-def _place_of_value(within: str, expected: bytes | None, found: bytes | None) -> Place | None:
+def _value_place(within: str, expected: bytes | None, found: bytes | None) -> Place | None:
     if expected is None or found is None:
         return None
     return place_in(within, expected, found, _first_difference_at(expected, found))

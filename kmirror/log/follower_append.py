@@ -59,8 +59,8 @@ def _append_in_parts(log: LogState, view: memoryview, scan: ScanResult) -> Appen
     start = 0
     for end in split_positions(view, log.config.segment_bytes):
         part = view[start:end]
-        again = scan_batches(part, log.segments.active, latest_epoch=log.latest_epoch, check_crc=False)
-        info = _append_scanned(log, part, again)
+        part_scan = scan_batches(part, log.segments.active, latest_epoch=log.latest_epoch, check_crc=False)
+        info = _append_scanned(log, part, part_scan)
         total.last_offset = info.last_offset
         total.batches += info.batches
         total.bytes += info.bytes

@@ -50,7 +50,7 @@ def prepare(
     now_ms: int,
 ) -> PreparedBatch:
     """Return the batch in `data` with offsets and epoch assigned; raises `LogAppendError`."""
-    batch = _only_batch(data, tp)
+    batch = _read_single_batch(data, tp)
     if origin is AppendOrigin.CLIENT and batch.base_offset != 0:
         raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: base offset {batch.base_offset}, expected 0")
     _check_size(batch.size_in_bytes, tp, config)
@@ -65,31 +65,33 @@ def prepare(
         payload = None if codec is Compression.NONE else batch.payload()
     except CorruptBatch as error:
         raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
-    by_broker = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
-    stamp = now_ms if by_broker else NO_TIMESTAMP
-    target = codec if config.compression_type is None else config.compression_type
-    keep = codec is target or (codec is Compression.NONE and batch.is_control)
-    result = bytearray(batch.view) if keep else None
-    greatest = None if result is None else _by_outline(batch, result, payload, config, now_ms)
-    if greatest is None:
+    is_append_time = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+    log_append_time = now_ms if is_append_time else NO_TIMESTAMP
+    codec_to_write = codec if config.compression_type is None else config.compression_type
+    can_keep = codec is codec_to_write or (codec is Compression.NONE and batch.is_control)
+    result = bytearray(batch.view) if can_keep else None
+    max_timestamp = None if result is None else _check_outline(batch, result, payload, config, now_ms)
+    if max_timestamp is None:
         try:
             records = list(batch.records(payload))
         except CorruptBatch as error:
             raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
         _check_records(records, batch, tp, config, now_ms)
-        numbered = payload is None or all(record.offset == batch.base_offset + n for n, record in enumerate(records))
-        if result is None or not numbered:
-            rebuilt = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if by_broker else None, tp)
+        is_numbered = payload is None or all(record.offset == batch.base_offset + n for n, record in enumerate(records))
+        if result is None or not is_numbered:
+            rebuilt = _rebuild(
+                batch, records, codec_to_write, base_offset, leader_epoch, now_ms if is_append_time else None, tp
+            )
             _check_size(len(rebuilt), tp, config)
-            return PreparedBatch(rebuilt, stamp)
-        greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+            return PreparedBatch(rebuilt, log_append_time)
+        max_timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
     assert result is not None, "a batch that is kept"
-    _stamp(result, batch, now_ms if by_broker else greatest, by_broker=by_broker)
+    _write_timestamp(result, batch, now_ms if is_append_time else max_timestamp, is_append_time=is_append_time)
     set_base_offset_and_epoch(result, base_offset, leader_epoch)
-    return PreparedBatch(result, stamp)
+    return PreparedBatch(result, log_append_time)
 
 
-def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: LogConfig, now_ms: int) -> int | None:
+def _check_outline(batch: Batch, data: bytearray, payload: bytes | None, config: LogConfig, now_ms: int) -> int | None:
     """Return the greatest timestamp of a batch that can be kept unchanged, judged by its outline; None if undecided.
 
     Kafka skips over the records in the same way if it need not rewrite them. A batch without a valid outline is decoded
@@ -104,19 +106,19 @@ def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: Lo
         or batch.attributes & layout.LOG_APPEND_TIME_FLAG
     ):
         return None
-    greatest = batch.base_timestamp + found.max_delta
-    return greatest if is_timely(config, batch.base_timestamp + found.min_delta, greatest, now_ms) else None
+    max_timestamp = batch.base_timestamp + found.max_delta
+    return max_timestamp if is_timely(config, batch.base_timestamp + found.min_delta, max_timestamp, now_ms) else None
 
 
-def is_timely(config: LogConfig, least: int, greatest: int, now_ms: int) -> bool:
-    """Return whether the topic accepts records with timestamps from `least` to `greatest` (ms, both inclusive)."""
+def is_timely(config: LogConfig, min_timestamp: int, max_timestamp: int, now_ms: int) -> bool:
+    """Return whether the topic accepts records from `min_timestamp` to `max_timestamp` (ms, both inclusive)."""
     if config.message_timestamp_type is not TimestampType.CREATE_TIME:
         return True
     latest = min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX)  # Greater values overflow a Java long.
-    return now_ms - config.message_timestamp_before_max_ms <= least and greatest <= latest
+    return now_ms - config.message_timestamp_before_max_ms <= min_timestamp and max_timestamp <= latest
 
 
-def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
+def _read_single_batch(data: Chunk, tp: TopicPartition) -> Batch:
     view = byte_view("a batch", data)
     try:
         batch = Batch(view)
@@ -180,13 +182,13 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
     """Reject the batch for invalid records, in a broker's wording; any invalid timestamp decides the error code."""
     faults: list[tuple[int, str]] = []
     is_timely = True
-    by_producer = config.message_timestamp_type is TimestampType.CREATE_TIME
+    is_create_time = config.message_timestamp_type is TimestampType.CREATE_TIME
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
     for index, record in enumerate(records):
         if config.compact and record.key is None:
             faults.append((index, f"Compacted topic cannot accept message without key in topic partition {tp}"))
-        elif by_producer and record.timestamp != NO_TIMESTAMP:
+        elif is_create_time and record.timestamp != NO_TIMESTAMP:
             if not earliest <= record.timestamp <= latest:
                 is_timely = False
                 text = f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range."
@@ -195,35 +197,39 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
                 )
         elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
             is_timely = False
-            text = f"Invalid timestamp type in message {_described(record)}."
+            text = f"Invalid timestamp type in message {_record_text(record)}."
             faults.append((index, f"{text} Producer should not set timestamp type to LogAppendTime."))
     if not is_timely:
         text = "One or more records have been rejected due to invalid timestamp"
         raise RecordsRejected(ErrorCode.INVALID_TIMESTAMP, text, faults)
     if faults:
-        shown = ", ".join(f"RecordError(batchIndex={index}, message='{text}')" for index, text in faults[:SHOWN_MAX])
+        record_errors = ", ".join(
+            f"RecordError(batchIndex={index}, message='{text}')" for index, text in faults[:SHOWN_MAX]
+        )
         text = f"One or more records have been rejected due to {len(faults)} record errors in total, and only showing"
-        raise RecordsRejected(ErrorCode.INVALID_RECORD, f"{text} the first three errors at most: [{shown}]", faults)
+        raise RecordsRejected(
+            ErrorCode.INVALID_RECORD, f"{text} the first three errors at most: [{record_errors}]", faults
+        )
 
 
-def _described(record: Record) -> str:
+def _record_text(record: Record) -> str:
     """Return the description of a record in a broker's messages."""
     sizes = f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes"
     return f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, {sizes})"
 
 
-def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -> None:
+def _write_timestamp(result: bytearray, batch: Batch, max_timestamp: int, *, is_append_time: bool) -> None:
     """Write the greatest timestamp and its type into a copy of the batch, as the broker computes them."""
-    greatest = max(greatest, NO_TIMESTAMP)  # A client may send timestamps below -1.
+    max_timestamp = max(max_timestamp, NO_TIMESTAMP)  # A client may send timestamps below -1.
     attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
-    if by_broker:
+    if is_append_time:
         attributes |= layout.LOG_APPEND_TIME_FLAG
-    if greatest == batch.max_timestamp and attributes == batch.attributes:
+    if max_timestamp == batch.max_timestamp and attributes == batch.attributes:
         return
     at = layout.ATTRIBUTES_AT
     result[at : at + 2] = attributes.to_bytes(2, "big", signed=True)
     at = layout.MAX_TIMESTAMP_AT
-    result[at : at + 8] = greatest.to_bytes(8, "big", signed=True)
+    result[at : at + 8] = max_timestamp.to_bytes(8, "big", signed=True)
     checksum = crc32c(memoryview(result)[layout.ATTRIBUTES_AT :])
     result[layout.CRC_AT : layout.CRC_AT + 4] = checksum.to_bytes(4, "big")
 
@@ -231,7 +237,7 @@ def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -
 def _rebuild(
     batch: Batch,
     records: list[Record],
-    target: Compression,
+    codec: Compression,
     base_offset: int,
     leader_epoch: int,
     log_append_time: int | None,
@@ -244,7 +250,7 @@ def _rebuild(
         [RecordData(record.key, record.value, record.headers, record.timestamp) for record in records],
         base_offset=base_offset,
         partition_leader_epoch=leader_epoch,
-        compression=target,
+        compression=codec,
         producer_id=batch.producer_id,
         producer_epoch=batch.producer_epoch,
         base_sequence=batch.base_sequence,

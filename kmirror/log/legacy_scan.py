@@ -11,7 +11,7 @@ import zlib
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult, beyond_the_greatest, start_fault
+from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult, offset_limit_fault, start_fault
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
@@ -27,7 +27,7 @@ def scan_any_batches(
     scan.epochs, scan.special = [], []
     scan.row_offsets, scan.row_positions, scan.time_rows = [], [], []
     next_row = segment.index_interval_bytes - segment.since_row
-    top = (segment.max_timestamp, segment.max_timestamp_offset)
+    max_row = (segment.max_timestamp, segment.max_timestamp_offset)
     epoch_before = latest_epoch
     row_timestamp = segment.times.last_timestamp
     position = 0
@@ -57,17 +57,17 @@ def scan_any_batches(
             epoch_before = epoch
         if timestamp > scan.max_timestamp:
             scan.max_timestamp, scan.max_timestamp_offset = timestamp, last_offset
-        if timestamp > top[0]:
-            top = (timestamp, last_offset)
+        if timestamp > max_row[0]:
+            max_row = (timestamp, last_offset)
         if batch.producer_id >= 0 or batch.is_control:
             scan.special.append(position)
         if position > next_row:
             scan.row_offsets.append(last_offset)
             scan.row_positions.append(segment.size + position)
             next_row = position + segment.index_interval_bytes
-            if top[0] > row_timestamp:
-                scan.time_rows.append(top)
-                row_timestamp = top[0]
+            if max_row[0] > row_timestamp:
+                scan.time_rows.append(max_row)
+                row_timestamp = max_row[0]
         position += batch.size_in_bytes
     if scan.roll_offset < 0 and scan.batches:
         scan.roll_offset = max(0, scan.last_offset - SPAN_MAX)  # Kafka's lower bound for the first offset.
@@ -98,4 +98,4 @@ def _fault(batch: AnyBatch, last_offset: int, check_crc: bool) -> CorruptBatch |
     if first <= last_offset or batch.last_offset < first:
         reason = f"a batch of offsets {first} to {batch.last_offset} follows offset {last_offset}"
         return OffsetsOutOfOrder(reason, position=batch.position, offset=first)
-    return beyond_the_greatest(batch.position, first, batch.last_offset)
+    return offset_limit_fault(batch.position, first, batch.last_offset)

@@ -48,18 +48,18 @@ class LogDirs:
         """Ids of the online directories."""
         return [disk.directory_id for disk in self.online]
 
-    def of(self, tp: TopicPartition) -> Disk | None:
+    def find(self, tp: TopicPartition) -> Disk | None:
         """Return the online directory that holds the open log of a partition, or None."""
         for disk in self.online:
             if disk.is_open(tp):
                 return disk
         return None
 
-    def by_id(self, directory_id: Uuid) -> Disk | None:
+    def find_by_id(self, directory_id: Uuid) -> Disk | None:
         """Return the online directory with this id, or None."""
         return next((disk for disk in self.online if disk.directory_id == directory_id), None)
 
-    def by_load(self) -> list[Disk]:
+    def sorted_by_load(self) -> list[Disk]:
         """Return the online directories, those with the fewest logs first: the order in which new logs are placed."""
         if len(self.online) == 1:
             return self.online

@@ -14,7 +14,13 @@ from kmirror.log.config import LogConfig
 from kmirror.log.epochs import LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import OffsetOutOfRange
 from kmirror.log.flushing import Flush, Flushing
-from kmirror.log.producer_files import after_truncation, delete_snapshots, needs_replay, snapshot_offsets, take_snapshot
+from kmirror.log.producer_files import (
+    delete_snapshots,
+    needs_replay,
+    rebuild_after_truncation,
+    snapshot_offsets,
+    take_snapshot,
+)
 from kmirror.log.producers import ProducerStates, Staging
 from kmirror.log.results import AppendInfo
 from kmirror.log.scan import scan_batches
@@ -116,9 +122,9 @@ class LogState:
         active = self.segments.active
         if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
             segment = self.roll(scan.roll_offset)
-            fresh = scan_batches(view, segment, check_crc=False)  # Index rows depend on the segment.
-            scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
-            scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
+            new_scan = scan_batches(view, segment, check_crc=False)  # Index rows depend on the segment.
+            scan.row_offsets, scan.row_positions = new_scan.row_offsets, new_scan.row_positions
+            scan.time_rows, scan.since_row = new_scan.time_rows, new_scan.since_row
 
     def roll(self, first_offset: int) -> Segment:
         """Start a new active segment for a batch at `first_offset`, which may be above the log end."""
@@ -206,15 +212,15 @@ class LogState:
         if cut is None:
             self.truncate_fully_and_start_at(start)
             return True
-        end, expired = cut.end, recovery.expiry(self.config, self.now_ms)
-        reads = needs_replay(self.producers, self.store, self.segments.reaching(end), start, end, expired)
+        end, is_expired = cut.end, recovery.expiry_check(self.config, self.now_ms)
+        must_replay = needs_replay(self.producers, self.store, self.segments.reaching(end), start, end, is_expired)
         self._prepare_cut(end, start)
         self._lower_cleaner_offset(end)
         self.segments.truncate_to(end, self.now_ms)
         self.epochs.truncate_from_end(end)
         self._write_epochs()
-        self.producers = after_truncation(
-            self.producers, self.store, self.segments if reads else (), start, end, expired
+        self.producers = rebuild_after_truncation(
+            self.producers, self.store, self.segments if must_replay else (), start, end, is_expired
         )
         self.update_high_watermark(min(self.high_watermark, end))
         if end > cut.kept_end:

@@ -35,8 +35,8 @@ class _SegmentBuffer:
 
     def reserve(self, extra: int, allocate: Allocate) -> None:
         """Make room for `extra` bytes after `size` in a buffer owned by this segment."""
-        need = self.size + extra
-        capacity = max(_INITIAL_BYTES, need + min(self.size // 2, 64 << 20))
+        required = self.size + extra
+        capacity = max(_INITIAL_BYTES, required + min(self.size // 2, 64 << 20))
         grown = memoryview(allocate(capacity))
         grown[: self.size] = self.buffer[: self.size]
         self.buffer = grown

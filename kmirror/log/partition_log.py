@@ -189,10 +189,10 @@ class PartitionLog(LogState):
         check_fits_segment(len(view), self.tp, self.config)
         self.roll_if_needed(view, scan)  # Kafka assigns the epoch and rolls before it checks the producer.
         if origin is AppendOrigin.CLIENT and batch.has_producer_id:
-            known = self.producers.find_duplicate(data_batch(batch))
-            if known is not None:
+            duplicate = self.producers.find_duplicate(data_batch(batch))
+            if duplicate is not None:
                 return AppendInfo(
-                    known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
+                    duplicate.first_offset, duplicate.last_offset, log_append_time=duplicate.timestamp, duplicate=True
                 )
             if is_out_of_order:
                 reason = f"{self.tp}: a batch before sequence {batch.base_sequence} was rejected, to be sent again"
@@ -334,19 +334,19 @@ class PartitionLog(LogState):
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete the segments that retention and the log start allow; return their number."""
-        gone = self.set_aside_old_segments(now_ms)
-        for base_offset in gone:
+        deleted = self.set_aside_old_segments(now_ms)
+        for base_offset in deleted:
             self.store.purge(base_offset)
-        return len(gone)
+        return len(deleted)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
         """Like `delete_old_segments`, but leave the bytes for the store to purge; return the base offsets.
 
         Of a mirrored log, only segments below the log start are removed (D46).
         """
-        gone: list[int] = []
+        deleted: list[int] = []
         if not self.has_old_segments(now_ms):
-            return gone
+            return deleted
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
             count = retention.deletable(self.segments, rule, self.high_watermark)
             if count:
@@ -354,8 +354,8 @@ class PartitionLog(LogState):
                     self.roll(self.log_end_offset)
                 self.compaction = None
                 self.advance_log_start(self.segments[count].base_offset)
-                gone += self.segments.set_aside_first(count)
-        return gone
+                deleted += self.segments.set_aside_first(count)
+        return deleted
 
     def cleanable(self, now_ms: int, *, is_mirrored: bool = False) -> Cleanable:
         """Return the range that the next `compact` would clean.
@@ -380,15 +380,17 @@ class PartitionLog(LogState):
         A run handles at most `keys_max` keys and leaves the rest to the next run.
         """
         self.now_ms = now_ms
-        what = self.cleanable(now_ms, is_mirrored=is_mirrored)
-        if not what.is_dirty_enough(min_ratio):
+        cleanable_range = self.cleanable(now_ms, is_mirrored=is_mirrored)
+        if not cleanable_range.is_dirty_enough(min_ratio):
             return None
-        job = self.begin_compaction(what, now_ms, keys_max)
+        job = self.begin_compaction(cleanable_range, now_ms, keys_max)
         return self.finish_compaction(job, job.run())
 
-    def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
+    def begin_compaction(self, cleanable_range: Cleanable, now_ms: int, keys_max: int) -> Compaction:
         """Return the cleaning job; the log is unchanged until `finish_compaction`."""
-        self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
+        self.compaction = Compaction(
+            self.segments, self.producers, self.config, cleanable_range, now_ms=now_ms, keys_max=keys_max
+        )
         return self.compaction
 
     def finish_compaction(self, job: Compaction, done: Rewrite) -> CompactionResult | None:

@@ -136,7 +136,7 @@ class ProducerEntry:
         batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp))
         self.last_timestamp = timestamp
 
-    def take(self, newer: ProducerEntry) -> None:
+    def update_from(self, newer: ProducerEntry) -> None:
         """Take over the state of `newer`; older batches of the same epoch are kept, up to BATCHES_RETAINED in total."""
         self.move_to_epoch(newer.producer_epoch)
         self.batches.extend(newer.batches)

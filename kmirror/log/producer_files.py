@@ -22,7 +22,7 @@ from kmirror.log.store import PartitionStore
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
-Expired = Callable[[int], bool]
+IsExpired = Callable[[int], bool]
 """Returns whether a producer with this last timestamp (ms) has expired."""
 ENDS = (ControlType.COMMIT, ControlType.ABORT, ControlType.MIRROR_PID_RESET)
 """Control records that end transactions."""
@@ -38,7 +38,7 @@ def take_snapshot(producers: ProducerStates, store: PartitionStore) -> None:
     """Write the table at `map_end_offset`, unless the last snapshot is as recent."""
     if producers.map_end_offset > producers.snapshot_offset:
         name = file_name(producers.map_end_offset, SNAPSHOT_SUFFIX)
-        store.write_file(name, encode_snapshot(producers.entries.values(), most=producers.most))
+        store.write_file(name, encode_snapshot(producers.entries.values(), max_count=producers.max_count))
         producers.snapshot_offset = producers.map_end_offset
 
 
@@ -48,15 +48,15 @@ def rebuild(
     *,
     log_start_offset: int,
     end_offset: int,
-    expired: Expired,
-    most: int = 0,
+    is_expired: IsExpired,
+    max_count: int = 0,
 ) -> ProducerStates:
     """Return the table at `end_offset`; writes snapshots there and at the base offsets of the last two segments.
 
-    Without `segments` the table comes from a snapshot only. `most` is the value of the table that this one replaces.
+    Without `segments` the table comes from a snapshot only. `max_count` is that of the table that this one replaces.
     """
-    producers = _load_newest(store, log_start_offset, end_offset, expired)
-    producers.most = max(producers.most, most)
+    producers = _load_newest(store, log_start_offset, end_offset, is_expired)
+    producers.max_count = max(producers.max_count, max_count)
     keep_at = store.segments()[-2:]
     for number, segment in enumerate(segments, start=1):
         if number < len(segments) and segments[number].base_offset <= producers.map_end_offset:
@@ -69,41 +69,41 @@ def rebuild(
         if segment.size:
             view = segment.view()
             scan = scan_batches(view, segment, check_crc=False)
-            feed(view, scan, producers, from_offset=producers.map_end_offset)
+            replay(view, scan, producers, from_offset=producers.map_end_offset)
     producers.map_end_offset = end_offset
     take_snapshot(producers, store)
     return producers
 
 
-def after_truncation(
-    known: ProducerStates,
+def rebuild_after_truncation(
+    previous: ProducerStates,
     store: PartitionStore,
     segments: Sequence[Segment],
     log_start_offset: int,
     end_offset: int,
-    expired: Expired,
+    is_expired: IsExpired,
 ) -> ProducerStates:
-    """Return the table of a log truncated to `end_offset`; `known` adds state that snapshots do not have."""
+    """Return the table of a log truncated to `end_offset`; `previous` adds state that snapshots do not have."""
     producers = rebuild(
         store,
         segments,
         log_start_offset=log_start_offset,
         end_offset=end_offset,
-        expired=expired,
-        most=known.most,
+        is_expired=is_expired,
+        max_count=previous.max_count,
     )
     # A snapshot does not record decided transactions that are not replicated yet. Kafka forgets them here.
-    producers.add_unreplicated({first: last for first, last in known.unreplicated.items() if last < end_offset})
+    producers.add_unreplicated({first: last for first, last in previous.unreplicated.items() if last < end_offset})
     return producers
 
 
 def needs_replay(
-    known: ProducerStates,
+    previous: ProducerStates,
     store: PartitionStore,
     segments: Sequence[Segment],
     log_start_offset: int,
     offset: int,
-    expired: Expired,
+    is_expired: IsExpired,
 ) -> bool:
     """Return whether the table at `offset`, in the first segment, must be read from the log before truncating to it.
 
@@ -112,9 +112,9 @@ def needs_replay(
     above a snapshot that still lists producers. Second, the truncation removes the marker of a transaction, which is
     open again, even if its producer has expired since: a failback may happen a day later.
     """
-    if known.entries or known.unreplicated or known.map_end_offset < offset:
+    if previous.entries or previous.unreplicated or previous.map_end_offset < offset:
         return True
-    if _load_newest(store, log_start_offset, offset, expired).entries:
+    if _load_newest(store, log_start_offset, offset, is_expired).entries:
         return True
     for segment in segments:
         view = segment.view()
@@ -137,7 +137,7 @@ def start_empty(store: PartitionStore, segments: Sequence[Segment], *, end_offse
     return producers
 
 
-def feed(
+def replay(
     view: memoryview, scan: ScanResult, producers: ProducerStates, *, from_offset: int, batch_by_batch: bool = False
 ) -> list[AbortedTxn]:
     """Replay the batches that reach `from_offset`; return the rows for the transaction index."""
@@ -163,14 +163,16 @@ def delete_stray_snapshots(store: PartitionStore, base_offsets: Sequence[int]) -
 
     That one is from a clean shutdown; older ones would only accumulate.
     """
-    strays = [offset for offset in snapshot_offsets(store) if offset not in base_offsets]
-    keep = strays[-1] if strays and (not base_offsets or strays[-1] >= max(base_offsets)) else None
-    for offset in strays:
+    stray_offsets = [offset for offset in snapshot_offsets(store) if offset not in base_offsets]
+    keep = stray_offsets[-1] if stray_offsets and (not base_offsets or stray_offsets[-1] >= max(base_offsets)) else None
+    for offset in stray_offsets:
         if offset != keep:
             store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
 
 
-def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, expired: Expired) -> ProducerStates:
+def _load_newest(
+    store: PartitionStore, log_start_offset: int, end_offset: int, is_expired: IsExpired
+) -> ProducerStates:
     producers = ProducerStates()
     producers.map_end_offset = producers.snapshot_offset = log_start_offset
     is_loaded = False
@@ -189,9 +191,9 @@ def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, 
         else:
             is_loaded = True
             producers.map_end_offset = producers.snapshot_offset = offset
-            kept = [e for e in entries if e.txn_first_offset >= 0 or not expired(e.last_timestamp)]
+            kept = [e for e in entries if e.txn_first_offset >= 0 or not is_expired(e.last_timestamp)]
             producers.entries = {entry.producer_id: entry for entry in kept}
-            producers.most = len(kept)
+            producers.max_count = len(kept)
             open_txns = ((e.txn_first_offset, e.producer_id) for e in kept if e.txn_first_offset >= 0)
             producers.ongoing = dict(sorted(open_txns))
             producers.reopened_from = dict.fromkeys(producers.ongoing, 0)

@@ -51,7 +51,7 @@ def stage_batches(view: memoryview, positions: Sequence[int], staging: Staging) 
     """Stage replicated batches at `positions`; return the types of the control records among them."""
     control_types: list[int] = []
     unpack, add = _PRODUCER_FIELDS.unpack_from, staging.add_replicated
-    for position in _without_evicted(view, positions, staging):
+    for position in _drop_evicted(view, positions, staging):
         base_offset, attributes, delta, timestamp, producer_id, epoch, sequence = unpack(view, position)
         if attributes & _CONTROL:
             kind = _stage_control(Batch(view, position), staging)
@@ -63,7 +63,7 @@ def stage_batches(view: memoryview, positions: Sequence[int], staging: Staging) 
     return control_types
 
 
-def _without_evicted(view: memoryview, positions: Sequence[int], staging: Staging) -> Sequence[int]:
+def _drop_evicted(view: memoryview, positions: Sequence[int], staging: Staging) -> Sequence[int]:
     """Drop batches that later ones of the same producer evict (five are kept), unless a transaction is open."""
     if len(positions) <= BATCHES_RETAINED:
         return positions
@@ -79,7 +79,7 @@ def _without_evicted(view: memoryview, positions: Sequence[int], staging: Stagin
             counts[producer_id] = count + 1
             kept.append(position)
         first[producer_id] = position
-    if not staging.expect(sorted(first, key=first.__getitem__)):
+    if not staging.prepare_updates(sorted(first, key=first.__getitem__)):
         return positions
     kept.reverse()
     return kept

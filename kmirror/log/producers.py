@@ -68,13 +68,13 @@ class Marker(NamedTuple):
 class _Update:
     """Staged changes to one producer id."""
 
-    __slots__ = ("changes_epoch", "current", "entry", "started")
+    __slots__ = ("begun_offsets", "changes_epoch", "current", "entry")
 
     def __init__(self, producer_id: int, current: ProducerEntry | None) -> None:
         self.current = current
         self.entry = ProducerEntry(producer_id) if current is None else current.without_batches()
         self.changes_epoch = False  # Stays true if the epoch changes back.
-        self.started: list[int] = []  # First offsets of transactions begun in this step.
+        self.begun_offsets: list[int] = []  # First offsets of transactions begun in this step.
 
 
 class _Step:
@@ -108,7 +108,7 @@ class Staging:
             update = updates[producer_id] = _Update(producer_id, current)
         return update
 
-    def expect(self, producer_ids: Iterable[int]) -> bool:
+    def prepare_updates(self, producer_ids: Iterable[int]) -> bool:
         """Create the updates of these producers, in this order; return whether none has an open transaction."""
         entries = [self._update(producer_id).entry for producer_id in producer_ids]
         return all(entry.txn_first_offset < 0 for entry in entries)
@@ -162,7 +162,7 @@ class Staging:
                 raise self._outside_transaction(entry, base_offset)
         elif is_transactional:
             entry.txn_first_offset = base_offset
-            update.started.append(base_offset)
+            update.begun_offsets.append(base_offset)
         if producer_epoch != entry.producer_epoch:
             update.changes_epoch = True
             entry.move_to_epoch(producer_epoch)
@@ -231,11 +231,19 @@ class Staging:
 class ProducerStates:
     """Producer table of one partition."""
 
-    __slots__ = ("entries", "map_end_offset", "most", "ongoing", "reopened_from", "snapshot_offset", "unreplicated")
+    __slots__ = (
+        "entries",
+        "map_end_offset",
+        "max_count",
+        "ongoing",
+        "reopened_from",
+        "snapshot_offset",
+        "unreplicated",
+    )
 
     def __init__(self) -> None:
         self.entries: Mapping[int, ProducerEntry] = EMPTY
-        self.most = 0  # Maximum number of entries so far.
+        self.max_count = 0  # Maximum number of entries so far.
         # First offset -> producer id of every open transaction, ascending.
         self.ongoing: Mapping[int, int] = EMPTY
         # First offset -> last offset of transactions decided at or above the high watermark. A new leader may not have
@@ -258,28 +266,28 @@ class ProducerStates:
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
         """Apply the changes of a `Staging`: new producer states, and transactions that began and ended."""
-        started: list[tuple[int, int]] = []
+        begun_offsets: list[tuple[int, int]] = []
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
             if known is None:
                 self.entries = writable(self.entries)
                 self.entries[producer_id] = update.entry
             else:
-                known.take(update.entry)
-            started.extend((offset, producer_id) for offset in update.started)
-        self.most = max(self.most, len(self.entries))
-        if started:
+                known.update_from(update.entry)
+            begun_offsets.extend((offset, producer_id) for offset in update.begun_offsets)
+        self.max_count = max(self.max_count, len(self.entries))
+        if begun_offsets:
             self.ongoing = writable(self.ongoing)
-            self.ongoing.update(sorted(started))
+            self.ongoing.update(sorted(begun_offsets))
         for txn in completed:
             if txn.aborted:
                 aborted.append(AbortedTxn(*txn[:3], self._stable_offset_after(txn)))
             self.ongoing = writable(self.ongoing)
             del self.ongoing[txn.first_offset]
-            self._overlap(txn.first_offset)
+            self._record_overlap(txn.first_offset)
             self.add_unreplicated({txn.first_offset: txn.last_offset})
 
-    def _overlap(self, first_offset: int) -> None:
+    def _record_overlap(self, first_offset: int) -> None:
         """Record that a transaction ended while later ones are open."""
         for later in reversed(self.ongoing):
             if later < first_offset:
@@ -330,8 +338,8 @@ class ProducerStates:
     def on_high_watermark(self, high_watermark: int) -> None:
         """Drop transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
-            held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
-            self.unreplicated = held or EMPTY
+            waiting = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
+            self.unreplicated = waiting or EMPTY
         if self.reopened_from:
             self.reopened_from = {
                 first: before

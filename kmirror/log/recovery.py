@@ -21,11 +21,11 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint, encode_checkpoint
 from kmirror.log.producer_files import (
-    Expired,
+    IsExpired,
     delete_snapshots,
     delete_stray_snapshots,
-    feed,
     rebuild,
+    replay,
     snapshot_offsets,
     start_empty,
     take_snapshot,
@@ -33,7 +33,7 @@ from kmirror.log.producer_files import (
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import scan_batches, scan_up_to
 from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult
-from kmirror.log.segment import SPAN_MAX, Segment, delete_segment, placed
+from kmirror.log.segment import SPAN_MAX, Segment, add_file_name, delete_segment
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
@@ -77,7 +77,7 @@ def load(
     epochs = LeaderEpochCache(saved_epochs)
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
     loaded = RecoveredLog(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs, saved_epochs)
-    expired = expiry(config, now_ms)
+    is_expired = expiry_check(config, now_ms)
     bases = store.segments()
     _delete_orphans(store, bases)
     if bases:
@@ -96,14 +96,14 @@ def load(
             continue
         is_closed = False
         if repair:
-            _forget_snapshots(loaded, log_start_checkpoint, expired)
-        fault = _read_segment(loaded, segment, expired, from_offset=0 if repair else loaded.log_start_offset)
+            _rebuild_at_last_segment(loaded, log_start_checkpoint, is_expired)
+        fault = _read_segment(loaded, segment, is_expired, from_offset=0 if repair else loaded.log_start_offset)
         if repair:
             take_snapshot(loaded.producers, store)
         if fault is not None:
             if not repair:
                 raise fault
-            loaded.repair = _cut(segment, fault, bases[number + 1 :])
+            loaded.repair = _truncate_at(segment, fault, bases[number + 1 :])
             break
         if not is_last and (repair or not segment.has_files()):
             segment.write_files()
@@ -121,7 +121,7 @@ def load(
     if is_closed and not snapshot_offsets(store):
         loaded.producers = start_empty(store, loaded.segments, end_offset=loaded.log_end_offset)
     else:
-        _finish_producers(loaded, store, expired, reloads=repair)
+        _finish_producers(loaded, store, is_expired, must_rebuild=repair)
     epochs.is_saved = epochs.entries == loaded.saved_epochs
     loaded.producers.on_high_watermark(loaded.high_watermark)
     return loaded
@@ -137,7 +137,7 @@ def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
                 store.delete_file(name)
 
 
-def expiry(config: LogConfig, now_ms: int) -> Expired:
+def expiry_check(config: LogConfig, now_ms: int) -> IsExpired:
     """Return the predicate for producers of a snapshot that have expired at `now_ms`."""
     return partial(_is_expired, now_ms - config.producer_id_expiration_ms)
 
@@ -161,13 +161,15 @@ def _load_from_index(loaded: RecoveredLog, segment: Segment) -> bool:
     try:
         last_offset = segment.load_files()
     except CorruptBatch:
-        segment.forget()
+        segment.reset()
         return False
     loaded.log_end_offset = max(segment.base_offset, last_offset + 1)
     return True
 
 
-def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, from_offset: int) -> CorruptBatch | None:
+def _read_segment(
+    loaded: RecoveredLog, segment: Segment, is_expired: IsExpired, *, from_offset: int
+) -> CorruptBatch | None:
     """Read a segment up to its first fault, and return the fault; producer state is updated from `from_offset` on."""
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
@@ -178,8 +180,8 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
     if scan.batches and scan.first_offset < floor:
         loaded.log_end_offset = floor  # If it is truncated, only its name is left.
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
-        return placed(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
-    _extend_producers(loaded, base_offset, expired)
+        return add_file_name(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
+    _extend_producers(loaded, base_offset, is_expired)
     loaded.log_end_offset = max(floor, scan.last_offset + 1)
     for epoch, start_offset in scan.epochs:
         if epoch > loaded.epochs.latest_epoch():
@@ -187,16 +189,16 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
         elif epoch == LEGACY_EPOCH:  # As in an append: earlier epochs are no longer known.
             loaded.epochs.replace(entry for entry in loaded.epochs.entries if entry.start_offset > start_offset)
     if scan.batches:
-        aborted = feed(view, scan, loaded.producers, from_offset=from_offset, batch_by_batch=True)
+        aborted = replay(view, scan, loaded.producers, from_offset=from_offset, batch_by_batch=True)
         segment.add_aborted(aborted)
         segment.add(view, scan)
         segment.close()  # Kafka ends the time index of every recovered segment this way, including the active one.
         segment.since_row = 0  # After a restart, the bytes since the last index row count from zero.
     if scan.fault is not None:
-        return placed(scan.fault, segment)
+        return add_file_name(scan.fault, segment)
     if scan.valid_bytes < len(view):
         reason = f"the segment ends after {len(view)} bytes, inside a batch"
-        return placed(CorruptBatch(reason, position=scan.valid_bytes), segment)
+        return add_file_name(CorruptBatch(reason, position=scan.valid_bytes), segment)
     return None
 
 
@@ -234,7 +236,7 @@ def _find_early_epochs(loaded: RecoveredLog) -> None:
     loaded.epochs.replace(found.entries)
 
 
-def _extend_producers(loaded: RecoveredLog, base_offset: int, expired: Expired) -> None:
+def _extend_producers(loaded: RecoveredLog, base_offset: int, is_expired: IsExpired) -> None:
     """Extend the producer table to `base_offset`; aborted transactions are derived from it.
 
     Nothing to do if the previous segments were read as well.
@@ -245,40 +247,42 @@ def _extend_producers(loaded: RecoveredLog, base_offset: int, expired: Expired) 
             loaded.segments[:-1],
             log_start_offset=loaded.log_start_offset,
             end_offset=max(loaded.log_start_offset, base_offset),
-            expired=expired,
+            is_expired=is_expired,
         )
 
 
-def _forget_snapshots(loaded: RecoveredLog, log_start_checkpoint: int, expired: Expired) -> None:
+def _rebuild_at_last_segment(loaded: RecoveredLog, log_start_checkpoint: int, is_expired: IsExpired) -> None:
     """Delete the snapshots from the last segment on, and rebuild the table at its base offset.
 
     After a crash they may belong to a log content that no longer exists.
     """
-    *before, segment = loaded.segments
+    *earlier, segment = loaded.segments
     unreplicated = loaded.producers.unreplicated
     loaded.producers = rebuild(
         segment.store,
-        before,
+        earlier,
         log_start_offset=log_start_checkpoint,
         end_offset=segment.base_offset,
-        expired=expired,
+        is_expired=is_expired,
     )
     loaded.producers.add_unreplicated(unreplicated)
 
 
-def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
+def _finish_producers(
+    loaded: RecoveredLog, store: PartitionStore, is_expired: IsExpired, *, must_rebuild: bool
+) -> None:
     """Build the table at the log end, from snapshots if there are any: they know more than the log.
 
     A producer's batches may have been removed by retention, or their timestamps by the cleaner.
     """
     producers, end_offset = loaded.producers, loaded.log_end_offset
-    if reloads or snapshot_offsets(store) or producers.map_end_offset < end_offset:
+    if must_rebuild or snapshot_offsets(store) or producers.map_end_offset < end_offset:
         loaded.producers = rebuild(
             store,
             loaded.segments,
             log_start_offset=loaded.log_start_offset,
             end_offset=end_offset,
-            expired=expired,
+            is_expired=is_expired,
         )
         # Snapshots do not have the decided but possibly unreplicated transactions; the batches that were read do.
         loaded.producers.add_unreplicated(producers.unreplicated)
@@ -286,15 +290,15 @@ def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expi
         take_snapshot(producers, store)
 
 
-def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
+def _truncate_at(segment: Segment, fault: CorruptBatch, later_base_offsets: list[int]) -> Repair:
     """Keep the bytes before the fault, and delete everything after it."""
     store = segment.store
-    lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
+    lost_bytes = store.size(segment.base_offset) - segment.size + sum(map(store.size, later_base_offsets))
     segment.truncate_files()
     store.truncate(segment.base_offset, segment.size)
-    for base_offset in reversed(later):
+    for base_offset in reversed(later_base_offsets):
         delete_segment(store, base_offset)
-    return Repair(segment.base_offset, segment.size, fault.reason, lost, tuple(later))
+    return Repair(segment.base_offset, segment.size, fault.reason, lost_bytes, tuple(later_base_offsets))
 
 
 def _start_empty(

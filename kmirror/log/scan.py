@@ -14,7 +14,7 @@ from __future__ import annotations
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
 from kmirror.log.legacy_scan import scan_any_batches
-from kmirror.log.scan_result import ScanResult, beyond_the_greatest, start_fault
+from kmirror.log.scan_result import ScanResult, offset_limit_fault, start_fault
 from kmirror.log.segment import SPAN_MAX, BatchPlace, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
@@ -111,19 +111,19 @@ def scan_batches(
 
 def _scan_before_overflow(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
     scan, position, place = scan_up_to(view, segment, LAST_OFFSET_MAX, latest_epoch=latest_epoch)
-    scan.fault = beyond_the_greatest(position, place.base_offset, place.last_offset)
+    scan.fault = offset_limit_fault(position, place.base_offset, place.last_offset)
     return scan
 
 
 def scan_up_to(
-    view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int
+    view: memoryview, segment: Segment, offset_max: int, *, latest_epoch: int
 ) -> tuple[ScanResult, int, BatchPlace]:
-    """Validate the batches before the first one that ends above offset `greatest`; also return its place.
+    """Validate the batches before the first one that ends above offset `offset_max`; also return its place.
 
     There must be such a batch.
     """
     position, place = 0, place_at(view, 0)
-    while place.last_offset <= greatest:
+    while place.last_offset <= offset_max:
         position = place.end_position
         place = place_at(view, position)
     return scan_batches(view[:position], segment, latest_epoch=latest_epoch), position, place

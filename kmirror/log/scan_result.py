@@ -56,7 +56,7 @@ def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
     return None
 
 
-def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
+def offset_limit_fault(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
     """Return why no log can contain a batch that ends at offset `last`, or None."""
     if last <= LAST_OFFSET_MAX:
         return None

@@ -135,8 +135,8 @@ class Segment:
         """Return whether the append needs a new segment; time is that of the records, if they have timestamps."""
         if self.size > config.segment_bytes - extra_bytes:
             return True
-        waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
-        if self.size > 0 and waited > config.segment_ms:
+        age_ms = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
+        if self.size > 0 and age_ms > config.segment_ms:
             return True
         # The last row of the time index is reserved for closing the segment.
         rows, time_rows = len(self.offsets.offsets), len(self.times.timestamps)
@@ -229,7 +229,7 @@ class Segment:
             raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} points past the end of the log")
         return place
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset all derived data."""
         self.offsets, self.times = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
         self.aborted = ()
@@ -374,7 +374,7 @@ def delete_segment_files(store: PartitionStore, base_offset: int) -> None:
         store.delete_file(file_name(base_offset, suffix))
 
 
-def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
+def add_file_name(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
     """Return `fault` with the name of the segment's file."""
     return fault.with_context(file_name(segment.base_offset, LOG_SUFFIX))
 

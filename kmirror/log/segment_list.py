@@ -72,16 +72,16 @@ class SegmentList(Sequence[Segment]):
 
     def reaching(self, offset: int) -> list[Segment]:
         """Return the segment that would contain `offset` (the first one if all begin above it) and all later ones."""
-        return self._segments[self._number(offset) :]
+        return self._segments[self._index_of(offset) :]
 
-    def _number(self, offset: int) -> int:
+    def _index_of(self, offset: int) -> int:
         if offset >= self.active.base_offset:
             return len(self._segments) - 1
         return (bisect_right(self._segments, offset, key=_base_offset) or 1) - 1
 
     def find(self, offset: int) -> tuple[Segment, BatchPlace] | None:
         """Return the first batch that ends at or above `offset`, None if all end below; raises `CorruptBatch`."""
-        for number in range(self._number(offset), len(self._segments)):
+        for number in range(self._index_of(offset), len(self._segments)):
             segment = self._segments[number]
             place = segment.find(offset)
             if place is not None:
@@ -116,7 +116,7 @@ class SegmentList(Sequence[Segment]):
         """
         if offset >= end_offset:
             return ReadResult(_NOTHING, offset, offset)
-        segment = self._segments[self._number(offset)]
+        segment = self._segments[self._index_of(offset)]
         first = segment.find(offset)
         if first is None:  # No batch covers the rest of this segment.
             found = self.find(offset)
@@ -147,7 +147,7 @@ class SegmentList(Sequence[Segment]):
 
         If the index has no row above them, this is the base offset of the next segment, or the log end offset.
         """
-        number = self._number(found.start_offset)
+        number = self._index_of(found.start_offset)
         segment = self._segments[number]
         first = segment.find(found.start_offset)
         assert first is not None, "read"
@@ -208,7 +208,7 @@ class SegmentList(Sequence[Segment]):
         """Return the result of a truncation to `offset`; None if nothing from the log start on would be left (D47)."""
         if offset < self._segments[0].base_offset:
             return None
-        segment = self._segments[self._number(offset)]
+        segment = self._segments[self._index_of(offset)]
         place = segment.find(offset)
         kept_end = segment.end_before(place)
         first = offset if place is None else segment.first_offset_of(place)
@@ -241,16 +241,16 @@ class SegmentList(Sequence[Segment]):
         Returns their base offsets, which the store must purge.
         """
         assert count < len(self._segments), f"{self.tp}: {count} of {len(self._segments)} segments"
-        gone = [segment.base_offset for segment in self._segments[:count]]
-        for base_offset in gone:
+        base_offsets = [segment.base_offset for segment in self._segments[:count]]
+        for base_offset in base_offsets:
             self.store.set_aside(base_offset)
             delete_segment_files(self.store, base_offset)
         del self._segments[:count]
-        return gone
+        return base_offsets
 
     def replace(self, new: Segment, count: int) -> None:
         """Replace `count` neighbouring segments, none of them active, by `new` with the base offset of the first."""
-        first = self._number(new.base_offset)
+        first = self._index_of(new.base_offset)
         assert self._segments[first].base_offset == new.base_offset, f"{self.tp}: no segment {new.base_offset}"
         assert first + count < len(self._segments), f"{self.tp}: the active segment is not replaced"
         self._segments[first : first + count] = [new]

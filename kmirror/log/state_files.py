@@ -81,10 +81,10 @@ def offset_in(name: str) -> int | None:
     return offset if offset <= OFFSET_MAX else None
 
 
-def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:
+def encode_snapshot(entries: Iterable[ProducerEntry], *, max_count: int = 0) -> bytes:
     """Return the `.snapshot` file of the producer table, with its rows in Kafka's order.
 
-    `most` is the maximum number of producers in the table since the log was opened.
+    `max_count` is the maximum number of producers in the table since the log was opened.
     """
     rows = [
         PRODUCER_ROW.pack(
@@ -97,7 +97,7 @@ def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes
             entry.coordinator_epoch,
             entry.txn_first_offset,
         )
-        for entry in in_hash_order(entries, _hash_of, size_max=most)
+        for entry in in_hash_order(entries, _hash_of, size_max=max_count)
     ]
     body = len(rows).to_bytes(4, "big") + b"".join(rows)
     return _SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body

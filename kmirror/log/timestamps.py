@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.log.batch_iteration import batches_in
 from kmirror.log.epochs import LeaderEpochCache
-from kmirror.log.segment import Segment, placed
+from kmirror.log.segment import Segment, add_file_name
 from kmirror.log.segment_list import SegmentList
 from kmirror.records.layout import NO_TIMESTAMP
 from kmirror.records.legacy import AnyBatch
@@ -37,8 +37,8 @@ def offset_for_timestamp(
     """
     if timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
         first = next(iter(epochs.entries), None)
-        known = first is not None and first.start_offset <= log_start_offset
-        return OffsetAndTimestamp(NO_TIMESTAMP, log_start_offset, first.epoch if first is not None and known else -1)
+        is_known = first is not None and first.start_offset <= log_start_offset
+        return OffsetAndTimestamp(NO_TIMESTAMP, log_start_offset, first.epoch if first is not None and is_known else -1)
     if timestamp == OffsetSpec.LATEST:
         return OffsetAndTimestamp(NO_TIMESTAMP, segments.end_offset, epochs.latest_epoch())
     if timestamp == OffsetSpec.MAX_TIMESTAMP:
@@ -61,7 +61,7 @@ def _max_timestamp(segments: SegmentList) -> OffsetAndTimestamp | None:
                 return None  # Format 0 has no timestamps.
             for record in _records(segments, segment, batch):
                 if record.timestamp == batch.max_timestamp:
-                    return _answer(batch, record.timestamp, record.offset)
+                    return _result(batch, record.timestamp, record.offset)
             return None
     return None
 
@@ -75,7 +75,7 @@ def _first_in_segment(
         if batch.max_timestamp >= timestamp:
             for record in _records(segments, segment, batch):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return _answer(batch, record.timestamp, record.offset)
+                    return _result(batch, record.timestamp, record.offset)
     return None
 
 
@@ -83,8 +83,8 @@ def _records(segments: SegmentList, segment: Segment, batch: AnyBatch) -> Iterat
     try:
         yield from batch.records()
     except CorruptBatch as error:
-        raise placed(error, segment).with_context(str(segments.tp)) from None
+        raise add_file_name(error, segment).with_context(str(segments.tp)) from None
 
 
-def _answer(batch: AnyBatch, timestamp: int, offset: int) -> OffsetAndTimestamp:
+def _result(batch: AnyBatch, timestamp: int, offset: int) -> OffsetAndTimestamp:
     return OffsetAndTimestamp(timestamp, offset, max(batch.partition_leader_epoch, -1))

@@ -24,7 +24,7 @@ _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
 
 Header: TypeAlias = tuple[str, bytes | None]
 # Adds the batch's position and offset to an error about its records.
-AddPosition: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
+Locate: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
 
 
 class RecordData(NamedTuple):
@@ -207,19 +207,17 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
     return headers, at
 
 
-def _decoding_error(error: Exception, start: int, size: int, add_position: AddPosition | None) -> CorruptBatch:
+def _decoding_error(error: Exception, start: int, size: int, locate: Locate | None) -> CorruptBatch:
     """Return the error of a record at `start` that runs past the `size` bytes of its batch, or a known `error`."""
     if not isinstance(error, CorruptBatch):
         error = CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)
-    return error if add_position is None else add_position(error)
+    return error if locate is None else locate(error)
 
 
-def _decode_wrapping(
-    data: bytes, count: int, context: RecordContext, add_position: AddPosition | None
-) -> Iterator[Record]:
+def _decode_wrapping(data: bytes, count: int, context: RecordContext, locate: Locate | None) -> Iterator[Record]:
     """Do the same as `decode_records` if base and delta may overflow a Java long, which then wraps."""
     base_offset, base_timestamp, log_append_time = context[:3]
-    for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), add_position):
+    for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), locate):
         record.offset = wrap_int64(base_offset + record.offset)
         if log_append_time is None:
             record.timestamp = wrap_int64(base_timestamp + record.timestamp)
@@ -227,17 +225,15 @@ def _decode_wrapping(
         yield record
 
 
-def decode_records(
-    data: bytes, count: int, context: RecordContext, add_position: AddPosition | None = None
-) -> Iterator[Record]:
-    """Yield the `count` records that fill `data`; raises `CorruptBatch`, completed by `add_position`, if they do not.
+def decode_records(data: bytes, count: int, context: RecordContext, locate: Locate | None = None) -> Iterator[Record]:
+    """Yield the `count` records that fill `data`; raises `CorruptBatch`, completed by `locate`, if they do not.
 
     Varints of one and two bytes are read inline, because a call would cost more than everything else here. `raw` is
     still zig-zag encoded, so an odd value is negative.
     """
     base_offset, base_timestamp, log_append_time = context[:3]
     if base_offset > _NEAR_MAX or not -_NEAR_MAX <= base_timestamp <= _NEAR_MAX:
-        yield from _decode_wrapping(data, count, context, add_position)
+        yield from _decode_wrapping(data, count, context, locate)
         return
     at = start = 0
     size = len(data)
@@ -298,4 +294,4 @@ def decode_records(
         if at != size:
             raise CorruptBatch(f"{size - at} bytes are left after the last of {count} records", position=at)
     except (IndexError, CorruptBatch) as error:
-        raise _decoding_error(error, start, size, add_position) from None
+        raise _decoding_error(error, start, size, locate) from None

@@ -116,7 +116,7 @@ class BrokerContext:
 
     def fail_disk_of(self, tp: TopicPartition, operation: str, error: OSError) -> None:
         """Take the log directory of a partition offline after an I/O error in `operation`."""
-        self.fail_disk(self.log_dirs.of(tp), f"{operation} {tp}", error)
+        self.fail_disk(self.log_dirs.find(tp), f"{operation} {tp}", error)
 
     def stop_on_error(self, reason: str, error: OSError) -> None:
         """Shut the broker down in an orderly way because of a disk error."""

@@ -48,7 +48,7 @@ class DirectoryAssignments(BrokerComponent):
 
     def check(self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage) -> None:
         """Report the log directory of `tp` to the controller, unless `image` has it already."""
-        disk = self._context.log_dirs.of(tp)
+        disk = self._context.log_dirs.find(tp)
         if disk is not None and image.directory_of(self._context.node_id) != disk.directory_id:
             self._waiting[topic_id, tp.partition] = (tp, disk.directory_id)
             self._context.at_end(self._send)

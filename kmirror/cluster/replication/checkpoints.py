@@ -46,7 +46,7 @@ class Checkpoints:
             return
         by_disk: dict[str, tuple[Disk, list[LogState]]] = {}
         for log in logs:
-            disk = self._context.log_dirs.of(log.tp)
+            disk = self._context.log_dirs.find(log.tp)
             if disk is not None:
                 by_disk.setdefault(disk.log_dir, (disk, []))[1].append(log)
         for disk, disk_logs in by_disk.values():

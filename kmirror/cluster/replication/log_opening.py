@@ -30,7 +30,7 @@ class LogOpening:
         self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage
     ) -> tuple[Disk, PartitionLog]:
         """Return the disk and log of a partition; raise DiskFailed if no log directory can open it."""
-        opened, disk = self.recovery.take(tp, topic_id), self._context.log_dirs.of(tp)
+        opened, disk = self.recovery.take(tp, topic_id), self._context.log_dirs.find(tp)
         if opened is not None and disk is not None:
             opened.config = self.log_config(tp.topic)
             return disk, opened
@@ -56,12 +56,12 @@ class LogOpening:
         LogManager.nextLogDirs).
         """
         log_dirs = self._context.log_dirs
-        if (holder := log_dirs.of(tp)) is not None:
+        if (holder := log_dirs.find(tp)) is not None:
             return [holder]
         wanted = image.directory_of(self._context.node_id)
-        if (assigned := log_dirs.by_id(wanted)) is not None:
+        if (assigned := log_dirs.find_by_id(wanted)) is not None:
             return [assigned]
-        return [*log_dirs.by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
+        return [*log_dirs.sorted_by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the LogConfig of a topic."""

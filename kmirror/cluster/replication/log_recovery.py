@@ -115,7 +115,7 @@ class LogRecovery:
 
         This happens if this directory failed, and the topic was then deleted and recreated with the same id.
         """
-        known = self._context.log_dirs.by_id(image.directory_of(self._context.node_id))
+        known = self._context.log_dirs.find_by_id(image.directory_of(self._context.node_id))
         if known is None or known is disk or tp not in known.partitions():
             return False
         return bool(belongs_to_topic(known.open(tp), self._context.image.topics[tp.topic].topic_id))

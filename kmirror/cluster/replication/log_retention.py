@@ -42,7 +42,7 @@ class LogRetention:
             log = partition.log
             if partition is self.cleaning or not log.has_old_segments(now_ms):
                 continue
-            disk, before = self._context.log_dirs.of(partition.tp), log.log_start_offset
+            disk, before = self._context.log_dirs.find(partition.tp), log.log_start_offset
             try:
                 gone = log.set_aside_old_segments(now_ms, is_mirrored=self.is_mirrored(partition))
             except OSError as error:

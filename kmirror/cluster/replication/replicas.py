@@ -125,7 +125,7 @@ class ReplicaManager:
         return changed
 
     def _drop(self, tp: TopicPartition) -> None:
-        partition, disk = self.partitions.pop(tp), self._context.log_dirs.of(tp)
+        partition, disk = self.partitions.pop(tp), self._context.log_dirs.find(tp)
         if disk is not None:
             try:
                 self.changes.dropped.append((disk, disk.set_aside(tp)))

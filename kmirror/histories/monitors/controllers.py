@@ -65,7 +65,7 @@ class ControllerMonitor:
             return
         for topic, index in image.topics.hosted_by(context.node_id):
             tp, assigned = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
-            disk = context.log_dirs.of(tp)
+            disk = context.log_dirs.find(tp)
             if disk is not None and disk.directory_id != assigned:
                 text = f"its log is in {disk.log_dir}, {disk.directory_id}, but the controller has {assigned}"
                 self._rules.report(cluster, context.node_id, tp, "directory", text)

@@ -86,7 +86,7 @@ def producer_table(log: PartitionLog) -> object:
         )
         for entry in table.entries.values()
     ]
-    return rows, list(table.ongoing.items()), table.unreplicated, table.map_end_offset, table.most
+    return rows, list(table.ongoing.items()), table.unreplicated, table.map_end_offset, table.max_count
 
 
 @given(STEPS, st.sampled_from([0, 150, 4096]), st.sampled_from([400, 1500, 1 << 20]), st.sampled_from([250, 1 << 40]))
@@ -136,7 +136,7 @@ def test_skipping_batches_of_a_run_does_not_change_the_state(
             data.append(one)
     for part in (b"".join(data[:known]), b"".join(data[known:])):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(producer_staging, "_without_evicted", lambda view, positions, staging: positions)
+            patch.setattr(producer_staging, "_drop_evicted", lambda view, positions, staging: positions)
             expected = follow(slow, part)
         assert follow(quick, part) == expected and isinstance(expected, AppendInfo)
         assert state(quick) == state(slow)
