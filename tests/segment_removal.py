@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,17 @@ from kmirror.logdir.verify.partition import open_job, verify
 
 METADATA = "__cluster_metadata-0"
 VERDICTS = ("found", "gap", "silent")
+
+DATA = Path(__file__).resolve().parent / "data"
+BROKERS = [
+    Path(str(resources.files("kmirror.logdir") / "sample")),
+    DATA / "cli" / "logs" / "kraft-4.3" / "data",
+    DATA / "cli" / "kraft-4.3" / "data",
+    DATA / "log" / "kraft-4.3",
+    DATA / "log" / "crash-4.3" / "data",
+    DATA / "log" / "epochs-4.3" / "broker-1",
+]
+"""Folders of brokers: with checkpoints and without, after a clean shutdown and a crash, alone and as replicas."""
 
 
 class Removal(NamedTuple):

@@ -33,11 +33,6 @@ def copy(root: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_generated_code_is_fresh(root: Path) -> None:
-    done = check(root)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
 def test_a_stale_a_missing_and_an_extra_file_are_named(copy: Path) -> None:
     assert check(copy).returncode == 0
     generated = copy / "kmirror/protocol/gen"

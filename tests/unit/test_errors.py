@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import pickle
-import re
 from pathlib import Path
 
 import pytest
 
-import kmirror
-from kmirror import errors
 from kmirror.errors import CorruptBatch, KafkaError, KmirrorError, ProtocolError, SimulationFailure, UsageError
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, RecordsRejected
 from kmirror.logdir.faults import FileFault, Unreadable, fault_of
@@ -61,19 +57,3 @@ def test_a_damaged_file_is_a_corrupt_batch_with_its_place() -> None:
     assert fault_of(error, Path("other")) is error
     found = fault_of(CorruptBatch("garbage", position=3, offset=9), Path("here"))
     assert str(found) == "here, position 3, offset 9: garbage"
-
-
-def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
-    """Read from the sources, as some of the modules require Spark."""
-    edges: list[tuple[str, str]] = []
-    for path in sorted(Path(kmirror.__file__).parent.rglob("*.py")):
-        classes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)]
-        edges += [(node.name, base.id) for node in classes for base in node.bases if isinstance(base, ast.Name)]
-    drawn: list[tuple[str, str]] = []
-    above = ["KmirrorError"]
-    for bars, name in re.findall(r"^    ([| ]*)\+-- (\w+) ", errors.__doc__ or "", re.MULTILINE):
-        del above[len(bars) // 4 + 1 :]
-        drawn.append((name, above[-1]))
-        above.append(name)
-    known = {"KmirrorError", *(name for name, _ in drawn)}
-    assert sorted(drawn) == sorted(edge for edge in edges if edge[1] in known)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -34,9 +33,8 @@ from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import build_message
 from kmirror.records.record import RecordData
 from tests.builders import batch
+from tests.verify_command import copy_sample, flip, segment, verify
 
-SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
-_ABORTED = Struct(">hqqqq")
 NUMBERS_OF_TIME = re.compile(rb"[0-9]+ ms, [0-9.]+ \w+/s|\"elapsed_ms\": [0-9]+")
 
 Damage = Callable[[Path], None]
@@ -45,24 +43,7 @@ Damage = Callable[[Path], None]
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
     """A copy of a log folder after a clean shutdown of its broker."""
-    return shutil.copytree(SAMPLE / "kraft-4.3" / "data", tmp_path / "data")
-
-
-def verify(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    result = CliRunner().invoke(command, [str(folder), "-o", "json", *options], standalone_mode=False)
-    assert result.exception is None, result.exception
-    *found, summary = [json.loads(line) for line in result.stdout.splitlines()]
-    return result.return_value, [line for line in found if line["type"] == "fault"], summary
-
-
-def segment(folder: Path, base_offset: int, suffix: str = ".log") -> Path:
-    return folder / f"{base_offset:020d}{suffix}"
-
-
-def flip(path: Path, position: int, bits: int = 1) -> None:
-    data = bytearray(path.read_bytes())
-    data[position] ^= bits
-    path.write_bytes(data)
+    return copy_sample(tmp_path / "data")
 
 
 def put(path: Path, position: int, new: bytes) -> None:
@@ -117,32 +98,6 @@ def test_planted_faults(top: Path, partition: str, name: str, damage: Damage, po
     assert found, faults
     if position is not None:
         assert position in [fault["position"] for fault in found]
-
-
-def test_every_bit_of_a_segment_counts(top: Path) -> None:
-    """Except in the base offset of the log's last batch: a gap may be the cleaner's."""
-    for partition in ("txn-2", "clients-2"):
-        paths = sorted((top / partition).glob("*.log"))
-        for path in paths:
-            whole = path.read_bytes()
-            last = max(batch.position for batch in iter_batches(whole)) if path == paths[-1] else len(whole)
-            for position in range(0, len(whole), 7):
-                if last <= position < last + 8:
-                    continue
-                flip(path, position, 1 << position % 8)
-                assert verify(top / partition)[0] == 1, (path, position)
-                path.write_bytes(whole)
-
-
-def test_each_row_of_an_index_counts(top: Path) -> None:
-    for path in sorted((top / "txn-2").glob("*.*index")):
-        whole = path.read_bytes()
-        for position in range(0, len(whole), 5):
-            if path.suffix == ".txnindex" and position % _ABORTED.size >= 26:
-                continue  # The last stable offset depends on records that the cleaner may have removed.
-            flip(path, position, 1 << position % 8)
-            assert verify(top / "txn-2")[0] == 1, (path, position)
-            path.write_bytes(whole)
 
 
 def test_a_scan_continues_after_a_wrong_checksum(top: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -29,20 +28,9 @@ from kmirror.records import RecordData, build_batch, layout
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
 from tests.builders import batch
-from tests.recorded import recorded_runs
-from tests.segment_removal import is_reported, judge, remove_each, table
-from tests.unit.logdir.folders import SAMPLE, checkpoint, messages, partition
+from tests.segment_removal import BROKERS, judge
+from tests.unit.logdir.folders import checkpoint, messages, partition
 
-DATA = Path(__file__).resolve().parents[3] / "data"
-# Folders of brokers: with checkpoints and without, after a clean shutdown and a crash, alone and as replicas.
-FOLDERS = [
-    SAMPLE,
-    DATA / "cli" / "logs" / "kraft-4.3" / "data",
-    DATA / "cli" / "kraft-4.3" / "data",
-    DATA / "log" / "kraft-4.3",
-    DATA / "log" / "crash-4.3" / "data",
-    DATA / "log" / "epochs-4.3" / "broker-1",
-]
 PLAIN = {0: batch(3), 3: batch(2, offset=3), 5: batch(offset=5)}
 HOLE = {0: batch(3), 5: batch(offset=5)}
 NO_PRODUCERS = encode_snapshot([])
@@ -78,31 +66,7 @@ def gaps(folder: Path) -> list[tuple[int, int, str]]:
 # -- each segment of brokers' logs ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("top", FOLDERS, ids=lambda path: str(path.relative_to(path.parents[2])))
-def test_no_segment_above_the_first_is_missing_in_silence(
-    top: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    removals = list(remove_each(top, tmp_path / "copy"))
-    assert removals
-    with capsys.disabled():
-        if os.environ.get("KMIRROR_TABLES") == "1":
-            print(f"\n{top}\n{table(removals)}")
-    wrong = [one for one in removals if not is_reported(one)]
-    assert wrong == [], table(removals)
-
-
-def test_the_manual_has_the_table_of_the_recorded_brokers(tmp_path: Path) -> None:
-    runs = recorded_runs()
-    folders = sorted(
-        path.parent for path in [*runs.rglob("meta.properties"), *runs.glob("epochs-4.3/before/*/epochs-0")]
-    )
-    tops = [path for path in folders if path != runs / "crash-4.3" / "before"]
-    removals = [one for top in tops for one in remove_each(top, tmp_path / "copy")]
-    assert {one.place for one in removals if one.verified == "silent"} <= {"first"}
-    assert table(removals) in (DATA.parents[1] / "docs" / "logs.md").read_text("utf-8"), table(removals)
-
-
-@pytest.mark.parametrize("top", FOLDERS[1:4], ids=lambda path: str(path.relative_to(path.parents[2])))
+@pytest.mark.parametrize("top", BROKERS[1:4], ids=lambda path: str(path.relative_to(path.parents[2])))
 def test_a_brokers_folder_has_no_faults(top: Path) -> None:
     assert judge(top)[0] == set()
 
