@@ -21,6 +21,7 @@ from kmirror.kernel.listeners import CONTROLLER_NAME, Listeners
 from kmirror.kernel.names import as_names, few
 from kmirror.kernel.runner_metrics import RunnerMetrics
 from kmirror.spec.configs import Scope, known, problem_with
+from kmirror.spec.configs.effects import idle_security, unserved_security
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 
@@ -274,6 +275,8 @@ def checked_configs(configs: object) -> dict[str, str]:
         if row is not None and row.broker_key not in (None, name):
             hint = f"it is a config of topics; the default for all topics is {row.broker_key}"
         raise UsageError(f"{problem}{hint and f': {hint}'}")
+    if unserved := idle_security(values):
+        raise UsageError(unserved_security(unserved))
     return values
 
 

@@ -39,9 +39,9 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     _check_protocols(path, pairs, [each.name for each in listeners] + names, names)
     advertised = {each.name: each.endpoint for each in listeners_of(path, "advertised.listeners", pairs)}
     specs = [ListenerSpec.plain(at, name)._replace(advertised=advertised.get(name, at)) for name, at in listeners]
-    broker_metrics = _role_listeners(path, [each for each in specs if each.name not in names], "broker", roles)
-    of_controller = _role_listeners(path, [each for each in specs if each.name in names], "controller", roles)
-    inter_broker, known = pairs.get("inter.broker.listener.name"), [each.name for each in broker_metrics]
+    broker_listeners = _role_listeners(path, [each for each in specs if each.name not in names], "broker", roles)
+    controller_listeners = _role_listeners(path, [each for each in specs if each.name in names], "controller", roles)
+    inter_broker, known = pairs.get("inter.broker.listener.name"), [each.name for each in broker_listeners]
     if inter_broker and known and inter_broker not in known:
         raise UsageError(f"{path}: inter.broker.listener.name is {inter_broker}, but there is no listener of that name")
     unknown = sorted(set(advertised) - {each.name for each in listeners})
@@ -50,9 +50,9 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     node_id = _node_id(path, pairs)
     return NodePlan(
         node_id=node_id,
-        controller=_controller(path, pairs, node_id, is_this_node=bool(of_controller)),
-        listeners=broker_metrics,
-        controller_listener=next(iter(of_controller), None),
+        controller=_controller(path, pairs, node_id, is_this_node=bool(controller_listeners)),
+        listeners=broker_listeners,
+        controller_listener=next(iter(controller_listeners), None),
     )
 
 

@@ -28,7 +28,7 @@ from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.node_properties import node_plan
 from kmirror.cli.output import write_stderr
 from kmirror.cli.recovery_progress import recovery_progress
-from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.cli.server_properties import Properties, read_properties, report_idle_keys
 from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.cluster.node.context import LogDirFailed
 from kmirror.errors import UsageError
@@ -36,7 +36,6 @@ from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.listeners import ListenerSpec
-from kmirror.kernel.names import counted, few
 from kmirror.kernel.wrapping import WrapNode
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import NodePlan, TcpNode
@@ -234,9 +233,8 @@ def command(
     if cluster_id is not None and not CLUSTER_ID.fullmatch(cluster_id):
         raise UsageError(f"--cluster-id {cluster_id}: a cluster id has letters, digits, - and _, as in kafka-storage")
     settings = NO_PROPERTIES if properties is None else read_properties(properties)
-    if settings.unknown_keys:
-        ignored = f"{counted(len(settings.unknown_keys), 'key')} ignored because kmirror does not know them"
-        write_stderr(f"kmirror: {properties}: {ignored}: {few(settings.unknown_keys, 'keys')}\n")
+    if properties is not None:
+        report_idle_keys(properties, settings)
     if not data and not memory:
         data = tuple(Path(name.strip()) for name in (settings.log_dirs or "").split(",") if name.strip())
     plan = None if properties is None or brokers is not None else node_plan(properties, settings.pairs)

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.cli.listeners import controller_listener_names, listeners_of
+from kmirror.cli.output import write_stderr
 from kmirror.errors import UsageError
+from kmirror.kernel.names import counted, few
 from kmirror.spec.configs import Scope, known
+from kmirror.spec.configs.effects import idle_keys, idle_security, unserved_security
 
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
@@ -72,6 +75,20 @@ def read_properties(path: Path) -> Properties:
         tuple(key for key in pairs if key not in rows and key not in own),
         pairs,
     )
+
+
+def report_idle_keys(path: Path, settings: Properties) -> None:
+    """Print a line for the unknown keys, and one for each key without an effect that differs from its default.
+
+    Raises UsageError for keys of security without an effect, also those of one listener.
+    """
+    if unserved := idle_security(settings.pairs):
+        raise UsageError(f"{path}: {unserved_security(unserved)}")
+    if settings.unknown_keys:
+        ignored = f"{counted(len(settings.unknown_keys), 'key')} ignored because kmirror does not know them"
+        write_stderr(f"kmirror: {path}: {ignored}: {few(settings.unknown_keys, 'keys')}\n")
+    for key, reason in idle_keys(settings.configs).items():
+        write_stderr(f"kmirror: {path}: {key}={settings.configs[key]} has no effect: {reason}\n")
 
 
 def parse(text: str) -> dict[str, str]:

@@ -97,8 +97,8 @@ class DiskObserver:
     def _kept(self, cluster: str, broker_id: int, partition: Partition) -> ReplicaKept:
         scene, log, tp = self._scene, partition.log, partition.tp
         found, since = scene.clusters[cluster], self._look_at(cluster, broker_id, partition)
-        broker_metrics = Configs(Scope.BROKER, found.configs)
-        configs = Configs(Scope.TOPIC, dict(scene.image(cluster).configs.topic(tp.topic)), broker_metrics)
+        of_broker = Configs(Scope.BROKER, found.configs)
+        configs = Configs(Scope.TOPIC, dict(scene.image(cluster).configs.topic(tp.topic)), of_broker)
         policies = tuple(configs.names("cleanup.policy"))
         bases = log.store.segments()
         timestamps = [batch.max_timestamp for batch in iter_any_batches(log.store.view(bases[0]))]
@@ -110,7 +110,7 @@ class DiskObserver:
             and (offset in seen or not name.endswith(SNAPSHOT_SUFFIX))
         ]  # fmt: skip
         interval = "log.cleaner.backoff.ms" if "compact" in policies else "log.retention.check.interval.ms"
-        checks_ms = broker_metrics.integer("log.initial.task.delay.ms") + broker_metrics.integer(interval)
+        checks_ms = of_broker.integer("log.initial.task.delay.ms") + of_broker.integer(interval)
         return ReplicaKept(
             cluster,
             tp,

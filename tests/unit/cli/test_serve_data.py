@@ -1,4 +1,4 @@
-"""`kmirror serve --data`: location of logs, refusals, and output while logs are opened."""
+"""`kmirror serve`: location of logs, refusals, keys without an effect, and output while logs are opened."""
 
 from __future__ import annotations
 
@@ -162,3 +162,48 @@ def test_no_progress_is_shown_without_a_terminal(tmp_path: Path, capsys: pytest.
     with recovery_progress(TcpCluster(brokers=1, data=tmp_path)):
         pass
     assert capsys.readouterr().err == ""
+
+
+# -- keys without an effect --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sasl.enabled.mechanisms=PLAIN",
+        "ssl.client.auth=required",
+        "ssl.keystore.location=/etc/kafka/none.jks",
+        "connections.max.reauth.ms=60000",
+        "principal.builder.class=org.example.Builder",
+        "listener.name.plaintext.ssl.client.auth=required",
+        "listener.name.plaintext.scram-sha-256.sasl.jaas.config=org.example.Login required;",
+    ],
+)
+def test_security_that_a_broker_does_not_have_stops_the_start(tmp_path: Path, line: str) -> None:
+    config = properties(tmp_path, "num.partitions=2", line)
+    key = line.partition("=")[0]
+    assert refused("--config", config) == (
+        f"{config}: {key} has no effect: listeners have no TLS, no SASL and no delegation tokens, so clients would "
+        "connect with less security than configured. To serve them without it, remove the configuration"
+    )
+    if not key.startswith("listener."):
+        with pytest.raises(UsageError, match=rf"{key} has no effect"):
+            TcpCluster(configs={key: line.partition("=")[2]})
+
+
+def test_a_key_without_an_effect_is_reported_if_it_differs_from_its_default(
+    clusters: list[TcpCluster], tmp_path: Path
+) -> None:
+    lines = ("num.io.threads=16", "num.network.threads=3", "ssl.client.auth=none", "sasl.enabled.mechanisms= GSSAPI")
+    config = properties(tmp_path, *lines, "listeners=PLAINTEXT://127.0.0.1:0", "compression.gzip.level=9")
+    result = CliRunner().invoke(command, ["--port", "0", "--config", config, "--memory"], standalone_mode=False)
+    assert result.stderr.splitlines()[:2] == [
+        f"kmirror: {config}: num.io.threads=16 has no effect: an event loop replaces the threads",
+        f"kmirror: {config}: compression.gzip.level=9 has no effect: codecs compress at their default level",
+    ]
+
+
+@pytest.mark.parametrize("key", ["ssl.keystore.location", "ssl.cipher.suites", "sasl.jaas.config"])
+def test_an_empty_key_of_security_is_its_default(clusters: list[TcpCluster], tmp_path: Path, key: str) -> None:
+    run("--config", properties(tmp_path, f"{key}=", "listeners=PLAINTEXT://127.0.0.1:0"), "--memory")
+    assert clusters
