@@ -73,20 +73,20 @@ def command(
     if is_list:
         return _list(output)
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    wanted = target_settings(drawn, **{name: others.pop(name) for name in TARGET_OPTIONS})
+    options = target_settings(drawn, **{name: others.pop(name) for name in TARGET_OPTIONS})
     client = ClientOptions(
-        bootstrap_server=wanted.bootstrap_server, owns_host=wanted.owns_host, shrinks=not no_shrink, **others
+        bootstrap_server=options.bootstrap_server, owns_host=options.owns_host, shrinks=not no_shrink, **others
     )
     if replay is not None:
-        return _replay(replay, wanted, client, output)
-    if target is None and wanted.bootstrap_server is not None:
+        return _replay(replay, options, client, output)
+    if target is None and options.bootstrap_server is not None:
         target = "bootstrap-server"
     if target is None:
         raise click.UsageError("give a TARGET; --list shows them")
     seconds = None if minutes is None else minutes * 60
     display = CampaignDisplay(target, corpus, frames, seconds, is_text=output == "text")
     if target == NAME:
-        if jobs > 1 or on_spark or feedback or coverage or wanted.messages:
+        if jobs > 1 or on_spark or feedback or coverage or options.messages:
             raise click.UsageError(
                 "the target client does not support --jobs, --spark, --feedback, --coverage and --message"
             )
@@ -94,20 +94,20 @@ def command(
     if jobs > 1 or on_spark:
         if frames is None or feedback or coverage:
             raise click.UsageError("--jobs and --spark need --frames, and cannot be used with --feedback or --coverage")
-        parts = split_jobs(target, wanted, frames, shrinks=not no_shrink)
+        parts = split_jobs(target, options, frames, shrinks=not no_shrink)
         _run_pieces(display, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
         from kmirror.fuzz.coverage import run
 
-        display.show(run(target, wanted, frames=frames, seconds=seconds))
+        display.show(run(target, options, frames=frames, seconds=seconds))
     else:
-        opened, source = open_target(target, wanted)
+        opened, source = open_target(target, options)
         with closing(opened):
             for remark in opened.remarks:
                 write_stderr(f"kmirror: {remark}\n")
             campaign = Campaign(opened, source, feedback, not no_shrink, display.add_finding)
             display.show(campaign.run(frames=frames, seconds=seconds), campaign.tally)
-    _print_summary(target, wanted, display.tally, output)
+    _print_summary(target, options, display.tally, output)
     return display.exit_code
 
 
@@ -129,9 +129,9 @@ def _run_pieces(
         display.show(merge_tallies(rows))
 
 
-def _print_summary(target: str, wanted: TargetOptions, tally: Tally, output: str) -> None:
+def _print_summary(target: str, options: TargetOptions, tally: Tally, output: str) -> None:
     if output == "json":
-        click.echo(json.dumps(_as_json(target, wanted, tally)))
+        click.echo(json.dumps(_as_json(target, options, tally)))
         return
     console = make_console()
     if tally.findings:
@@ -145,9 +145,9 @@ def _print_summary(target: str, wanted: TargetOptions, tally: Tally, output: str
             )  # fmt: skip
         console.print(table)
     refused = tally.frames - tally.taken
-    profile = "" if wanted.profile == DEFAULT else f", profile {wanted.profile}"
+    profile = "" if options.profile == DEFAULT else f", profile {options.profile}"
     console.print(
-        f"{target}, seed {wanted.seed}{profile}: {tally.frames:,} frames in {tally.seconds:,.1f} s "
+        f"{target}, seed {options.seed}{profile}: {tally.frames:,} frames in {tally.seconds:,.1f} s "
         f"({tally.per_second:,.0f}/s), {tally.taken:,} accepted, {refused:,} rejected in {len(tally.outcomes):,} ways; "
         f"{len(tally.findings)} findings",
         highlight=False,
@@ -159,11 +159,11 @@ def _range(versions: set[int]) -> str:
     return f"{first}" if first == last else f"{first}-{last}"
 
 
-def _as_json(target: str, wanted: TargetOptions, tally: Tally) -> dict[str, Any]:
+def _as_json(target: str, options: TargetOptions, tally: Tally) -> dict[str, Any]:
     return {
         "target": target,
-        "seed": wanted.seed,
-        "profile": wanted.profile,
+        "seed": options.seed,
+        "profile": options.profile,
         "frames": tally.frames,
         "taken": tally.taken,
         "seconds": round(tally.seconds, 3),
@@ -198,12 +198,12 @@ def _row(row: TargetRow | Profile) -> dict[str, str]:
     return {"name": row.name, "about": row.about}
 
 
-def _replay(path: Path, wanted: TargetOptions, client: ClientOptions, output: str) -> int:
+def _replay(path: Path, options: TargetOptions, client: ClientOptions, output: str) -> int:
     finding = load(path)
-    wanted = replace(wanted, seed=finding.seed)
-    fault = replay_client(finding, client) if finding.target == NAME else replay(finding, wanted)
+    options = replace(options, seed=finding.seed)
+    fault = replay_client(finding, client) if finding.target == NAME else replay(finding, options)
     if output == "json":
-        click.echo(json.dumps({"again": fault is not None, "told": None if fault is None else fault.told}))
+        click.echo(json.dumps({"again": fault is not None, "told": None if fault is None else fault.description}))
     elif fault is None:
         write_stderr(f"{finding.line}: not seen again\n")
     else:

@@ -26,8 +26,8 @@ from kmirror.errors import UsageError
 from kmirror.fuzz.clients.campaign import (
     MEMORY_MIB,
     NAME,
-    PATIENCE_S,
     REPLAY_TRIES,
+    TIMEOUT_S,
     Client,
     ClientCampaign,
     ClientTally,
@@ -45,7 +45,7 @@ POLL_INTERVAL_S = 0.25
 _OPTIONS = (
     click.option("--client", metavar="WORDS", help="Command of the client; {bootstrap} is replaced by the address."),
     click.option("--listen", metavar="[HOST:]PORT", help="Address for clients; default: a free port of 127.0.0.1."),
-    click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=PATIENCE_S, show_default=True,
+    click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=TIMEOUT_S, show_default=True,
                  metavar="SECONDS", help="Time limit of a run of --client."),
     click.option("--memory", type=click.IntRange(min=1), default=MEMORY_MIB, show_default=True,
                  metavar="MIB", help="Memory that the client may use in addition to its use with valid responses."),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from kmirror.fuzz.findings import Fault, FaultKind, Finding, fault_of_exception
-from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, fewer, shrink
+from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, remove_unneeded, shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
 from kmirror.fuzz.target import TAKEN, Target
 
@@ -78,14 +78,14 @@ class Campaign:
                 self.put(frame)
             else:
                 if self.feedback and self._corpus:
-                    self._further(block, frames)
+                    self._mutate_corpus(block, frames)
             block += 1
             tally.seconds = time.monotonic() - began
             yield tally
             if tally.frames == frames or time.monotonic() >= self._until:
                 return
 
-    def _further(self, block: int, frames: int | None) -> None:
+    def _mutate_corpus(self, block: int, frames: int | None) -> None:
         random = Random(f"{self.source.seed}/{block}/further").random
         for _ in range(BLOCK_FRAMES):
             if self.tally.frames == frames or time.monotonic() >= self._until:
@@ -101,7 +101,7 @@ class Campaign:
         except Exception as error:
             fault = error if isinstance(error, Fault) else fault_of_exception(error)
             for each in (fault, *fault.others):
-                self._found(frame, each)
+                self._add_fault(frame, each)
             outcome = fault.cause
         if outcome.startswith(TAKEN):
             tally.taken += 1
@@ -111,7 +111,7 @@ class Campaign:
             if self.feedback and len(self._corpus) < CORPUS_MAX:
                 self._corpus.append(frame)
 
-    def _found(self, frame: Frame, fault: Fault) -> None:
+    def _add_fault(self, frame: Frame, fault: Fault) -> None:
         tally = self.tally
         cause = f"{fault.kind.value} {fault.cause}"
         tally.counts[cause] = tally.counts.get(cause, 0) + 1
@@ -120,21 +120,21 @@ class Campaign:
         if cause in tally.findings:
             return
         finding = Finding(
-            self.target.name, fault.kind, fault.cause, fault.told, fault.expected, frame.name, frame.version,
+            self.target.name, fault.kind, fault.cause, fault.description, fault.expected, frame.name, frame.version,
             self.source.seed, frame.number, fault.story or tuple(frame.story), frame.data, tuple(self.target.before),
         )  # fmt: skip
         if self.shrinks:
-            finding = self._shrunk(finding, frame, fault)
+            finding = self._shrink(finding, frame, fault)
         tally.findings[cause] = finding
         if self.on_finding is not None:
             self.on_finding(finding)
 
-    def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
+    def _shrink(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
         """Return the finding with its frame, and the frames before it, reduced as far as possible."""
 
         smallest = fault
 
-        def shows(data: bytes, before: Sequence[bytes]) -> bool:
+        def reproduces(data: bytes, before: Sequence[bytes]) -> bool:
             nonlocal smallest
             found = put(self.target, frame._replace(data=data), before, until=self._until)
             for each in () if found is None else (found, *found.others):
@@ -143,11 +143,11 @@ class Campaign:
                     return True
             return False
 
-        before = fewer(finding.before, lambda some: shows(frame.data, some), until=self._until)
+        before = remove_unneeded(finding.before, lambda subset: reproduces(frame.data, subset), until=self._until)
         data = frame.data
         if fault.kind not in _NEEDS_VALID_FRAME:
             tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
-            data = shrink(data, lambda candidate: shows(candidate, before), tries, until=self._until)
+            data = shrink(data, lambda candidate: reproduces(candidate, before), tries, until=self._until)
         if finding.before:
             self.target.reset()
         return finding.shrunk(data, before, smallest)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from kmirror.fuzz.findings import Fault, FaultKind
 
-PATIENCE_S = 15.0
+TIMEOUT_S = 15.0
 """Timeout for requests that need not wait, in seconds."""
 _FRAME_BYTES_MAX = 100 << 20
 
@@ -18,7 +18,7 @@ class ResponseTimeout(Exception):
     """No response arrived in time."""
 
 
-class Closed(Exception):
+class ConnectionClosed(Exception):
     """The broker closed the link."""
 
 
@@ -29,25 +29,25 @@ class Connection:
         self.address = (host, port)
         self._socket: socket.socket | None = None
 
-    def ask(self, frame: bytes, patience_s: float) -> bytes:
-        """Send a request and return its response; raises `Closed`, `ResponseTimeout`, or OSError if nothing listens."""
+    def ask(self, frame: bytes, timeout_s: float) -> bytes:
+        """Send a request and return its response; raises `ConnectionClosed`, `ResponseTimeout` or OSError."""
         self.send(frame)
-        return self.receive(patience_s)
+        return self.receive(timeout_s)
 
     def send(self, frame: bytes) -> None:
-        """Send a request, whose response `receive` returns; raises `Closed`, or OSError if nothing listens."""
+        """Send a request, whose response `receive` returns; raises `ConnectionClosed` or OSError."""
         if self._socket is None:
-            self._socket = socket.create_connection(self.address, PATIENCE_S)
+            self._socket = socket.create_connection(self.address, TIMEOUT_S)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.settimeout(PATIENCE_S)
-        with self._or_ended():
+        self._socket.settimeout(TIMEOUT_S)
+        with self._translate_errors():
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
 
-    def receive(self, patience_s: float) -> bytes:
-        """Return the next response; raises `Closed`, or `ResponseTimeout` after `patience_s` s, and closes the link."""
+    def receive(self, timeout_s: float) -> bytes:
+        """Return the next response; raises `ConnectionClosed`, or after `timeout_s` seconds `ResponseTimeout`."""
         assert self._socket is not None, "nothing was sent"
-        self._socket.settimeout(patience_s)
-        with self._or_ended():
+        self._socket.settimeout(timeout_s)
+        with self._translate_errors():
             size = int.from_bytes(self._read(4), "big", signed=True)
             if not 0 <= size <= _FRAME_BYTES_MAX:
                 raise Fault(FaultKind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
@@ -59,7 +59,7 @@ class Connection:
         return bool(select.select([self._socket], [], [], within_s)[0])
 
     @contextmanager
-    def _or_ended(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except TimeoutError:
@@ -67,16 +67,16 @@ class Connection:
             raise ResponseTimeout from None
         except (ConnectionError, BrokenPipeError):
             self.close()
-            raise Closed from None
+            raise ConnectionClosed from None
 
     def _read(self, size: int) -> bytes:
         assert self._socket is not None
         found = bytearray()
         while len(found) < size:
-            some = self._socket.recv(size - len(found))
-            if not some:
+            chunk = self._socket.recv(size - len(found))
+            if not chunk:
                 raise ConnectionResetError
-            found += some
+            found += chunk
         return bytes(found)
 
     def close(self) -> None:

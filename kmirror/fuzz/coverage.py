@@ -31,14 +31,14 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 
 HEAD_BYTES = 3
-_TOLD_EVERY = 1_000
+_REPORT_EVERY = 1_000
 _GRAMMAR_SHARE = 0.5
 _INPUT_BYTES_MAX = 4_096
 _STEPS = ("found by coverage",)
 # File number of the child's stdout: atheris writes messages of its own to file 1, which becomes stderr.
-_SAID_TO = 3
+_REPORT_FD = 3
 # Readers are instrumented when they are imported, so this must come first.
-_START = """
+_PROGRAM = """
 import atheris
 with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
     from kmirror.fuzz import coverage
@@ -52,33 +52,46 @@ def is_installed() -> bool:
 
 
 def run(
-    target: str, wanted: TargetOptions, *, frames: int | None, seconds: float | None, with_grammar: bool = True
+    target: str, options: TargetOptions, *, frames: int | None, seconds: float | None, with_grammar: bool = True
 ) -> Iterator[Tally]:
     """Fuzz a reader of messages; yield the tally as it grows.
 
     Findings are shrunk as in any campaign. Raises `UsageError` without atheris, or with recorded requests.
     """
-    if wanted.recorded:
+    if options.recorded:
         raise UsageError("--coverage cannot be combined with --recorded")
     if not is_installed():
         raise UsageError("--coverage needs atheris: pip install 'kmirror[fuzz]'")
-    asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}
-    asked["profile"] = wanted.profile
+    options_json = {
+        "target": target,
+        "seed": options.seed,
+        "messages": list(options.messages),
+        "function": options.function,
+    }
+    options_json["profile"] = options.profile
     bounds = [] if frames is None else [f"-runs={frames}"]
     bounds += [] if seconds is None else [f"-max_total_time={max(1, round(seconds))}"]
-    words = [sys.executable, "-c", _START, json.dumps(asked), str(with_grammar), f"-seed={wanted.seed or 1}", *bounds]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    command = [
+        sys.executable,
+        "-c",
+        _PROGRAM,
+        json.dumps(options_json),
+        str(with_grammar),
+        f"-seed={options.seed or 1}",
+        *bounds,
+    ]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     tally = Tally()
     try:
         assert child.stdout is not None
         for line in child.stdout:
-            said = json.loads(line)
-            if "kmirror_fuzz" in said:
-                _add(tally, from_json(said))
+            message = json.loads(line)
+            if "kmirror_fuzz" in message:
+                _add_finding(tally, from_json(message))
             else:
-                tally.frames, tally.taken, tally.seconds = said["frames"], said["taken"], said["seconds"]
+                tally.frames, tally.taken, tally.seconds = message["frames"], message["taken"], message["seconds"]
                 tally.outcomes = {
-                    (name, version, outcome) for name, version, outcome in said["outcomes"]
+                    (name, version, outcome) for name, version, outcome in message["outcomes"]
                 } | tally.outcomes
             yield tally
     finally:
@@ -88,7 +101,7 @@ def run(
             child.stdout.close()
 
 
-def _add(tally: Tally, finding: Finding) -> None:
+def _add_finding(tally: Tally, finding: Finding) -> None:
     cause = f"{finding.kind.value} {finding.cause}"
     tally.findings[cause] = finding
     tally.counts[cause] = 1
@@ -101,12 +114,12 @@ class Inputs(Protocol):
         """Return the frame of an input; None for one that is too short."""
         ...
 
-    def mutated(self, data: bytes, random: Random) -> bytes:
+    def mutate_input(self, data: bytes, random: Random) -> bytes:
         """Return an input of the grammar to replace this one."""
         ...
 
 
-class Bodies:
+class BodyInputs:
     """Inputs for a reader of bodies: frames of a stream's messages."""
 
     def __init__(self, stream: Stream) -> None:
@@ -117,26 +130,26 @@ class Bodies:
         """Return the frame of an input; None for one that is too short."""
         if len(data) < HEAD_BYTES:
             return None
-        message, version = self._named(data)
+        message, version = self._message_and_version(data)
         self._number += 1
         return Frame(self._number, message.NAME, version, data[HEAD_BYTES:], _STEPS, False, message)
 
-    def mutated(self, data: bytes, random: Random) -> bytes:
+    def mutate_input(self, data: bytes, random: Random) -> bytes:
         """Return a frame of the grammar, half of the time of the same message and version as the input."""
         head = bytes(int(random() * 256) for _ in range(HEAD_BYTES)) if len(data) < HEAD_BYTES else data[:HEAD_BYTES]
         if random() < _GRAMMAR_SHARE:
             head = bytes(int(random() * 256) for _ in range(HEAD_BYTES))
-        message, version = self._named(head)
+        message, version = self._message_and_version(head)
         template = grammar(message, version, self._stream.vocabulary, self._stream.records).draw(random)
-        return head + _broken(template, random, self._stream.mutations)
+        return head + _draw_frame(template, random, self._stream.mutations)
 
-    def _named(self, data: bytes) -> tuple[type[Message], int]:
+    def _message_and_version(self, data: bytes) -> tuple[type[Message], int]:
         messages = self._stream.messages
         message = messages[int.from_bytes(data[:2], "big") % len(messages)]
         return message, message.MIN_VERSION + data[2] % (message.MAX_VERSION - message.MIN_VERSION + 1)
 
 
-class Requests:
+class RequestInputs:
     """Inputs for a reader of whole requests: the requests, with their headers."""
 
     def __init__(self, stream: Stream) -> None:
@@ -152,12 +165,12 @@ class Requests:
             return Frame(self._number, "Request", -1, data, _STEPS, False)
         return Frame(self._number, api.request.NAME, version, data, _STEPS, False, api.request)
 
-    def mutated(self, data: bytes, random: Random) -> bytes:
+    def mutate_input(self, data: bytes, random: Random) -> bytes:
         """Return a request of the grammar."""
-        return _broken(self._stream.template(random), random, self._stream.mutations)
+        return _draw_frame(self._stream.template(random), random, self._stream.mutations)
 
 
-def _broken(template: Template, random: Random, mutations: Table) -> bytes:
+def _draw_frame(template: Template, random: Random, mutations: Table) -> bytes:
     """Return a valid frame, broken half of the time."""
     if random() >= _GRAMMAR_SHARE:
         return bytes(template.data)
@@ -167,9 +180,9 @@ def _broken(template: Template, random: Random, mutations: Table) -> bytes:
 def inputs_of(target: Target, source: Source) -> Inputs:
     """Return the inputs for a target; raises `UsageError` if it does not read messages in this process."""
     if isinstance(source, Stream) and not source.has_headers:
-        return Bodies(source)
+        return BodyInputs(source)
     if isinstance(source, Stream) and isinstance(target, RequestTarget):
-        return Requests(source)
+        return RequestInputs(source)
     raise UsageError("--coverage works only with readers of messages: decoder, request, python:module:function")
 
 
@@ -177,47 +190,50 @@ def main() -> None:
     """Run libFuzzer until it ends this process; the options are in `sys.argv`."""
     import atheris
 
-    os.dup2(1, _SAID_TO)
+    os.dup2(1, _REPORT_FD)
     os.dup2(2, 1)
-    asked, with_grammar = json.loads(sys.argv[1]), sys.argv[2] == "True"
-    wanted = TargetOptions(
-        seed=asked["seed"], messages=tuple(asked["messages"]), profile=asked["profile"], function=asked["function"]
+    options_json, with_grammar = json.loads(sys.argv[1]), sys.argv[2] == "True"
+    options = TargetOptions(
+        seed=options_json["seed"],
+        messages=tuple(options_json["messages"]),
+        profile=options_json["profile"],
+        function=options_json["function"],
     )
     with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
-        target, stream = open_target(asked["target"], wanted)
+        target, stream = open_target(options_json["target"], options)
     inputs = inputs_of(target, stream)
     campaign = Campaign(target, stream, on_finding=lambda finding: _report(to_json(finding)))
     tally, began = campaign.tally, time.monotonic()
-    told: set[tuple[str, int, str]] = set()
+    reported: set[tuple[str, int, str]] = set()
 
-    def tell() -> None:
-        nonlocal told
-        new, told = tally.outcomes - told, set(tally.outcomes)
+    def report_tally() -> None:
+        nonlocal reported
+        new, reported = tally.outcomes - reported, set(tally.outcomes)
         seconds = time.monotonic() - began
         _report({"frames": tally.frames, "taken": tally.taken, "seconds": seconds, "outcomes": sorted(new)})
 
-    def try_one(data: bytes) -> None:
+    def try_input(data: bytes) -> None:
         frame = inputs.frame(data)
         if frame is not None:
             campaign.put(frame)
-            if tally.frames % _TOLD_EVERY == 0:
-                tell()
+            if tally.frames % _REPORT_EVERY == 0:
+                report_tally()
 
-    words = [sys.argv[0], f"-max_len={_INPUT_BYTES_MAX}", *sys.argv[3:]]
+    command = [sys.argv[0], f"-max_len={_INPUT_BYTES_MAX}", *sys.argv[3:]]
     if with_grammar:
 
-        def mutated(data: bytes, max_size: int, seed: int) -> bytes:
+        def mutate_input(data: bytes, max_size: int, seed: int) -> bytes:
             random = Seeded(seed).random
             if data and random() > _GRAMMAR_SHARE:
                 return bytes(atheris.Mutate(data, max_size))
-            return inputs.mutated(data, random)[:max_size]
+            return inputs.mutate_input(data, random)[:max_size]
 
-        atheris.Setup(words, try_one, custom_mutator=mutated, internal_libfuzzer=True)
+        atheris.Setup(command, try_input, custom_mutator=mutate_input, internal_libfuzzer=True)
     else:
-        atheris.Setup(words, try_one, internal_libfuzzer=True)
+        atheris.Setup(command, try_input, internal_libfuzzer=True)
     atheris.Fuzz()
 
 
 def _report(row: dict[str, Any]) -> None:
     """Write a line to the parent process."""
-    os.write(_SAID_TO, (json.dumps(row) + "\n").encode())
+    os.write(_REPORT_FD, (json.dumps(row) + "\n").encode())

@@ -18,13 +18,13 @@ Versions = Mapping[int, tuple[int, int]]
 """API key to the first and the last version that a broker lists in ApiVersions."""
 
 _PRODUCE = key_of(ProduceRequest)
-_PRODUCE_FROM = 3
+_PRODUCE_VERSION_MIN = 3
 
 
 class DisconnectRule(NamedTuple):
-    """A reason for which a broker may close the link over a valid request, and the requests that it holds for."""
+    """A reason for which a broker may close the link over a valid request, and a predicate for such requests."""
 
-    why: str
+    reason: str
     applies: Callable[[DecodedRequest, Versions], bool]
 
 
@@ -37,7 +37,7 @@ DISCONNECT_RULES: tuple[DisconnectRule, ...] = (
     DisconnectRule("ApiVersions does not list this API, or not this version of it", _is_not_listed),
     DisconnectRule(
         "Produce below version 3 is listed, because librdkafka looks for it, but not served (KAFKA-18659)",
-        lambda request, versions: request.head.api_key == _PRODUCE and request.head.api_version < _PRODUCE_FROM,
+        lambda request, versions: request.head.api_key == _PRODUCE and request.head.api_version < _PRODUCE_VERSION_MIN,
     ),
     DisconnectRule(
         "a Produce with acks=0 has no answer that could contain an error",
@@ -47,23 +47,23 @@ DISCONNECT_RULES: tuple[DisconnectRule, ...] = (
 
 
 def api_versions_request() -> bytes:
-    """Return the ApiVersions request whose response `versions_in` reads."""
+    """Return the ApiVersions request whose response `read_versions` reads."""
     return encode_request(ApiVersionsRequest(), 0, correlation_id=0, client_id="fuzz")
 
 
-def versions_in(answer: bytes) -> Versions:
+def read_versions(response: bytes) -> Versions:
     """Return the API versions in a broker's response to `api_versions_request`."""
-    body = decode_response(answer, key_of(ApiVersionsRequest), 0).body
+    body = decode_response(response, key_of(ApiVersionsRequest), 0).body
     assert isinstance(body, ApiVersionsResponse)
     return {row.api_key: (row.min_version, row.max_version) for row in body.api_keys}
 
 
 def check_disconnect(frame: Frame, versions: Versions) -> None:
-    """Raise `Fault` if the link was closed over a valid request without a reason in `DISCONNECT_RULES`."""
+    """Raise `Fault` if the link was closed over a valid request without a rule in `DISCONNECT_RULES`."""
     if not frame.is_valid:
         return
     request = decode_request(frame.data)
-    if not any(reason.applies(request, versions) for reason in DISCONNECT_RULES):
+    if not any(rule.applies(request, versions) for rule in DISCONNECT_RULES):
         name = by_key(request.head.api_key).name
-        told = f"the link was closed over a valid {name} v{request.head.api_version}"
-        raise Fault(FaultKind.REFUSED, told, f"closed over {name}", "an answer")
+        description = f"the link was closed over a valid {name} v{request.head.api_version}"
+        raise Fault(FaultKind.REFUSED, description, f"closed over {name}", "an answer")

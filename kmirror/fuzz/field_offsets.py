@@ -86,7 +86,7 @@ def ranges_of_field(
     try:
         decode(message, frame, version, position, note=note)
     except ProtocolError:
-        pass  # As in spots_of.
+        pass  # As in `spots_in`.
     return places
 
 

@@ -37,25 +37,27 @@ class Fault(Exception):
     Not a `KmirrorError`: a target raises those where it is right. `others` are further faults of the same frame.
     """
 
-    def __init__(self, kind: FaultKind, told: str, cause: str, expected: str = "", story: Sequence[str] = ()) -> None:
+    def __init__(
+        self, kind: FaultKind, description: str, cause: str, expected: str = "", story: Sequence[str] = ()
+    ) -> None:
         self.kind = kind
-        self.told = told
+        self.description = description
         self.cause = cause
         self.expected = expected
         self.story = tuple(story)
         """Contents of the frame, a line each, where they say more than the mutations."""
         self.others: tuple[Fault, ...] = ()
-        super().__init__(f"{kind.value}: {told}")
+        super().__init__(f"{kind.value}: {description}")
 
 
 def fault_of_exception(error: BaseException) -> Fault:
     """Return the fault of an exception that is no typed error; its cause is the function that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{last.filename.rpartition('/')[2]}:{last.name}"
+    location = f"{last.filename.rpartition('/')[2]}:{last.name}"
     return Fault(
         FaultKind.RAISED,
-        f"{type(error).__name__}: {error} in {where}",
-        f"{type(error).__name__} in {where}",
+        f"{type(error).__name__}: {error} in {location}",
+        f"{type(error).__name__} in {location}",
         "a typed error",
     )
 
@@ -67,7 +69,7 @@ class Finding:
     target: str
     kind: FaultKind
     cause: str
-    told: str
+    description: str
     expected: str
     message: str
     """Name of the message, as in FetchRequest, or of another kind of frame."""
@@ -84,18 +86,20 @@ class Finding:
     @property
     def line(self) -> str:
         """Return the finding in one line."""
-        return f"{self.kind.value}: {self.message} v{self.version}: {self.told}"
+        return f"{self.kind.value}: {self.message} v{self.version}: {self.description}"
 
     @property
     def file_name(self) -> str:
         """Return the name of its file: the same for the same cause in the same message and version."""
-        mark = hashlib.sha256(f"{self.target}/{self.cause}".encode()).hexdigest()[:8]
+        digest = hashlib.sha256(f"{self.target}/{self.cause}".encode()).hexdigest()[:8]
         message = self.message.replace("/", "-")  # The name may be a path in a partition's folder.
-        return f"{self.kind.value}-{message}-v{self.version}-{mark}.json"
+        return f"{self.kind.value}-{message}-v{self.version}-{digest}.json"
 
     def shrunk(self, frame: bytes, before: Sequence[bytes], fault: Fault) -> Finding:
         """Return it with a smaller frame and fewer frames before it, and with the description of `fault`."""
-        return replace(self, frame=frame, before=tuple(before), told=fault.told, story=fault.story or self.story)
+        return replace(
+            self, frame=frame, before=tuple(before), description=fault.description, story=fault.story or self.story
+        )
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
@@ -105,7 +109,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "target": finding.target,
         "kind": finding.kind.value,
         "cause": finding.cause,
-        "told": finding.told,
+        "told": finding.description,
         "expected": finding.expected,
         "message": finding.message,
         "version": finding.version,
@@ -140,9 +144,9 @@ def keep(finding: Finding, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / finding.file_name
     if not path.exists():
-        made = path.with_suffix(".tmp")
-        made.write_text(json.dumps(to_json(finding), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        made.replace(path)
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(to_json(finding), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.replace(path)
     return path
 
 

@@ -119,7 +119,7 @@ class _Compiler:
                 value(random, body, inner)
                 _tag(out, spots, field, field.tag, body)
                 first = len(out) - len(body)
-                spots += [(kind, first + start, first + end, of) for kind, start, end, of in inner]
+                spots += [(kind, first + start, first + end, inner_field) for kind, start, end, inner_field in inner]
             if is_unknown:
                 _tag(out, spots, None, unknown_from + int(random() * 300), b"x" * int(random() * 6))
 

@@ -75,7 +75,7 @@ _NUMBERS = MappingProxyType(
 )
 VOCABULARY = Vocabulary(1.0, _WORDS, _IDS, _NUMBERS)
 # Each is valid after any other records.
-_FITTING = (
+_ALWAYS_VALID = (
     "ConfigRecord", "FeatureLevelRecord", "ProducerIdsRecord", "NoOpRecord", "RegisterControllerRecord",
     "DelegationTokenRecord", "UserScramCredentialRecord", "ClientQuotaRecord", "AccessControlEntryRecord",
     "UnregisterBrokerRecord", "ZkMigrationStateRecord",
@@ -110,16 +110,16 @@ class InternalTopicStream:
         random = Random(f"{self.seed}/internal/{number}").random
         topic = self._topics[int(random() * len(self._topics))]
         ends_transaction = topic == GROUP_TOPIC and random() < _TRANSACTION_SHARE
-        rows = _draw_records(random, topic, fits=True)
+        rows = _draw_records(random, topic, always_valid=True)
         first = number * BLOCK_FRAMES
-        found = [Frame(first, topic, 0, _log(rows, ends_transaction), (), False)]
+        found = [Frame(first, topic, 0, _build_log(rows, ends_transaction), (), False)]
         if topic == METADATA_TOPIC:
-            rows = rows[:_PRELUDE] + _draw_records(random, topic, fits=False)[_PRELUDE:]
-        for place in range(first + 1, first + BLOCK_FRAMES):
-            broken, steps = _broken(random, rows)
+            rows = rows[:_PRELUDE_SIZE] + _draw_records(random, topic, always_valid=False)[_PRELUDE_SIZE:]
+        for frame_number in range(first + 1, first + BLOCK_FRAMES):
+            broken, steps = _break_records(random, rows)
             if topic == METADATA_TOPIC:
                 steps.insert(0, INCONSISTENT)
-            found.append(Frame(place, topic, 0, _log(broken, ends_transaction), steps, False))
+            found.append(Frame(frame_number, topic, 0, _build_log(broken, ends_transaction), steps, False))
         return found
 
     def mutate_again(self, parent: Frame, random: Draw) -> Frame:
@@ -132,7 +132,7 @@ class InternalTopicStream:
 # -- valid records ------------------------------------------------------------------------------
 
 
-def _prelude() -> list[bytes]:
+def _prelude_values() -> list[bytes]:
     """Return metadata records that later ones refer to: two brokers, two topics, a partition of each."""
     found: list[tuple[Message, int]] = []
     for number in (1, 2):
@@ -145,24 +145,26 @@ def _prelude() -> list[bytes]:
     return [encode_metadata_record(record, version) for record, version in found]
 
 
-_PRELUDE_VALUES = _prelude()
-_PRELUDE = len(_PRELUDE_VALUES)
+_PRELUDE_VALUES = _prelude_values()
+_PRELUDE_SIZE = len(_PRELUDE_VALUES)
 
 
-def _draw_records(random: Draw, topic: str, *, fits: bool) -> list[RecordParts]:
-    """Return some records of a topic; with `fits`, only metadata records that are valid after any others."""
+def _draw_records(random: Draw, topic: str, *, always_valid: bool) -> list[RecordParts]:
+    """Return some records of a topic; with `always_valid`, only metadata records that are valid after any others."""
     count = 2 + int(random() * 6)
     if topic == METADATA_TOPIC:
-        types = [number for number, name in METADATA_RECORDS.items() if not fits or name in _FITTING]
-        begin = [RecordParts(None, EncodedPart(bytearray(value), [])) for value in _PRELUDE_VALUES]
-        return begin + [RecordParts(None, _metadata(random, types[int(random() * len(types))])) for _ in range(count)]
+        types = [number for number, name in METADATA_RECORDS.items() if not always_valid or name in _ALWAYS_VALID]
+        prelude = [RecordParts(None, EncodedPart(bytearray(value), [])) for value in _PRELUDE_VALUES]
+        return prelude + [
+            RecordParts(None, _draw_metadata_value(random, types[int(random() * len(types))])) for _ in range(count)
+        ]
     types = list(COORDINATOR_RECORDS[topic])
-    return [_keyed(random, topic, types[int(random() * len(types))]) for _ in range(count)]
+    return [_draw_coordinator_record(random, topic, types[int(random() * len(types))]) for _ in range(count)]
 
 
-def _metadata(random: Draw, record_type: int) -> EncodedPart:
+def _draw_metadata_value(random: Draw, record_type: int) -> EncodedPart:
     message = by_name(METADATA_RECORDS[record_type])
-    version = _version(random, message)
+    version = _draw_version(random, message)
     head, spots = bytearray(), list[RawSpot]()
     for name, number in (("frame_version", 1), ("record_type", record_type), ("version", version)):
         start = len(head)
@@ -171,26 +173,26 @@ def _metadata(random: Draw, record_type: int) -> EncodedPart:
     return _with_body(random, head, spots, message, version)
 
 
-def _keyed(random: Draw, topic: str, record_type: int) -> RecordParts:
+def _draw_coordinator_record(random: Draw, topic: str, record_type: int) -> RecordParts:
     key_name, value_name = COORDINATOR_RECORDS[topic][record_type]
     key = _with_body(random, *_int16("record_type", record_type), by_name(key_name), 0)
     if random() < _TOMBSTONE_SHARE:
         return RecordParts(key, None)
     message = by_name(value_name)
     while True:
-        version = _version(random, message)
+        version = _draw_version(random, message)
         value = _with_body(random, *_int16("version", version), message, version)
-        if message is not TransactionLogValue or _is_whole(value.data, version):
+        if message is not TransactionLogValue or _has_required_partitions(value.data, version):
             return RecordParts(key, value)
 
 
-def _is_whole(data: bytearray, version: int) -> bool:
+def _has_required_partitions(data: bytearray, version: int) -> bool:
     """Return whether a transaction has the partitions array, null or not, that its status requires."""
     value = TransactionLogValue.decode(bytes(data[2:]), version)
     return value.transaction_partitions is not None or value.transaction_status == _EMPTY
 
 
-def _version(random: Draw, message: type[Message]) -> int:
+def _draw_version(random: Draw, message: type[Message]) -> int:
     return message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
 
 
@@ -210,21 +212,21 @@ def _with_body(
 # -- broken records -----------------------------------------------------------------------------
 
 
-def _broken(random: Draw, rows: Sequence[RecordParts]) -> tuple[list[RecordParts], list[str]]:
+def _break_records(random: Draw, rows: Sequence[RecordParts]) -> tuple[list[RecordParts], list[str]]:
     """Return the records with one to three of them broken, and a description of each change."""
-    found, told = list(rows), list[str]()
+    found, changes = list(rows), list[str]()
     for _ in range((1, 1, 2, 3)[int(random() * 4)]):
         at = int(random() * len(found))
         row, x = found[at], random()
         if x < 0.05:
             found.insert(int(random() * (len(found) + 1)), row)
-            told.append(f"record {at} twice")
+            changes.append(f"record {at} twice")
         elif x < 0.1:
             found[at] = RecordParts(None, row.value)
-            told.append(f"record {at} without a key")
+            changes.append(f"record {at} without a key")
         elif x < 0.15:
             found[at] = RecordParts(row.key, None)
-            told.append(f"record {at} without a value")
+            changes.append(f"record {at} without a value")
         else:
             name = "key" if row.value is None or (row.key is not None and random() < 0.4) else "value"
             part = row.key if name == "key" else row.value
@@ -233,16 +235,16 @@ def _broken(random: Draw, rows: Sequence[RecordParts]) -> tuple[list[RecordParts
             data, steps = mutate(random, part.data, part.spots)
             changed = EncodedPart(data, [])
             found[at] = RecordParts(changed, row.value) if name == "key" else RecordParts(row.key, changed)
-            told += [f"{name} of record {at}: {step}" for step in steps]
-    return found, told or ["nothing, as it came out"]
+            changes += [f"{name} of record {at}: {step}" for step in steps]
+    return found, changes or ["no change"]
 
 
-def _log(rows: Sequence[RecordParts], ends_transaction: bool) -> bytes:
+def _build_log(rows: Sequence[RecordParts], ends_transaction: bool) -> bytes:
     """Return the records in two batches of half each; with `ends_transaction` the second is a committed transaction."""
     half = len(rows) // 2
-    data = build_batch([_data(row) for row in rows[:half]]) if half else b""
+    data = build_batch([_record_data(row) for row in rows[:half]]) if half else b""
     data += build_batch(
-        [_data(row) for row in rows[half:]],
+        [_record_data(row) for row in rows[half:]],
         base_offset=half,
         producer_id=_PRODUCER_ID if ends_transaction else layout.NO_PRODUCER_ID,
         producer_epoch=0 if ends_transaction else layout.NO_PRODUCER_EPOCH,
@@ -257,6 +259,6 @@ def _log(rows: Sequence[RecordParts], ends_transaction: bool) -> bytes:
     return data
 
 
-def _data(row: RecordParts) -> RecordData:
+def _record_data(row: RecordParts) -> RecordData:
     key = None if row.key is None else bytes(row.key.data)
     return RecordData(key=key, value=None if row.value is None else bytes(row.value.data), timestamp=0)

@@ -16,7 +16,7 @@ from kmirror.records.legacy import iter_any_batches
 CHECKSUMS_FIXED = "checksums mended"
 FILE_BYTES_MAX = 1 << 14
 """Largest file that is broken, in bytes, so that a frame is fast."""
-_MENDED_SHARE = 0.6
+_FIXED_SHARE = 0.6
 
 
 class LogFile(NamedTuple):
@@ -46,14 +46,14 @@ class LogFileStream:
     def block(self, number: int) -> list[Frame]:
         """Return a file and its broken variants."""
         random = Random(f"{self.seed}/{self._label}/{number}").random
-        some = self._segments if random() < self._segment_share else self._others
-        name = some[int(random() * len(some))]
+        names = self._segments if random() < self._segment_share else self._others
+        name = names[int(random() * len(names))]
         data, spots = self._files[name].data, self._spots[name]
         first = number * BLOCK_FRAMES
         found = [Frame(first, name, 0, data, (), False)]
-        for place in range(first + 1, first + BLOCK_FRAMES):
-            broken, steps = self._broken(random, name, bytearray(data), spots)
-            found.append(Frame(place, name, 0, bytes(broken), steps, False))
+        for frame_number in range(first + 1, first + BLOCK_FRAMES):
+            broken, steps = self._break_file(random, name, bytearray(data), spots)
+            found.append(Frame(frame_number, name, 0, bytes(broken), steps, False))
         return found
 
     def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
@@ -62,11 +62,11 @@ class LogFileStream:
         data, steps = mutate(random, bytearray(parent.data), spots)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
 
-    def _broken(
+    def _break_file(
         self, random: Callable[[], float], name: str, data: bytearray, spots: list[RawSpot]
     ) -> tuple[bytearray, Sequence[Step | str]]:
         broken, steps = mutate(random, data, spots)
-        if not self._files[name].is_segment or random() >= _MENDED_SHARE:
+        if not self._files[name].is_segment or random() >= _FIXED_SHARE:
             return broken, steps
         _fix_checksums(broken)
         return broken, [*steps, CHECKSUMS_FIXED]
@@ -101,7 +101,7 @@ def _fix_checksums(data: bytearray) -> None:
 def whole_batches(data: bytes) -> set[bytes]:
     """Return the batches of a segment without the fields that a checksum does not cover: offset and leader epoch."""
     view = memoryview(data)
-    return {_covered(view[b.position : b.position + b.size_in_bytes]) for b in iter_any_batches(data)}
+    return {_covered_bytes(view[b.position : b.position + b.size_in_bytes]) for b in iter_any_batches(data)}
 
 
 def has_unknown_batches(data: bytes, known: set[bytes]) -> bool:
@@ -109,13 +109,13 @@ def has_unknown_batches(data: bytes, known: set[bytes]) -> bool:
     at, view = 0, memoryview(data)
     while at < len(data):
         size = layout.LOG_OVERHEAD + int.from_bytes(data[at + 8 : at + layout.LOG_OVERHEAD], "big", signed=True)
-        if size <= layout.MAGIC_AT or _covered(view[at : at + size]) not in known:
+        if size <= layout.MAGIC_AT or _covered_bytes(view[at : at + size]) not in known:
             return True
         at += size
     return False
 
 
-def _covered(batch: memoryview) -> bytes:
+def _covered_bytes(batch: memoryview) -> bytes:
     """Return the bytes of a batch that must not change: all but the offset, and in format 2 the leader epoch."""
     start = layout.LEADER_EPOCH_AT
     if len(batch) > layout.MAGIC_AT and batch[layout.MAGIC_AT] == layout.MAGIC_V2:

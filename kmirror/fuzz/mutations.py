@@ -93,21 +93,21 @@ def signed_varint(value: int) -> bytes:
 # -- lengths, counts, tags ----------------------------------------------------------------------
 
 
-def _by(step: int) -> Change:
+def _add(step: int) -> Change:
     def change(random: Random, data: bytearray, spot: RawSpot) -> None:
         write_number(data, spot, read_number(data, spot) + step)
 
     return change
 
 
-def _to(value: int) -> Change:
+def _set(value: int) -> Change:
     def change(random: Random, data: bytearray, spot: RawSpot) -> None:
         write_number(data, spot, value)
 
     return change
 
 
-def _rest(step: int) -> Change:
+def _set_to_rest(step: int) -> Change:
     """Return a change that sets a length to the number of bytes that are left in the frame, plus `step`."""
 
     def change(random: Random, data: bytearray, spot: RawSpot) -> None:
@@ -116,7 +116,7 @@ def _rest(step: int) -> Change:
     return change
 
 
-def _padded(random: Random, data: bytearray, spot: RawSpot) -> int:
+def _pad_varint(random: Random, data: bytearray, spot: RawSpot) -> int:
     """Pad a varint with 1 to 9 redundant bytes; return their number."""
     _, _, end, _ = spot
     more = 1 + int(random() * 9)
@@ -125,12 +125,12 @@ def _padded(random: Random, data: bytearray, spot: RawSpot) -> int:
     return more
 
 
-def _unending(random: Random, data: bytearray, spot: RawSpot) -> None:
+def _end_in_varint(random: Random, data: bytearray, spot: RawSpot) -> None:
     del data[spot[1] :]
     data += b"\xff" * int(1 + random() * 4)
 
 
-def _any_tag(random: Random, data: bytearray, spot: RawSpot) -> int:
+def _change_tag(random: Random, data: bytearray, spot: RawSpot) -> int:
     value = (0, 1, 2, 5, 127, 128, 10_000, 2**31 - 1, _UINT32)[int(random() * 9)]
     write_number(data, spot, value)
     return value
@@ -139,7 +139,7 @@ def _any_tag(random: Random, data: bytearray, spot: RawSpot) -> int:
 # -- contents -----------------------------------------------------------------------------------
 
 
-def _broken_text(random: Random, data: bytearray, spot: RawSpot) -> str:
+def _break_text(random: Random, data: bytearray, spot: RawSpot) -> str:
     """Overwrite part of the text with invalid UTF-8; its length stays right. Return the bytes in hex."""
     _, start, end, _ = spot
     broken = _BROKEN_UTF8[int(random() * 7)]
@@ -148,14 +148,14 @@ def _broken_text(random: Random, data: bytearray, spot: RawSpot) -> str:
     return broken.hex()
 
 
-def _number(random: Random, data: bytearray, spot: RawSpot) -> str:
+def _change_number(random: Random, data: bytearray, spot: RawSpot) -> str:
     _, start, end, _ = spot
     found: bytes = _NUMBERS[end - start][int(random() * 9)]
     data[start:end] = found
     return found.hex()
 
 
-def _off_by_one(random: Random, data: bytearray, spot: RawSpot) -> int:
+def _change_by_one(random: Random, data: bytearray, spot: RawSpot) -> int:
     _, start, end, _ = spot
     step = 1 if random() < 0.5 else -1
     size = end - start
@@ -164,7 +164,7 @@ def _off_by_one(random: Random, data: bytearray, spot: RawSpot) -> int:
     return step
 
 
-def _octet(values: tuple[int, ...]) -> Change:
+def _set_octet(values: tuple[int, ...]) -> Change:
     def change(random: Random, data: bytearray, spot: RawSpot) -> int:
         found = values[int(random() * len(values))]
         data[spot[1]] = found
@@ -173,7 +173,7 @@ def _octet(values: tuple[int, ...]) -> Change:
     return change
 
 
-def _id(random: Random, data: bytearray, spot: RawSpot) -> str:
+def _change_id(random: Random, data: bytearray, spot: RawSpot) -> str:
     _, start, end, _ = spot
     found = (b"\0" * 16, b"\0" * 15 + b"\1", b"\xff" * 16, b"\0" * 15 + b"\x64")[int(random() * 4)]
     data[start:end] = found
@@ -183,12 +183,12 @@ def _id(random: Random, data: bytearray, spot: RawSpot) -> str:
 # -- whole elements -----------------------------------------------------------------------------
 
 
-def _twice(random: Random, data: bytearray, spot: RawSpot) -> None:
+def _duplicate(random: Random, data: bytearray, spot: RawSpot) -> None:
     _, start, end, _ = spot
     data[end:end] = data[start:end]
 
 
-def _gone(random: Random, data: bytearray, spot: RawSpot) -> None:
+def _remove(random: Random, data: bytearray, spot: RawSpot) -> None:
     del data[spot[1] : spot[2]]
 
 
@@ -204,7 +204,7 @@ def _cut_inside(random: Random, data: bytearray, spot: RawSpot) -> None:
     del data[start + int(random() * (end - start)) :]
 
 
-def _bit(random: Random, data: bytearray, spot: RawSpot) -> str:
+def _flip_bit(random: Random, data: bytearray, spot: RawSpot) -> str:
     _, start, end, _ = spot
     if start == end:
         return "none"
@@ -213,20 +213,20 @@ def _bit(random: Random, data: bytearray, spot: RawSpot) -> str:
     return f"{bit} of byte {at}"
 
 
-def _noise(random: Random, data: bytearray, spot: RawSpot) -> str:
+def _write_noise(random: Random, data: bytearray, spot: RawSpot) -> str:
     _, start, end, _ = spot
     found = bytes(int(random() * 256) for _ in range(min(8, end - start)))
     data[start : start + len(found)] = found
     return found.hex()
 
 
-def _inserted(random: Random, data: bytearray, spot: RawSpot) -> str:
+def _insert(random: Random, data: bytearray, spot: RawSpot) -> str:
     found = bytes(int(random() * 256) for _ in range(1 + int(random() * 4)))
     data[spot[1] : spot[1]] = found
     return found.hex()
 
 
-def _with_more(random: Random, data: bytearray, spot: RawSpot) -> int:
+def _append(random: Random, data: bytearray, spot: RawSpot) -> int:
     more = 1 + int(random() * 16)
     data += b"\0" * more
     return more
@@ -236,43 +236,43 @@ _NUMERIC = (*_LENGTHS, *_COUNTS, *_SIGNED)
 _ANY = tuple(SpotKind)
 
 MUTATIONS: tuple[Mutation, ...] = (
-    Mutation("one more", _NUMERIC, 3, _by(1)),
-    Mutation("one less", _NUMERIC, 3, _by(-1)),
-    Mutation("null", _NUMERIC, 3, _to(-1)),
-    Mutation("below null", _NUMERIC, 1, _to(-2)),
-    Mutation("none", _NUMERIC, 1, _to(0)),
-    Mutation("the least", _NUMERIC, 1, _to(-(2**31))),
-    Mutation("the greatest", _NUMERIC, 1, _to(2**31 - 2)),
-    Mutation("all that is left", _NUMERIC, 2, _rest(0)),
-    Mutation("one more than is left", _NUMERIC, 2, _rest(1)),
-    Mutation("much more than is left", _NUMERIC, 1, _rest(65_536)),
-    Mutation("varint made longer", _VARINTS, 3, _padded),
-    Mutation("varint without end", _VARINTS, 1, _unending),
-    Mutation("more than 32 bits", _SIGNED, 1, _to(2**40)),
-    Mutation("one tag more", (SpotKind.TAG_COUNT,), 4, _by(1)),
-    Mutation("one tag less", (SpotKind.TAG_COUNT,), 2, _by(-1)),
-    Mutation("very many tags", (SpotKind.TAG_COUNT,), 1, _to(_UINT32)),
-    Mutation("another tag", (SpotKind.TAG,), 4, _any_tag),
-    Mutation("tag one byte longer", (SpotKind.TAG_SIZE,), 3, _by(1)),
-    Mutation("tag one byte shorter", (SpotKind.TAG_SIZE,), 3, _by(-1)),
-    Mutation("very long tag", (SpotKind.TAG_SIZE,), 1, _to(2**31 - 1)),
-    Mutation("tag of negative length", (SpotKind.TAG_SIZE,), 1, _to(_UINT32)),
-    Mutation("tag twice", (SpotKind.TAGGED,), 4, _twice),
-    Mutation("tag gone", (SpotKind.TAGGED,), 2, _gone),
-    Mutation("broken UTF-8", (SpotKind.TEXT,), 6, _broken_text),
-    Mutation("another number", (SpotKind.NUMBER,), 8, _number),
-    Mutation("off by one", (SpotKind.NUMBER,), 4, _off_by_one),
-    Mutation("no boolean", (SpotKind.BOOL,), 4, _octet((2, 127, 128, 255))),
-    Mutation("another id", (SpotKind.UUID,), 4, _id),
-    Mutation("another marker", (SpotKind.MARKER, SpotKind.TAG_MARKER), 6, _octet((0, 1, 2, 127, 128, 254, 255))),
-    Mutation("element twice", (SpotKind.ELEMENT,), 4, _twice),
-    Mutation("element gone", (SpotKind.ELEMENT,), 2, _gone),
+    Mutation("one more", _NUMERIC, 3, _add(1)),
+    Mutation("one less", _NUMERIC, 3, _add(-1)),
+    Mutation("null", _NUMERIC, 3, _set(-1)),
+    Mutation("below null", _NUMERIC, 1, _set(-2)),
+    Mutation("none", _NUMERIC, 1, _set(0)),
+    Mutation("the least", _NUMERIC, 1, _set(-(2**31))),
+    Mutation("the greatest", _NUMERIC, 1, _set(2**31 - 2)),
+    Mutation("all that is left", _NUMERIC, 2, _set_to_rest(0)),
+    Mutation("one more than is left", _NUMERIC, 2, _set_to_rest(1)),
+    Mutation("much more than is left", _NUMERIC, 1, _set_to_rest(65_536)),
+    Mutation("varint made longer", _VARINTS, 3, _pad_varint),
+    Mutation("varint without end", _VARINTS, 1, _end_in_varint),
+    Mutation("more than 32 bits", _SIGNED, 1, _set(2**40)),
+    Mutation("one tag more", (SpotKind.TAG_COUNT,), 4, _add(1)),
+    Mutation("one tag less", (SpotKind.TAG_COUNT,), 2, _add(-1)),
+    Mutation("very many tags", (SpotKind.TAG_COUNT,), 1, _set(_UINT32)),
+    Mutation("another tag", (SpotKind.TAG,), 4, _change_tag),
+    Mutation("tag one byte longer", (SpotKind.TAG_SIZE,), 3, _add(1)),
+    Mutation("tag one byte shorter", (SpotKind.TAG_SIZE,), 3, _add(-1)),
+    Mutation("very long tag", (SpotKind.TAG_SIZE,), 1, _set(2**31 - 1)),
+    Mutation("tag of negative length", (SpotKind.TAG_SIZE,), 1, _set(_UINT32)),
+    Mutation("tag twice", (SpotKind.TAGGED,), 4, _duplicate),
+    Mutation("tag gone", (SpotKind.TAGGED,), 2, _remove),
+    Mutation("broken UTF-8", (SpotKind.TEXT,), 6, _break_text),
+    Mutation("another number", (SpotKind.NUMBER,), 8, _change_number),
+    Mutation("off by one", (SpotKind.NUMBER,), 4, _change_by_one),
+    Mutation("no boolean", (SpotKind.BOOL,), 4, _set_octet((2, 127, 128, 255))),
+    Mutation("another id", (SpotKind.UUID,), 4, _change_id),
+    Mutation("another marker", (SpotKind.MARKER, SpotKind.TAG_MARKER), 6, _set_octet((0, 1, 2, 127, 128, 254, 255))),
+    Mutation("element twice", (SpotKind.ELEMENT,), 4, _duplicate),
+    Mutation("element gone", (SpotKind.ELEMENT,), 2, _remove),
     Mutation("cut before", _ANY, 1, _cut),
     Mutation("cut inside", _ANY, 1, _cut_inside),
-    Mutation("a bit", _ANY, 2, _bit),
-    Mutation("noise", _ANY, 1, _noise),
-    Mutation("bytes put before", _ANY, 1, _inserted),
-    Mutation("bytes after the end", _ANY, 1, _with_more),
+    Mutation("a bit", _ANY, 2, _flip_bit),
+    Mutation("noise", _ANY, 1, _write_noise),
+    Mutation("bytes put before", _ANY, 1, _insert),
+    Mutation("bytes after the end", _ANY, 1, _append),
 )
 
 
@@ -286,12 +286,12 @@ def table(factors: Mapping[str, int]) -> Table:
     A kind whose mutations all have factor 0 keeps its default weights.
     """
 
-    def of(kind: SpotKind, factors: Mapping[str, int]) -> tuple[Mutation, ...]:
+    def rows_of(kind: SpotKind, factors: Mapping[str, int]) -> tuple[Mutation, ...]:
         return tuple(
             row for row in MUTATIONS if kind in row.kinds for _ in range(row.weight * factors.get(row.name, 1))
         )
 
-    return tuple(of(kind, factors) or of(kind, {}) for kind in SpotKind)
+    return tuple(rows_of(kind, factors) or rows_of(kind, {}) for kind in SpotKind)
 
 
 DEFAULT_TABLE = table({})
@@ -305,8 +305,8 @@ class Step(NamedTuple):
     detail: object
 
     def __str__(self) -> str:
-        how = "" if self.detail is None else f" ({self.detail})"
-        return f"{self.mutation.name}: {Spot(*self.spot)}{how}"
+        detail = "" if self.detail is None else f" ({self.detail})"
+        return f"{self.mutation.name}: {Spot(*self.spot)}{detail}"
 
 
 def mutate(
@@ -322,8 +322,8 @@ def mutate(
         chosen = [spots[int(random() * n)]]
     else:
         # From right to left: the range of a spot is right only while nothing before it has changed.
-        some = [spots[int(random() * n)] for _ in range(2 if x < 0.9 else 3 if x < 0.97 else 4)]
-        chosen = sorted(some, key=_start, reverse=True)
+        drawn = [spots[int(random() * n)] for _ in range(2 if x < 0.9 else 3 if x < 0.97 else 4)]
+        chosen = sorted(drawn, key=_start, reverse=True)
     steps = []
     for spot in chosen:
         rows = by_kind[spot[0]]

@@ -20,28 +20,29 @@ class FuzzJob(NamedTuple):
     """A part of a campaign: `frames` frames of the target's stream, from number `number * JOB_FRAMES` on."""
 
     target: str
-    wanted: TargetOptions
+    options: TargetOptions
     number: int
     frames: int
     shrinks: bool = True
 
 
-def split_jobs(target: str, wanted: TargetOptions, frames: int, *, shrinks: bool = True) -> list[FuzzJob]:
+def split_jobs(target: str, options: TargetOptions, frames: int, *, shrinks: bool = True) -> list[FuzzJob]:
     """Return the pieces of a campaign of `frames` frames; raises `UsageError` for a target that cannot be shared."""
     if any(row.name == target and not row.is_shared for row in TARGETS):
         raise UsageError(f"the target {target} cannot run in parallel: remove --jobs and --spark")
     starts = range(0, frames, JOB_FRAMES)
     return [
-        FuzzJob(target, wanted, number, min(JOB_FRAMES, frames - start), shrinks) for number, start in enumerate(starts)
+        FuzzJob(target, options, number, min(JOB_FRAMES, frames - start), shrinks)
+        for number, start in enumerate(starts)
     ]
 
 
-def run_job(piece: FuzzJob) -> dict[str, Any]:
+def run_job(job: FuzzJob) -> dict[str, Any]:
     """Run one job of a parallel campaign in this process; return its counters and findings as JSON values."""
-    target, source = open_target(piece.target, piece.wanted)
-    campaign = Campaign(target, source, shrinks=piece.shrinks)
+    target, source = open_target(job.target, job.options)
+    campaign = Campaign(target, source, shrinks=job.shrinks)
     with closing(target):
-        for _ in campaign.run(frames=piece.frames, first_block=piece.number * JOB_FRAMES // BLOCK_FRAMES):
+        for _ in campaign.run(frames=job.frames, first_block=job.number * JOB_FRAMES // BLOCK_FRAMES):
             pass
     tally = campaign.tally
     return {

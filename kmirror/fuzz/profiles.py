@@ -105,14 +105,14 @@ def with_profile(source: Source, name: str) -> Source:
     factors = {row.name: profile.mutations.get(row.name, 1) for row in MUTATIONS}
     return replace(
         source,
-        messages=_weighted(profile, source.messages),
+        messages=_apply_weights(profile, source.messages),
         vocabulary=vocabulary,
         mutations=table(factors),
         valid_share=profile.valid_share,
     )
 
 
-def _weighted(profile: Profile, messages: tuple[type[Message], ...]) -> tuple[type[Message], ...]:
+def _apply_weights(profile: Profile, messages: tuple[type[Message], ...]) -> tuple[type[Message], ...]:
     """Return the messages, each repeated by its weight; raises `UsageError` if none is left."""
     if not profile.apis:
         return messages

@@ -20,7 +20,7 @@ from kmirror.protocol.headers import RequestHead, peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_request
 
-_READ_MAX = 4_096
+_SPOTS_CACHE_MAX = 4_096
 """Number of requests whose spots are cached."""
 
 
@@ -42,37 +42,37 @@ class RecordedStream:
         """
         self.seed = stream.seed
         self._stream = stream
-        kinds: dict[tuple[int, int], dict[bytes, _Request]] = {}
+        by_version: dict[tuple[int, int], dict[bytes, _Request]] = {}
         for frame in frames:
             found = _request_in(frame)
             if found is not None and found.message in stream.messages:
-                alike = kinds.setdefault((found.head.api_key, found.head.api_version), {})
-                alike[frame[:4] + frame[8:]] = found  # Without the correlation id.
-        if not kinds:
+                requests = by_version.setdefault((found.head.api_key, found.head.api_version), {})
+                requests[frame[:4] + frame[8:]] = found  # Without the correlation id.
+        if not by_version:
             raise UsageError(f"none of the {len(frames)} recorded requests is a request of this target")
-        self._kinds = [list(kinds[name].values()) for name in sorted(kinds)]
-        self._spots = lru_cache(maxsize=_READ_MAX)(_body_spots)
+        self._by_version = [list(by_version[name].values()) for name in sorted(by_version)]
+        self._spots = lru_cache(maxsize=_SPOTS_CACHE_MAX)(_body_spots)
 
     def block(self, number: int) -> list[Frame]:
         """Return a recorded request and its broken variants."""
         random = Random(f"{self.seed}/recorded/{number}").random
-        request, data, spots = self._template(random)
+        request, data, spots = self._draw_request(random)
         first, name, version = number * BLOCK_FRAMES, request.message.NAME, request.head.api_version
         found = [Frame(first, name, version, bytes(data), (), False, request.message)]
-        for place in range(first + 1, first + BLOCK_FRAMES):
+        for frame_number in range(first + 1, first + BLOCK_FRAMES):
             broken, steps = mutate(random, data, spots, self._stream.mutations)
-            found.append(Frame(place, name, version, bytes(broken), steps, False, request.message))
+            found.append(Frame(frame_number, name, version, bytes(broken), steps, False, request.message))
         return found
 
     def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame with more of its spots broken; the spots are those of the recorded request."""
-        _, _, spots = self._template(Random(f"{self.seed}/recorded/{parent.number // BLOCK_FRAMES}").random)
+        _, _, spots = self._draw_request(Random(f"{self.seed}/recorded/{parent.number // BLOCK_FRAMES}").random)
         data, steps = mutate(random, bytearray(parent.data), spots, self._stream.mutations)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
 
-    def _template(self, random: Callable[[], float]) -> tuple[_Request, bytearray, list[RawSpot]]:
-        alike = self._kinds[int(random() * len(self._kinds))]
-        request = alike[int(random() * len(alike))]
+    def _draw_request(self, random: Callable[[], float]) -> tuple[_Request, bytearray, list[RawSpot]]:
+        requests = self._by_version[int(random() * len(self._by_version))]
+        request = requests[int(random() * len(requests))]
         at, spots = request.head.body_position, self._spots(request)
         if self._stream.has_headers:
             broken = [*REQUEST_SPOTS, *spots] if random() < BROKEN_HEADS_SHARE else spots
@@ -80,7 +80,7 @@ class RecordedStream:
         return (
             request,
             bytearray(request.frame[at:]),
-            [(kind, start - at, end - at, of) for kind, start, end, of in spots],
+            [(kind, start - at, end - at, field) for kind, start, end, field in spots],
         )
 
 

@@ -12,12 +12,12 @@ from kmirror.protocol.gen.registry import MODULES
 from kmirror.protocol.registry import by_name
 
 
-def replay(finding: Finding, wanted: TargetOptions | None = None) -> Fault | None:
+def replay(finding: Finding, options: TargetOptions | None = None) -> Fault | None:
     """Put the frame of a finding to its target again; return the fault, or None.
 
-    `wanted` holds the options of the target, such as the address of a broker.
+    `options` are those of the target, such as the address of a broker.
     """
-    target, _ = open_target(finding.target, wanted or TargetOptions(seed=finding.seed))
+    target, _ = open_target(finding.target, options or TargetOptions(seed=finding.seed))
     message = by_name(finding.message) if finding.message in MODULES else None
     is_canonical = not finding.story
     frame = Frame(finding.number, finding.message, finding.version, finding.frame, finding.story, is_canonical, message)

@@ -19,7 +19,7 @@ PARTITIONS = 2
 GROUPS = ("group", "other")
 _BATCHES = 24
 # These stop the broker or lock the fuzzer out.
-_ENDING = ("ControlledShutdown", "StopReplica", "UnregisterBroker")
+_HARMFUL_APIS = ("ControlledShutdown", "StopReplica", "UnregisterBroker")
 
 _WORDS = MappingProxyType(
     {
@@ -66,7 +66,9 @@ def broker_requests(names: Sequence[str] = ()) -> tuple[type[Message], ...]:
     """Return the request classes of these API names; all that our broker serves, if `names` is empty."""
     if names:
         return tuple(by_api_name(name.removesuffix("Request")).request for name in names)
-    return tuple(by_api_name(row.name).request for row in ROWS if "broker" in row.roles and row.name not in _ENDING)
+    return tuple(
+        by_api_name(row.name).request for row in ROWS if "broker" in row.roles and row.name not in _HARMFUL_APIS
+    )
 
 
 def cluster_vocabulary(topic_ids: Sequence[Uuid] = ()) -> Vocabulary:

@@ -25,7 +25,7 @@ _NOT_REFUSALS = {
 }
 
 
-_WAITING = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "ShareFetch"))
+_WAITING_APIS = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "ShareFetch"))
 """Keys of APIs that may wait for as long as the request says, or for other members."""
 _PRODUCE = API_KEYS["Produce"]
 
@@ -37,20 +37,20 @@ def key_and_version(request: bytes) -> tuple[int, int]:
     return key, version
 
 
-def may_block(request: bytes, patience_s: float) -> bool:
-    """Return whether a request may have neither a response nor a closed link after `patience_s` seconds."""
+def may_block(request: bytes, timeout_s: float) -> bool:
+    """Return whether a request may have neither a response nor a closed link after `timeout_s` seconds."""
     key, _ = key_and_version(request)
     if key != _PRODUCE:
-        return key in _WAITING
-    produce = _produce_of(request)
+        return key in _WAITING_APIS
+    produce = _read_produce(request)
     if produce is None:  # A broker that reads more than we do may find acks=0.
         return True
     # Only acks=all waits for other brokers, for up to timeout_ms; any other Produce is done at once.
-    is_patient = produce.acks == Acks.ALL and produce.timeout_ms > patience_s * 1000
-    return produce.acks == Acks.NONE or is_patient
+    waits_for_replicas = produce.acks == Acks.ALL and produce.timeout_ms > timeout_s * 1000
+    return produce.acks == Acks.NONE or waits_for_replicas
 
 
-def _produce_of(request: bytes) -> ProduceRequest | None:
+def _read_produce(request: bytes) -> ProduceRequest | None:
     """Return the Produce in a frame, trailing bytes ignored; None if it cannot be read."""
     try:
         head = peek_request(request)
@@ -60,29 +60,32 @@ def _produce_of(request: bytes) -> ProduceRequest | None:
     return body
 
 
-def judge_response(request: bytes, answer: bytes) -> str:
+def judge_response(request: bytes, response: bytes) -> str:
     """Return the outcome of a response, "taken" if it has no error code; raises `Fault` if it is no valid response."""
     key, version = key_and_version(request)
     api = find_key(key)
-    if api is not None and api.name == "ApiVersions" and answer[4:6] == _UNSUPPORTED_VERSION:
+    if api is not None and api.name == "ApiVersions" and response[4:6] == _UNSUPPORTED_VERSION:
         version = 0  # Every client can read version 0 (KIP-511).
     if api is None or not api.min_version <= version <= api.max_version:
         raise Fault(FaultKind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
-    if answer[:4] != request[4:8]:
-        told = f"correlation id {answer[:4].hex()} for {request[4:8].hex()}"
-        raise Fault(FaultKind.DIFFERS, told, "correlation id", "the id of the request")
+    if response[:4] != request[4:8]:
+        description = f"correlation id {response[:4].hex()} for {request[4:8].hex()}"
+        raise Fault(FaultKind.DIFFERS, description, "correlation id", "the id of the request")
     try:
-        at = peek_response(answer, key, version).body_position
-        body, end = api.response.decode_prefix(answer, version, at)
+        at = peek_response(response, key, version).body_position
+        body, end = api.response.decode_prefix(response, version, at)
     except ProtocolError as error:
         raise Fault(FaultKind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
-    produce = _produce_of(request) if key == _PRODUCE else None
+    produce = _read_produce(request) if key == _PRODUCE else None
     if produce is not None and produce.acks == Acks.NONE:
         raise Fault(FaultKind.TAKEN, "a Produce with acks=0 is answered", "answer to acks=0", "no answer")
-    if end < len(answer):
-        told = f"{len(answer) - end} bytes are left over behind the answer of {api.name} v{version}"
+    if end < len(response):
+        description = f"{len(response) - end} bytes are left over behind the answer of {api.name} v{version}"
         raise Fault(
-            FaultKind.REFUSED, told, f"bytes behind the answer of {api.name}", "an answer that is read to its end"
+            FaultKind.REFUSED,
+            description,
+            f"bytes behind the answer of {api.name}",
+            "an answer that is read to its end",
         )
     found = sorted(set(codes(body)))
     if found and not _NO_CODE < found[0] <= found[-1] <= _CODE_MAX:

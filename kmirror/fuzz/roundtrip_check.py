@@ -15,7 +15,7 @@ _POLYNOMIAL = 0x82F63B78  # Castagnoli's, bit-reversed.
 _OCTETS = 256
 
 
-class Read(Protocol):
+class ReadRecord(Protocol):
     """A record as a reader returns it."""
 
     offset: int
@@ -25,7 +25,7 @@ class Read(Protocol):
     headers: list[tuple[str, bytes | None]]
 
 
-def _table() -> Sequence[int]:
+def _crc_table() -> Sequence[int]:
     found = []
     for value in range(_OCTETS):
         for _ in range(8):
@@ -34,7 +34,7 @@ def _table() -> Sequence[int]:
     return tuple(found)
 
 
-_TABLE = _table()
+_TABLE = _crc_table()
 
 
 def castagnoli(data: Iterable[int]) -> int:
@@ -45,7 +45,7 @@ def castagnoli(data: Iterable[int]) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def encode_records(records: Iterable[Read], base_offset: int, base_timestamp: int) -> bytes:
+def encode_records(records: Iterable[ReadRecord], base_offset: int, base_timestamp: int) -> bytes:
     """Return the records of a batch of format 2, uncompressed, in their shortest encoding."""
     out = bytearray()
     for record in records:
@@ -72,7 +72,7 @@ class RecordFields(NamedTuple):
     headers: tuple[tuple[bytes, bytes | None], ...]
 
 
-class _Bytes:
+class _ByteReader:
     """Reads numbers and contents up to the end of the bytes; raises ValueError where Kafka refuses them."""
 
     def __init__(self, data: bytes) -> None:
@@ -103,32 +103,32 @@ class _Bytes:
         size = self.number()
         return None if size < 0 else self.take(size)
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         if self.at < len(self.data):
             raise ValueError(f"{len(self.data) - self.at} octets are left over")
 
 
 def decode_records(payload: bytes, count: int) -> list[RecordFields]:
     """Return the `count` records that fill `payload`; raises ValueError if they do not."""
-    all_of_it, rows = _Bytes(payload), []
+    reader, rows = _ByteReader(payload), []
     for _ in range(count):
-        rows.append(_row(_Bytes(all_of_it.take(all_of_it.number()))))
-    all_of_it.end()
+        rows.append(_read_record(_ByteReader(reader.take(reader.number()))))
+    reader.check_end()
     return rows
 
 
-def _row(body: _Bytes) -> RecordFields:
+def _read_record(body: _ByteReader) -> RecordFields:
     body.take(1)  # Attributes; none are defined.
     timestamp_delta, offset_delta = body.number(10), body.number()
     key, value, headers = body.content(), body.content(), body.number()
     if not 0 <= headers <= len(body.data):
         raise ValueError(f"{headers} headers")
     found = tuple((body.take(body.number()), body.content()) for _ in range(headers))
-    body.end()
+    body.check_end()
     return RecordFields(timestamp_delta, offset_delta, key, value, found)
 
 
-def matches(record: Read, row: RecordFields, base_offset: int, base_timestamp: int | None) -> bool:
+def matches(record: ReadRecord, row: RecordFields, base_offset: int, base_timestamp: int | None) -> bool:
     """Return whether a record agrees with the batch; offsets and timestamps wrap like Java's long.
 
     With a base timestamp of None the timestamp is not compared; nor is a header name that is not UTF-8.

@@ -13,8 +13,10 @@ STATEFUL_TRIES_MAX = 100
 """Fewer tries for a target with state, which starts from scratch each time."""
 
 
-def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MAX, *, until: float = math.inf) -> bytes:
-    """Return the smallest frame found for which `shows_it` holds; `data` must be one.
+def shrink(
+    data: bytes, reproduces: Callable[[bytes], bool], tries: int = TRIES_MAX, *, until: float = math.inf
+) -> bytes:
+    """Return the smallest frame found that `reproduces` accepts; `data` must be one.
 
     Ranges are removed, from half of the frame down to single bytes; then bytes become zero where possible. At most
     `tries` candidates are tried, none after `until` (monotonic clock).
@@ -25,7 +27,7 @@ def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MA
     def holds(candidate: bytes) -> bool:
         nonlocal left
         left = left - 1 if time.monotonic() < deadline else -1
-        return left >= 0 and shows_it(candidate)
+        return left >= 0 and reproduces(candidate)
 
     size = max(1, len(data) // 2)
     while size and left > 0:
@@ -47,9 +49,9 @@ def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MA
     return data
 
 
-def fewer(
+def remove_unneeded(
     before: Sequence[bytes],
-    shows_it: Callable[[Sequence[bytes]], bool],
+    reproduces: Callable[[Sequence[bytes]], bool],
     tries: int = STATEFUL_TRIES_MAX,
     *,
     until: float = math.inf,
@@ -58,7 +60,7 @@ def fewer(
     kept = list(before)
     if not kept or time.monotonic() >= until:
         return kept
-    if shows_it(()):
+    if reproduces(()):
         return []
     size = max(1, len(kept) // 2)
     while tries > 0:
@@ -68,7 +70,7 @@ def fewer(
                 return kept
             candidate = kept[:at] + kept[at + size :]
             tries -= 1
-            if shows_it(candidate):
+            if reproduces(candidate):
                 kept = candidate
             else:
                 at += size

@@ -51,5 +51,5 @@ class Spot(NamedTuple):
 
     def __str__(self) -> str:
         name = self.kind.name.lower().replace("_", " ")
-        where = f" of {self.field.attribute}" if self.field is not None else ""
-        return f"{name}{where} at {self.start}..{self.end}"
+        owner = f" of {self.field.attribute}" if self.field is not None else ""
+        return f"{name}{owner} at {self.start}..{self.end}"

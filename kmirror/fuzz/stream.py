@@ -105,12 +105,12 @@ class Stream:
         message, version, data, spots, _ = template
         first = number * BLOCK_FRAMES
         found = [_valid_frame(first, template)]
-        for place in range(first + 1, first + BLOCK_FRAMES):
+        for frame_number in range(first + 1, first + BLOCK_FRAMES):
             if self.valid_share and random() < self.valid_share:
-                found.append(_valid_frame(place, self.template(random)))
+                found.append(_valid_frame(frame_number, self.template(random)))
                 continue
             broken, steps = mutate(random, data, spots, self.mutations)
-            found.append(Frame(place, message.NAME, version, bytes(broken), steps, False, message))
+            found.append(Frame(frame_number, message.NAME, version, bytes(broken), steps, False, message))
         return found
 
     def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:

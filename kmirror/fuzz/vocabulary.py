@@ -30,7 +30,7 @@ _LARGE_BLOBS = (*_LARGE_TEXTS, 2**15, 2**15 + 1, 2**16 - 1, 2**16, 2**16 + 1)
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1)
 
 
-def _none() -> Mapping[str, tuple[str, ...]]:
+def _no_words() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType({})
 
 
@@ -40,28 +40,28 @@ class Vocabulary:
 
     share: float
     """Share of values taken from here rather than from the edges of their type, from 0 to 1."""
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=_none)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=_no_words)
     """Texts by the field's entity in the schema ("topicName"), or by its attribute."""
     uuids: tuple[Uuid, ...] = (Uuid.ZERO,)
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """Numbers by the field's entity or attribute."""
 
-    def texts(self, of: Field) -> tuple[bytes, ...]:
+    def texts(self, schema_field: Field) -> tuple[bytes, ...]:
         """Return the contents for a text field, as UTF-8."""
-        found = self.words.get(of.entity) or self.words.get(of.attribute)
+        found = self.words.get(schema_field.entity) or self.words.get(schema_field.attribute)
         return tuple(text.encode() for text in (_TEXTS if found is None else found))
 
-    def blobs(self, of: Field) -> tuple[bytes, ...]:
+    def blobs(self, schema_field: Field) -> tuple[bytes, ...]:
         """Return the contents for a bytes field."""
         return _BLOBS
 
-    def usual(self, of: Field, type_: str) -> tuple[bytes, ...]:
+    def usual(self, schema_field: Field, type_: str) -> tuple[bytes, ...]:
         """Return the usual numbers of a field, encoded."""
         if type_ == "float64":
             return _FLOATS
-        numbers = self.numbers.get(of.entity) or self.numbers.get(of.attribute) or _SMALL
+        numbers = self.numbers.get(schema_field.entity) or self.numbers.get(schema_field.attribute) or _SMALL
         low, high = RANGES[type_]
-        return tuple(_packed(number, type_) for number in numbers if low <= number <= high)
+        return tuple(_encode(number, type_) for number in numbers if low <= number <= high)
 
 
 def edges(type_: str) -> tuple[bytes, ...]:
@@ -72,11 +72,30 @@ def edges(type_: str) -> tuple[bytes, ...]:
             *(bytes.fromhex(text) for text in ("7ff0000000000000", "7ff8000000000000", "0000000000000001")),
         )
     low, high = RANGES[type_]
-    some = {low, low + 1, -2, -1, 0, 1, 2, 127, 128, 255, 256, 32_767, 32_768, 65_535, 2**31 - 1, 2**31, high - 1, high}
-    return tuple(_packed(number, type_) for number in sorted(some) if low <= number <= high)
+    numbers = {
+        low,
+        low + 1,
+        -2,
+        -1,
+        0,
+        1,
+        2,
+        127,
+        128,
+        255,
+        256,
+        32_767,
+        32_768,
+        65_535,
+        2**31 - 1,
+        2**31,
+        high - 1,
+        high,
+    }
+    return tuple(_encode(number, type_) for number in sorted(numbers) if low <= number <= high)
 
 
-def _packed(number: int, type_: str) -> bytes:
+def _encode(number: int, type_: str) -> bytes:
     return number.to_bytes(WIDTHS[type_], "big", signed=not type_.startswith("u"))
 
 

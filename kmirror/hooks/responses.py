@@ -29,7 +29,7 @@ def can_have_row_errors(response: type[Struct], version: int) -> bool:
 
 
 def with_row_errors(request_rows: RequestRows, response: Message | None, error_at: ErrorAt) -> Message:
-    """Return the broker's response (None if it was not asked), with the hooks' errors in some rows.
+    """Return the broker's response (None if it got no request), with the hooks' errors in some rows.
 
     A row with such an error has no other content; a requested row that is missing is added.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def fuzz(spark: SparkSession, pieces: Sequence[FuzzJob], *, tasks: int | None = None) -> Iterator[Tally]:
     """Yield the tally as pieces come back, in their order; `tasks` is the number of tasks that share the pieces."""
-    rows = [(json.dumps({**piece._asdict(), "wanted": asdict(piece.wanted)}),) for piece in pieces]
+    rows = [(json.dumps({**piece._asdict(), "options": asdict(piece.options)}),) for piece in pieces]
     assigned = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
     done = assigned.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
     yield from merge_tallies(json.loads(row["row"]) for row in done)
@@ -40,7 +40,7 @@ def _work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _piece(raw: dict[str, Any]) -> FuzzJob:
     """Return the piece in a row; JSON has lists in place of tuples."""
-    wanted: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in raw["wanted"].items()
+    options: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in raw["options"].items()
     }
-    return FuzzJob(**{**raw, "wanted": TargetOptions(**wanted)})
+    return FuzzJob(**{**raw, "options": TargetOptions(**options)})

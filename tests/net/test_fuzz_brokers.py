@@ -10,7 +10,7 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
-from kmirror.fuzz.differential.side import MARK
+from kmirror.fuzz.differential.compared_broker import MARK
 from kmirror.fuzz.findings import FaultKind, keep, load
 from kmirror.fuzz.parallel_jobs import split_jobs
 from kmirror.fuzz.replay import replay
@@ -43,8 +43,8 @@ def other_broker(hooks: Hooks | None = None, brokers: int = 1, **more: int) -> I
 
 
 def run(cluster: TcpCluster, *messages: str, seed: int = 1, frames: int = FRAMES, shrinks: bool = False) -> Campaign:
-    wanted = TargetOptions(seed=seed, messages=messages, bootstrap_server=cluster.bootstrap_servers)
-    target, source = open_target("brokers", wanted)
+    options = TargetOptions(seed=seed, messages=messages, bootstrap_server=cluster.bootstrap_servers)
+    target, source = open_target("brokers", options)
     with closing(target):
         assert isinstance(target, BrokersTarget)
         campaign = Campaign(target, source, shrinks=shrinks)
@@ -97,8 +97,8 @@ def test_row_differences_are_reported_with_their_subject() -> None:
     rows = [each for each in tally.findings.values() if "OffsetCommit topics.partitions.errorCode: " in each.cause]
     assert rows
     for finding in rows:
-        assert finding.told.startswith("topics.partitions.errorCode of ")
-        assert finding.told.split(": ")[0].split()[-1].lstrip("-").isdigit(), "a partition"
+        assert finding.description.startswith("topics.partitions.errorCode of ")
+        assert finding.description.split(": ")[0].split()[-1].lstrip("-").isdigit(), "a partition"
 
 
 def test_an_unreproduced_difference_is_no_finding() -> None:
@@ -126,8 +126,8 @@ def test_consequences_of_a_difference_are_not_found_again() -> None:
     hooks = Hooks()
     hooks.on(CreatePartitionsRequest).answer(ErrorCode.POLICY_VIOLATION)
     with other_broker(hooks) as cluster:
-        wanted = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
-        target, _ = open_target("brokers", wanted)
+        options = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
+        target, _ = open_target("brokers", options)
         with closing(target):
             campaign = Campaign(target, stream(1, (CreatePartitionsRequest,)), shrinks=False)
             for number, (body, version) in enumerate([(MORE, 2), (ENDS, 7)] * 3):
@@ -146,10 +146,10 @@ def test_a_finding_is_tried_again(tmp_path: Path) -> None:
         tally = run(cluster, "HeartbeatRequest", frames=1).tally
         (finding,) = tally.findings.values()
         kept = load(keep(finding, tmp_path))
-        wanted = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
-        assert hook.count and replay(kept, wanted) is not None
+        options = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
+        assert hook.count and replay(kept, options) is not None
         hooks.clear()
-        assert replay(kept, wanted) is None
+        assert replay(kept, options) is None
 
 
 def test_only_a_single_fresh_broker_is_compared() -> None:
@@ -170,7 +170,7 @@ def test_apis_of_one_side_only_are_reported_and_left_out() -> None:
     hooks = Hooks()
     hooks.cap(HeartbeatRequest, 2)
     with other_broker(hooks) as cluster:
-        wanted = TargetOptions(messages=("HeartbeatRequest",), bootstrap_server=cluster.bootstrap_servers)
-        target, _ = open_target("brokers", wanted)
+        options = TargetOptions(messages=("HeartbeatRequest",), bootstrap_server=cluster.bootstrap_servers)
+        target, _ = open_target("brokers", options)
         with closing(target):
             assert "left out, for only ours serves it: Heartbeat v3, v4" in target.remarks[0]

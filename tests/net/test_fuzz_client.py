@@ -27,7 +27,7 @@ from tests.net.wire import WITHIN_S, Wire
 SCRIPT = Path(__file__).with_name("bad_client.py")
 QUICK = (sys.executable, "-I", "-S", str(SCRIPT))
 SESSIONS_MAX = 300
-PATIENCE_S = 4 * WITHIN_S
+TIMEOUT_S = 4 * WITHIN_S
 """For a command that starts a cluster, and other processes."""
 
 
@@ -42,8 +42,8 @@ def cluster(interceptor: ResponseInterceptor) -> Iterator[OwnCluster]:
         yield cluster
 
 
-def client(fault: str, *, patience_s: float = 20.0, is_strict: bool = False) -> Client:
-    return Client((*QUICK, fault, "{bootstrap}"), patience_s, memory_mib=64, is_strict=is_strict)
+def client(fault: str, *, timeout_s: float = 20.0, is_strict: bool = False) -> Client:
+    return Client((*QUICK, fault, "{bootstrap}"), timeout_s, memory_mib=64, is_strict=is_strict)
 
 
 def campaign(
@@ -72,9 +72,9 @@ def first_finding(found: ClientCampaign) -> Finding:
     ],
 )
 def test_a_bad_client_is_found(
-    fault: str, kind: FaultKind, cause: str, patience_s: float, cluster: OwnCluster, interceptor: ResponseInterceptor
+    fault: str, kind: FaultKind, cause: str, timeout_s: float, cluster: OwnCluster, interceptor: ResponseInterceptor
 ) -> None:
-    finding = first_finding(campaign(client(fault, patience_s=patience_s), cluster, interceptor))
+    finding = first_finding(campaign(client(fault, timeout_s=timeout_s), cluster, interceptor))
     assert (finding.target, finding.kind, finding.cause) == ("client", kind, cause)
     assert (finding.message, finding.version) == ("ApiVersionsResponse", 0)
 
@@ -98,7 +98,7 @@ def test_a_client_with_a_timeout_ends_for_every_delivery_fault(
 def test_a_client_that_waits_without_a_bound_is_found(
     delivery: Delivery, cluster: OwnCluster, interceptor: ResponseInterceptor
 ) -> None:
-    trusting = campaign(client("trusts", patience_s=1.0), cluster, interceptor)
+    trusting = campaign(client("trusts", timeout_s=1.0), cluster, interceptor)
     trusting.measure_baseline()
     fault = trusting.replay([delivery_faults()[delivery]])
     assert fault is not None
@@ -192,7 +192,7 @@ def kmirror(*words: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "kmirror", "fuzz", *words],
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 
@@ -243,9 +243,9 @@ def test_a_port_serves_any_number_of_clients(is_behind: bool, cluster: OwnCluste
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
         for _ in range(20):
-            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=PATIENCE_S, check=False)
+            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=TIMEOUT_S, check=False)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=TIMEOUT_S)
     told = json.loads(out)
     assert process.returncode == 130, err
     assert told["sessions"] == 20

@@ -18,7 +18,7 @@ from kmirror.protocol.registry import by_name, key_of
 PROGRAM = Path(__file__).with_name("kmirror_client.py")
 WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
 ANSWERS = 150
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """Far more than the timeouts of all its calls: a faulty client waits for ever."""
 NUMBERS = {Delivery.LENGTH: -1, Delivery.LENGTH_AND_END: 2**31 - 1, Delivery.CUT: 9, Delivery.LATE: 600}
 ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
@@ -29,7 +29,7 @@ def campaign() -> Iterator[ClientCampaign]:
     interceptor = ResponseInterceptor()
     with OwnCluster(interceptor) as cluster:
         yield ClientCampaign(
-            Client(WORDS, PATIENCE_S, is_strict=True, late_s=0.6), cluster, interceptor, 3, shrinks=False
+            Client(WORDS, TIMEOUT_S, is_strict=True, late_s=0.6), cluster, interceptor, 3, shrinks=False
         )
 
 
@@ -37,7 +37,7 @@ def campaign() -> Iterator[ClientCampaign]:
 def versions(campaign: ClientCampaign) -> dict[str, int]:
     """Return the response versions of the program, after some sessions without findings."""
     *_, tally = campaign.run(frames=ANSWERS)
-    assert not tally.findings, [each.told for each in tally.findings.values()]
+    assert not tally.findings, [each.description for each in tally.findings.values()]
     assert 0 < tally.taken < tally.frames
     return {row.message: row.version for row in tally.reactions}
 

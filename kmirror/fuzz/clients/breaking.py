@@ -85,7 +85,7 @@ def _with_other_records(random: Draw, frame: bytes, head: RequestHead) -> Broken
         return None
     row = rows[int(random() * len(rows))]
     is_legacy = random() < _LEGACY_SHARE
-    data, steps = batches.broken(random, batches.draw_legacy(random) if is_legacy else batches.draw_batch(random))
+    data, steps = batches.break_batch(random, batches.draw_legacy(random) if is_legacy else batches.draw_batch(random))
     row.records = bytes(row.records[:_BASE_OFFSET_BYTES]) + data[_BASE_OFFSET_BYTES:]
     number = int.from_bytes(frame[:4], "big", signed=True)
     changed = encode_response(body, head.api_version, correlation_id=number)

@@ -23,9 +23,9 @@ from kmirror.fuzz.clients.servers import Servers
 from kmirror.fuzz.clients.session import LATE_S, Plan, RandomPlan, ReactionKey, Session, StoredPlan, UnbrokenPlan
 from kmirror.fuzz.clients.stored_responses import Entry, read_entry
 from kmirror.fuzz.findings import Fault, FaultKind, Finding
-from kmirror.fuzz.shrink import fewer, shrink
+from kmirror.fuzz.shrink import remove_unneeded, shrink
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 MEMORY_MIB = 256
 RESERVED_MIB = 768
 """More reserved memory than with valid responses, for the stacks and arenas of the client's threads."""
@@ -50,7 +50,7 @@ class Client:
     """
 
     command: tuple[str, ...]
-    patience_s: float = PATIENCE_S
+    timeout_s: float = TIMEOUT_S
     memory_mib: int = MEMORY_MIB
     """Limit above the memory used with valid responses."""
     is_strict: bool = False
@@ -164,7 +164,7 @@ class ClientCampaign:
         last = session.broken[-1].entry if session.broken else None
         after = f"after {last}" if last is not None else "with valid responses"
         cause = last.full_name if last is not None else "valid responses"
-        timeout_s = self._client.patience_s
+        timeout_s = self._client.timeout_s
         if result.is_large:
             text = f"{_mib(result.memory)}, {_mib(self._baseline.memory)} with valid responses, {after}"
             return Fault(FaultKind.MEMORY, text, f"memory after {cause}", f"at most {self._client.memory_mib} MiB more")
@@ -196,7 +196,7 @@ class ClientCampaign:
         command = [_fill(word, values) for word in self._client.command]
         extra = self._client.memory_mib << 20
         peak, reserved = (1 << 40, 1 << 40) if self._baseline is None else self._baseline.memory
-        limits = Limits(self._client.patience_s, peak + extra, reserved + extra + (RESERVED_MIB << 20))
+        limits = Limits(self._client.timeout_s, peak + extra, reserved + extra + (RESERVED_MIB << 20))
         session = self._session = Session(number, plan, self._servers.names())
         try:
             result = run_program(command, limits)
@@ -254,7 +254,7 @@ class ClientCampaign:
             return bool(subset) and time.monotonic() < until and reproduces(subset)
 
         single = next((raw for raw in kept[::-1][:3] if len(kept) > 1 and still_reproduces([raw])), None)
-        kept = [single] if single is not None else fewer(kept, still_reproduces, _TRIES_MAX, until=until)
+        kept = [single] if single is not None else remove_unneeded(kept, still_reproduces, _TRIES_MAX, until=until)
         *before, last = kept
         if read_entry(last).delivery is not Delivery.WHOLE:
             return kept
@@ -273,7 +273,7 @@ class ClientCampaign:
         story = [f"{entry}: {', '.join(stories_by_request.get((entry.key, entry.nth), ()))}" for entry in entries]
         stderr = [f"stderr: {line}" for line in result.stderr.splitlines()[-_STDERR_LINES:]]
         return Finding(
-            NAME, fault.kind, fault.cause, fault.told, fault.expected, last.name, last.version,
+            NAME, fault.kind, fault.cause, fault.description, fault.expected, last.name, last.version,
             self._seed, session.number, (f"program: {' '.join(self._client.command)}", *story, *stderr),
             last.to_bytes(), tuple(entry.to_bytes() for entry in before),
         )  # fmt: skip

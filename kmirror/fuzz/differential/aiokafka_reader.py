@@ -12,7 +12,7 @@ from typing import Any
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.differential.client_records import batches
 from kmirror.fuzz.differential.library import LibraryReader
-from kmirror.fuzz.differential.verdicts import UNTOLD, Form, fields_of, plain
+from kmirror.fuzz.differential.verdicts import UNREPORTED, Form, fields_of, plain
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.structs import Field
 
@@ -27,7 +27,7 @@ def _values(found: Any, fields: Sequence[Field]) -> list[Any]:
     if schema is not None:
         found = [getattr(found, name) for name in schema.names]
     left = iter(found if schema is not None or isinstance(found, tuple) else [found])
-    return [UNTOLD if field.is_tag_only else next(left) for field in fields]
+    return [UNREPORTED if field.is_tag_only else next(left) for field in fields]
 
 
 _FORM = Form(_values, plain)
@@ -43,7 +43,7 @@ class AiokafkaReader(LibraryReader):
         from aiokafka.errors import KafkaError
 
         self.version = f"aiokafka {metadata.version('aiokafka')}"
-        self.typed = (ValueError, struct.error, KafkaError, CorruptBatch)
+        self.documented_errors = (ValueError, struct.error, KafkaError, CorruptBatch)
 
     def knows(self, frame: Frame) -> bool:
         """Return whether its clients use this message in this version."""
@@ -58,12 +58,12 @@ class AiokafkaReader(LibraryReader):
         """Return the struct."""
         return _class(cls, version).decode(data)
 
-    def told(self, cls: Any, version: int, found: Any) -> Any:
+    def to_json(self, cls: Any, version: int, found: Any) -> Any:
         """Return the struct as JSON, or a text if its schema has other fields."""
         theirs = _class(cls, version)
         if not _is_same(cls, version, theirs.SCHEMA):
             return f"{theirs.__name__} with other fields: {', '.join(theirs.SCHEMA.names)}"
-        return super().told(cls, version, found)
+        return super().to_json(cls, version, found)
 
 
 @cache

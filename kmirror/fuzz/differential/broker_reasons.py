@@ -17,7 +17,7 @@ from kmirror.spec.apis import versions_disabled
 from kmirror.spec.configs import Scope, known
 from kmirror.spec.wire_values import ResourceType
 
-SOON_MS = 20
+SHORT_TIMEOUT_MS = 20
 """A controller that gets no more time than this may time out before it starts."""
 _OPERATIONS = range(4)
 _RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.MIRROR}
@@ -35,11 +35,11 @@ def _body(data: bytes) -> Any:
         return None
 
 
-def _has_twice(names: Iterable[Hashable]) -> bool:
+def _has_duplicates(names: Iterable[Hashable]) -> bool:
     return any(count > 1 for count in Counter(names).values())
 
 
-def _is_of_the_kip(data: bytes) -> bool:
+def _is_kip_version(data: bytes) -> bool:
     key, version = key_and_version(data)
     first, last = versions_disabled("broker", mirror=False).get(key, (0, -1))
     return first <= version <= last
@@ -49,19 +49,19 @@ def _has_mirrors(data: bytes) -> bool:
     return any(row.resource_type == ResourceType.MIRROR for row in _body(data).resources)
 
 
-def _has_what_is_not_built(data: bytes) -> bool:
+def _has_unsupported_resource_type(data: bytes) -> bool:
     return any(row.resource_type in NOT_DESCRIBED for row in _body(data).resources)
 
 
-def _has_a_strange_broker_config(data: bytes) -> bool:
+def _has_unknown_broker_config(data: bytes) -> bool:
     names = [
         row.name for each in _body(data).resources if each.resource_type == ResourceType.BROKER for row in each.configs
     ]
     return not known(Scope.BROKER).keys() >= set(names)
 
 
-def _is_too_short(data: bytes) -> bool:
-    return bool(_body(data).timeout_ms <= SOON_MS)
+def _has_short_timeout(data: bytes) -> bool:
+    return bool(_body(data).timeout_ms <= SHORT_TIMEOUT_MS)
 
 
 def _has_null_records(data: bytes) -> bool:
@@ -88,7 +88,7 @@ def _has_subscription(data: bytes) -> bool:
 
 
 def _has_a_protocol_twice(data: bytes) -> bool:
-    return _has_twice(row.name for row in _body(data).protocols)
+    return _has_duplicates(row.name for row in _body(data).protocols)
 
 
 def _has_no_topic_id(data: bytes) -> bool:
@@ -106,23 +106,23 @@ def _has_no_transactions(data: bytes) -> bool:
 
 
 def _has_an_id_twice(data: bytes) -> bool:
-    return _has_twice(row.transactional_id for row in _body(data).transactions)
+    return _has_duplicates(row.transactional_id for row in _body(data).transactions)
 
 
 def _has_a_resource_twice(data: bytes) -> bool:
     def kind(row: Any) -> int:
         return row.resource_type if row.resource_type in _RESOURCE_TYPES else _NO_RESOURCE_TYPE
 
-    return _has_twice((kind(row), row.resource_name) for row in _body(data).resources)
+    return _has_duplicates((kind(row), row.resource_name) for row in _body(data).resources)
 
 
 def _has_an_unknown_operation(data: bytes) -> bool:
     return any(config.config_operation not in _OPERATIONS for row in _body(data).resources for config in row.configs)
 
 
-def _has_a_marker_of_nobody(data: bytes) -> bool:
-    nobody = layout.NO_PRODUCER_ID, layout.NO_PRODUCER_EPOCH
-    return any(row.producer_id == nobody[0] or row.producer_epoch == nobody[1] for row in _body(data).markers)
+def _has_marker_without_producer(data: bytes) -> bool:
+    no_producer = layout.NO_PRODUCER_ID, layout.NO_PRODUCER_EPOCH
+    return any(row.producer_id == no_producer[0] or row.producer_epoch == no_producer[1] for row in _body(data).markers)
 
 
 BROKER_REASONS: tuple[Reason, ...] = (
@@ -130,7 +130,7 @@ BROKER_REASONS: tuple[Reason, ...] = (
         r"\w+: answers with .* by ours, closes the link by theirs",
         "A version, or an API, that KIP-1279 adds, while mirror.version is 0",
         "kmirror knows it, does not list it, and answers UNSUPPORTED_VERSION; Kafka does not know it",
-        _is_of_the_kip,
+        _is_kip_version,
     ),
     Reason(
         r"(Incremental)?AlterConfigs responses.errorCode: UNSUPPORTED_VERSION by ours, INVALID_REQUEST by theirs",
@@ -142,19 +142,19 @@ BROKER_REASONS: tuple[Reason, ...] = (
         r"(DescribeConfigs results|(Incremental)?AlterConfigs responses).errorCode: INVALID_REQUEST by ours, \w+ by",
         "Configs of a broker's loggers, of client metrics or of groups",
         "kmirror implements none of them",
-        _has_what_is_not_built,
+        _has_unsupported_resource_type,
     ),
     Reason(
         r"(Incremental)?AlterConfigs responses.errorCode: INVALID_REQUEST by ours, NONE by theirs",
         "A broker config with a name that Kafka does not define",
         "Kafka stores it, because plugins may read it; kmirror has no plugins, and rejects it as a typing error",
-        _has_a_strange_broker_config,
+        _has_unknown_broker_config,
     ),
     Reason(
         r"(CreateTopics|DeleteTopics|CreatePartitions) \w+(.errorCode: \w+ by ours, REQUEST_TIMED_OUT by theirs|: .*)",
         "A timeout of a few milliseconds, zero, or below zero, for the controller",
         "In Kafka it expires while the request waits in a queue; kmirror's controller returns its decision at once",
-        _is_too_short,
+        _has_short_timeout,
     ),
     Reason(
         r"Produce: .* by ours, does not answer by theirs",
@@ -236,6 +236,6 @@ BROKER_REASONS: tuple[Reason, ...] = (
         r"WriteTxnMarkers markers.topics.partitions.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR by theirs",
         "A marker with producer id or epoch -1, which means none",
         "Kafka: an exception for the whole request. kmirror: INVALID_REQUEST for existing partitions",
-        _has_a_marker_of_nobody,
+        _has_marker_without_producer,
     ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.differential.our_reader import record
-from kmirror.fuzz.differential.verdicts import UNTOLD
+from kmirror.fuzz.differential.verdicts import UNREPORTED
 from kmirror.records import layout
 
 _PACKAGES = {"kafka-python": "kafka", "aiokafka": "aiokafka"}
@@ -41,7 +41,7 @@ def _batch(batch: Any) -> dict[str, Any]:
         for each in batch
     ]
     if is_legacy:
-        return {"magic": UNTOLD, "codec": UNTOLD, "records": records}
+        return {"magic": UNREPORTED, "codec": UNREPORTED, "records": records}
     return {
         "magic": batch.magic,
         "codec": batch.compression_type,

@@ -61,7 +61,7 @@ class KafkaPythonReader(LibraryReader):
 
         self.version = f"kafka-python {version('kafka-python')}"
         # The errors that its response parser expects; others pass through it.
-        self.typed = (ValueError, struct.error, KafkaError, CorruptBatch)
+        self.documented_errors = (ValueError, struct.error, KafkaError, CorruptBatch)
 
     def knows(self, frame: Frame) -> bool:
         """Return whether it has this message in this version."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.differential.readers import JARS
-from kmirror.fuzz.differential.verdicts import LEFT_OUT, UNTOLD, Form, Verdict
+from kmirror.fuzz.differential.verdicts import LEFT_OUT, UNREPORTED, Form, Verdict
 from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.json_form import json_name
@@ -32,7 +32,7 @@ def _value(found: dict[str, Any], field: Field) -> Any:
         return LEFT_OUT
     value = found[name]
     # The converter does not show the bytes of records.
-    return UNTOLD if field.type == "records" and value is not None else value
+    return UNREPORTED if field.type == "records" and value is not None else value
 
 
 def _scalar(field: Field, value: Any) -> Any:
@@ -68,18 +68,18 @@ class KafkaReader:
             return None
         hexed = frame.data.hex()
         if frame.message is None:
-            answer = self.oracle.ask({"batches": hexed})
-            value = answer.get("batches")
+            response = self.oracle.ask({"batches": hexed})
+            value = response.get("batches")
         else:
-            answer = self.oracle.ask({"m": frame.name, "v": frame.version, "hex": hexed})
-            value = answer.get("json")
+            response = self.oracle.ask({"m": frame.name, "v": frame.version, "hex": hexed})
+            value = response.get("json")
         if value is None:
-            error = answer["error"]
+            error = response["error"]
             return Verdict(error=error, fault=FaultKind.MEMORY if error.startswith(_NO_MEMORY) else None)
         if frame.message is None:
             return Verdict(value)
-        again = bytes.fromhex(answer["hex"]) if "hex" in answer else None
-        return Verdict(_FORM.struct(frame.message, frame.version, value), again=again)
+        rewritten = bytes.fromhex(response["hex"]) if "hex" in response else None
+        return Verdict(_FORM.struct(frame.message, frame.version, value), rewritten=rewritten)
 
     def close(self) -> None:
         """Stop the JVM."""
@@ -106,19 +106,19 @@ class Oracle:
         command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-cp", class_path, str(PROGRAM)]
         self._jvm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the response to a request; raises `UsageError` if the JVM has ended."""
         assert self._jvm.stdin is not None and self._jvm.stdout is not None
         try:
-            self._jvm.stdin.write(json.dumps(question).encode("utf-8", "surrogatepass") + b"\n")
+            self._jvm.stdin.write(json.dumps(request).encode("utf-8", "surrogatepass") + b"\n")
             self._jvm.stdin.flush()
             line = self._jvm.stdout.readline()
         except BrokenPipeError:
             line = b""
         if not line:
             raise UsageError(f"the JVM of the reader kafka ended with {self._jvm.wait()}; see its output above")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        response: dict[str, Any] = json.loads(line)
+        return response
 
     def close(self) -> None:
         """Stop the JVM."""

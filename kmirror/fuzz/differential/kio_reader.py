@@ -10,7 +10,7 @@ from typing import Any
 
 from kmirror.fuzz.differential.library import LibraryReader
 from kmirror.fuzz.differential.our_reader import blob
-from kmirror.fuzz.differential.verdicts import UNTOLD, Form, fields_of, plain, snake
+from kmirror.fuzz.differential.verdicts import UNREPORTED, Form, fields_of, plain, snake
 from kmirror.fuzz.stream import Frame
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.structs import Field
@@ -53,7 +53,7 @@ class KioReader(LibraryReader):
         from kio.serial.errors import SerialError
 
         self.version = f"kio {version('kio')}"
-        self.typed = (SerialError, ValueError)
+        self.documented_errors = (SerialError, ValueError)
 
     def knows(self, frame: Frame) -> bool:
         """Return whether kio has this message in this version, with the same fields."""
@@ -112,7 +112,7 @@ def _batch(batch: Any) -> dict[str, Any]:
     records = [
         {
             "offset": record.offset,
-            "timestamp": UNTOLD,  # kio drops its milliseconds.
+            "timestamp": UNREPORTED,  # kio drops its milliseconds.
             "key": blob(record.key),
             "value": blob(record.value),
             "headers": [
@@ -123,7 +123,7 @@ def _batch(batch: Any) -> dict[str, Any]:
         for record in batch.records
     ]
     return {
-        **dict.fromkeys(("codec", "timestampType", "isTransactional", "isControl"), UNTOLD),
+        **dict.fromkeys(("codec", "timestampType", "isTransactional", "isControl"), UNREPORTED),
         "magic": batch.magic,
         "baseOffset": batch.base_offset,
         "lastOffset": batch.base_offset + batch.last_offset_delta,

@@ -13,11 +13,11 @@ from kmirror.fuzz.stream import Frame
 
 
 class LibraryReader(ABC):
-    """A reader that calls a library. Any exception that is not in `typed` is a fault."""
+    """A reader that calls a library. Any exception that is not in `documented_errors` is a fault."""
 
     name: str
     version: str
-    typed: tuple[type[Exception], ...]
+    documented_errors: tuple[type[Exception], ...]
     """Errors that the library documents for invalid bytes."""
     form: Form
     """Conversion of the library's objects to JSON."""
@@ -34,7 +34,7 @@ class LibraryReader(ABC):
     def message(self, cls: Any, version: int, data: bytes) -> Any:
         """Return the library's object for a message; raises the library's errors."""
 
-    def told(self, cls: Any, version: int, found: Any) -> Any:
+    def to_json(self, cls: Any, version: int, found: Any) -> Any:
         """Return the result of `message` as JSON."""
         return self.form.struct(cls, version, found)
 
@@ -48,8 +48,8 @@ class LibraryReader(ABC):
                 return Verdict(self.batches(frame.data))
             found = self.message(cls, frame.version, frame.data)
         except Exception as error:
-            return refused(error, is_typed=isinstance(error, self.typed))
-        return Verdict(self.told(cls, frame.version, found))
+            return refused(error, is_typed=isinstance(error, self.documented_errors))
+        return Verdict(self.to_json(cls, frame.version, found))
 
     def close(self) -> None:  # noqa: B027 a class with resources overrides it.
         """Do nothing: there are no resources."""

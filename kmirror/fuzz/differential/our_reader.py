@@ -35,10 +35,10 @@ class OurReader:
         except Exception as error:
             return refused(error, is_typed=False)
         try:
-            again = found.encode(frame.version)
+            rewritten = found.encode(frame.version)
         except LocalProtocolError:
-            again = None  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
-        return Verdict(OURS.struct(cls, frame.version, found), again=again)
+            rewritten = None  # Kafka reads some bytes that it cannot write: text that is not UTF-8.
+        return Verdict(OURS.struct(cls, frame.version, found), rewritten=rewritten)
 
     def _batches(self, data: bytes) -> Verdict:
         found = []

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.fuzz.differential.subprocess_reader import ApartReader
+from kmirror.fuzz.differential.subprocess_reader import SubprocessReader
 from kmirror.fuzz.differential.verdicts import Verdict
 from kmirror.fuzz.stream import Frame
 
@@ -76,7 +76,7 @@ def open_readers(names: Sequence[str] = (), jars: str | None = None) -> list[Rea
             continue
         module = f"kmirror.fuzz.differential.{row.module}"
         if row.package:
-            found.append(ApartReader(row.name, module, row.opens))
+            found.append(SubprocessReader(row.name, module, row.opens))
         else:
             opens: Any = getattr(importlib.import_module(module), row.opens)
             found.append(opens(jars) if row.name == KAFKA else opens())

@@ -14,8 +14,8 @@ class Reason(NamedTuple):
 
     cause: str
     """Start of the cause of its findings, as a regular expression."""
-    what: str
-    why: str
+    case: str
+    explanation: str
     holds: Callable[[bytes], bool] = lambda data: True
     """Whether the reason holds for a frame, where the same cause may have other reasons."""
 

@@ -17,7 +17,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 _ERROR_CODE = "error_code"
 # Fields that identify a row: rows of two responses with the same values are compared with each other.
-_NAMING = frozenset(
+_NAME_FIELDS = frozenset(
     {
         "name", "topic", "topic_name", "topic_id", "partition", "partition_index", "index", "group_id",
         "transactional_id", "resource_type", "resource_name", "key", "producer_id", "feature", "log_dir",
@@ -54,14 +54,14 @@ class Difference(NamedTuple):
 
     def cause(self, api: str) -> str:
         """Return the text that differences of one cause share."""
-        where = f"{api} {self.path}".rstrip()
-        return f"{where}: {self.ours} by ours, {self.theirs} by theirs"
+        location = f"{api} {self.path}".rstrip()
+        return f"{location}: {self.ours} by ours, {self.theirs} by theirs"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Return the difference in words."""
-        where = f"{self.path}{self.row and f' of {self.row}'}: " if self.path else ""
-        return f"{where}{self.ours} by ours, {self.theirs} by theirs"
+        location = f"{self.path}{self.row and f' of {self.row}'}: " if self.path else ""
+        return f"{location}{self.ours} by ours, {self.theirs} by theirs"
 
 
 def code_name(code: int) -> str:
@@ -77,18 +77,18 @@ def differences(api: str, ours: Message, theirs: Message, mark: str, other_round
 
     Rows that name one of `other_rounds` are skipped; so are rows without `mark` in the APIs of `_LISTING`.
     """
-    walk = _Walk(_NOT_COMPARED.get(api, frozenset()), mark if api in _LISTING else "", tuple(other_rounds))
-    walk.struct("", "", ours, theirs)
-    return walk.found
+    comparison = _Comparison(_NOT_COMPARED.get(api, frozenset()), mark if api in _LISTING else "", tuple(other_rounds))
+    comparison.struct("", "", ours, theirs)
+    return comparison.found
 
 
-class _Walk:
+class _Comparison:
     """Walks through two responses in parallel."""
 
-    def __init__(self, passed_over: frozenset[str], mark: str, other_rounds: tuple[str, ...]) -> None:
+    def __init__(self, skipped: frozenset[str], mark: str, other_rounds: tuple[str, ...]) -> None:
         self.found: list[Difference] = []
         self._mark = mark
-        self._passed_over = passed_over
+        self._skipped = skipped
         self._other_rounds = other_rounds
 
     def struct(self, path: str, row: str, ours: Struct, theirs: Struct) -> None:
@@ -102,7 +102,7 @@ class _Walk:
             if field.struct is None:
                 continue
             below = _below(path, field)
-            if below in self._passed_over:
+            if below in self._skipped:
                 continue
             left, right = getattr(ours, field.attribute), getattr(theirs, field.attribute)
             if field.is_array:
@@ -110,17 +110,17 @@ class _Walk:
             elif left is not None and right is not None:
                 self.struct(below, row, left, right)
             elif left is not right:
-                told = ("null", "set") if left is None else ("set", "null")
-                self.found.append(Difference(below, *told, row))
+                values = ("null", "set") if left is None else ("set", "null")
+                self.found.append(Difference(below, *values, row))
 
     def rows(self, path: str, row: str, ours: Sequence[Struct], theirs: Sequence[Struct]) -> None:
         ours, theirs = _merged(self.of_this_round(ours)), _merged(self.of_this_round(theirs))
-        left, right = _named(ours), _named(theirs)
+        left, right = _by_name(ours), _by_name(theirs)
         if left is None or right is None:
             if len(ours) != len(theirs):
                 more = len(ours) > len(theirs)
-                told = ("more rows", "fewer rows") if more else ("fewer rows", "more rows")
-                self.found.append(Difference(path, *told, f"{row} ({len(ours)} and {len(theirs)})".strip()))
+                values = ("more rows", "fewer rows") if more else ("fewer rows", "more rows")
+                self.found.append(Difference(path, *values, f"{row} ({len(ours)} and {len(theirs)})".strip()))
                 return
             left, right = dict(enumerate(ours)), dict(enumerate(theirs))
         for name in [*left, *(name for name in right if name not in left)]:
@@ -145,7 +145,7 @@ def _below(path: str, field: Field) -> str:
 
 
 def _name_of(row: Struct) -> tuple[Any, ...]:
-    found = {field.attribute: getattr(row, field.attribute) for field in row.FIELDS if field.attribute in _NAMING}
+    found = {field.attribute: getattr(row, field.attribute) for field in row.FIELDS if field.attribute in _NAME_FIELDS}
     if any(found.get(name) for name in _TOPIC_NAMES):
         found.pop("topic_id", None)  # Each cluster draws its own ids.
     if found.get("transactional_id"):
@@ -169,7 +169,7 @@ def _merged(rows: Sequence[Struct]) -> Sequence[Struct]:
     return list(found.values())
 
 
-def _named(rows: Sequence[Struct]) -> dict[Any, Struct] | None:
+def _by_name(rows: Sequence[Struct]) -> dict[Any, Struct] | None:
     """Return the rows by their names; None if they have none, or a name is repeated."""
     found = {_name_of(row): row for row in rows}
     return None if () in found or len(found) < len(rows) else found

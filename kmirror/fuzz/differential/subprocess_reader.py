@@ -25,32 +25,32 @@ from kmirror.fuzz.findings import FaultKind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.registry import by_name
 
-PATIENCE_S = 15.0
+TIMEOUT_S = 15.0
 START_S = 120.0
 """Time to start and to import the reader, in seconds; a busy machine needs a while."""
 MEMORY_BYTES_MAX = 1 << 31
 """Limit of the reader's address space, far more than any frame of a campaign needs."""
 _SIZE_BYTES = 4
-_SAID_MAX = 120
+_STDERR_MAX = 120
 
 
-class ApartReader:
+class SubprocessReader:
     """The reader with the class `module:cls`, in a process that is started when needed."""
 
     def __init__(self, name: str, module: str, cls: str) -> None:
         self.name = name
-        self._where = (module, cls)
+        self._class_name = (module, cls)
         self._unknown: set[tuple[str, int]] = set()
         self._process: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
         self.version = self._start()
 
     def _start(self) -> str:
         """Start the process; return the version of the reader."""
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 is closed with the process.
-        command = [sys.executable, "-m", __name__, *self._where]
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 is closed with the process.
+        command = [sys.executable, "-m", __name__, *self._class_name]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment(),
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=_environment(),
             start_new_session=True,
         )  # fmt: skip
         found = self._receive(START_S)
@@ -60,30 +60,30 @@ class ApartReader:
 
     def read(self, frame: Frame) -> Verdict | None:
         """Return the verdict, None if the reader does not know the message in this version."""
-        place = (frame.name, frame.version)
-        if place in self._unknown:
+        key = (frame.name, frame.version)
+        if key in self._unknown:
             return None
         if self._process is None:
             self._start()
         assert self._process is not None and self._process.stdin is not None
         send(self._process.stdin, (frame.name, frame.version, frame.data, frame.message is not None))
-        verdict = self._receive(PATIENCE_S)
+        verdict = self._receive(TIMEOUT_S)
         if verdict is None and frame.message is not None:
-            self._unknown.add(place)
+            self._unknown.add(key)
         found: Verdict | None = verdict
         return found
 
-    def _receive(self, patience_s: float) -> Any:
+    def _receive(self, timeout_s: float) -> Any:
         """Return the response of the process, or a verdict about its silence; raises `UsageError` if it ended."""
         assert self._process is not None and self._process.stdout is not None
         stdout = self._process.stdout
-        ready, _, _ = select.select([stdout], [], [], patience_s)
+        ready, _, _ = select.select([stdout], [], [], timeout_s)
         if not ready:
             self.close()
-            return Verdict(error=f"no verdict within {patience_s:.0f} s", fault=FaultKind.SLOW)
+            return Verdict(error=f"no verdict within {timeout_s:.0f} s", fault=FaultKind.SLOW)
         found = receive(stdout)
         if found is _ENDED:
-            raise UsageError(f"the reader {self.name} ended with {self._process.wait()}: {_read(self._said)}")
+            raise UsageError(f"the reader {self.name} ended with {self._process.wait()}: {_read(self._stderr)}")
         return found
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class ApartReader:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._said):
+        for pipe in (self._process.stdin, self._process.stdout, self._stderr):
             if pipe is not None:
                 with suppress(BrokenPipeError):
                     pipe.close()
@@ -118,11 +118,11 @@ def receive(pipe: IO[bytes]) -> Any:
     return pickle.loads(data) if len(size) == _SIZE_BYTES and data else _ENDED
 
 
-def _read(said: IO[bytes] | None) -> str:
+def _read(stderr: IO[bytes] | None) -> str:
     """Return the first line of a file."""
-    if said is None:
+    if stderr is None:
         return ""
-    return os.pread(said.fileno(), _SAID_MAX, 0).decode("utf-8", "replace").strip().partition("\n")[0]
+    return os.pread(stderr.fileno(), _STDERR_MAX, 0).decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 def _environment() -> dict[str, str]:
@@ -132,42 +132,42 @@ def _environment() -> dict[str, str]:
 
 def main(module: str, cls: str) -> None:
     """Read frames from stdin, and write verdicts to the original stdout, until the other end is closed."""
-    given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    frames, verdicts = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Output of the reader must not mix with the verdicts.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     reader: Any = getattr(importlib.import_module(module), cls)()
-    send(told, reader.version)
+    send(verdicts, reader.version)
     while True:
-        reading = os.fork()
-        if not reading:
-            _serve(reader, given, told)
-        code = os.waitstatus_to_exitcode(os.waitpid(reading, 0)[1])
+        pid = os.fork()
+        if not pid:
+            _serve(reader, frames, verdicts)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if not code:
             return  # The other end is closed.
-        send(told, _end(code))
+        send(verdicts, _verdict_of_exit(code))
 
 
-def _serve(reader: Any, given: IO[bytes], told: IO[bytes]) -> NoReturn:
+def _serve(reader: Any, frames: IO[bytes], verdicts: IO[bytes]) -> NoReturn:
     """Serve frames until the input ends, then end this process."""
     try:
-        while (question := receive(given)) is not _ENDED:
-            name, version, data, is_message = question
+        while (request := receive(frames)) is not _ENDED:
+            name, version, data, is_message = request
             frame = Frame(0, name, version, data, (), False, by_name(name) if is_message else None)
-            send(told, reader.read(frame))
+            send(verdicts, reader.read(frame))
     except BaseException as error:
         print(error, file=sys.stderr, flush=True)
         os._exit(1)
     os._exit(0)
 
 
-def _end(code: int) -> Verdict:
+def _verdict_of_exit(code: int) -> Verdict:
     """Return the verdict of a process that ended, with the first line of its stderr."""
-    said = _read(sys.stderr.buffer)
+    stderr = _read(sys.stderr.buffer)
     os.ftruncate(2, 0)
     os.lseek(2, 0, os.SEEK_SET)
-    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return Verdict(error=f"{how}: {said}" if said else how, fault=FaultKind.RAISED)
+    exit_status = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return Verdict(error=f"{exit_status}: {stderr}" if stderr else exit_status, fault=FaultKind.RAISED)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from kmirror.protocol.careful import is_within
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field, fresh_default
 
-UNTOLD = "(not reported)"
+UNREPORTED = "(not reported)"
 """Placeholder for a value that a reader does not report, such as the records in Kafka's JSON; equal to any other."""
 LEFT_OUT = "(left out)"
 """Returned by `Form.values` for an absent tagged field, which has its default then."""
@@ -37,8 +37,8 @@ class Verdict(NamedTuple):
     """Fault of the error itself; None if the reader documents such errors."""
     field: str = ""
     """Path of the refused field, if the reader reports it."""
-    again: bytes | None = None
-    """The bytes that the reader writes for the value, if it was asked to write it."""
+    rewritten: bytes | None = None
+    """The bytes that the reader writes for the value, if it writes values."""
 
     @property
     def is_taken(self) -> bool:
@@ -84,25 +84,25 @@ class FirstDifference(NamedTuple):
         """Return the kinds of the two values."""
         return f"{kind_of(self.left)} and {kind_of(self.right)}"
 
-    def told(self, left: str, right: str) -> str:
+    def describe(self, left: str, right: str) -> str:
         """Return the difference in words; the arguments are the readers' names."""
         return f"{self.path}: {_short(self.left)} by {left}, {_short(self.right)} by {right}"
 
 
-def parting(left: Any, right: Any, path: str = "") -> FirstDifference | None:
+def first_difference(left: Any, right: Any, path: str = "") -> FirstDifference | None:
     """Return the first difference of two values, None if they are equal except for `UNTOLD`."""
-    if left is right or left == UNTOLD or right == UNTOLD:
+    if left is right or left == UNREPORTED or right == UNREPORTED:
         return None
     if isinstance(left, dict) and isinstance(right, dict):
         for name in left.keys() | right.keys():
-            where = f"{path}.{name}" if path else name
-            found = parting(left.get(name, _NOTHING), right.get(name, _NOTHING), where)
+            location = f"{path}.{name}" if path else name
+            found = first_difference(left.get(name, _NOTHING), right.get(name, _NOTHING), location)
             if found is not None:
                 return found
         return None
     if isinstance(left, list) and isinstance(right, list):
         for place, (one, other) in enumerate(zip(left, right, strict=False)):
-            found = parting(one, other, f"{path}[{place}]")
+            found = first_difference(one, other, f"{path}[{place}]")
             if found is not None:
                 return found
         return None if len(left) == len(right) else FirstDifference(path, left, right)
@@ -168,18 +168,20 @@ class Form(NamedTuple):
         for row, part in zip(rows, self.values(value, fields_of(cls, version)), strict=True):
             if part is LEFT_OUT:
                 continue
-            told = self._field(row.field, version, part)
-            if not row.is_tagged or told != row.default:
-                found[row.name] = told
+            converted = self._field(row.field, version, part)
+            if not row.is_tagged or converted != row.default:
+                found[row.name] = converted
         return found
 
     def _field(self, field: Field, version: int, value: Any) -> Any:
         if field.is_array:
-            return value if value is None or value == UNTOLD else [self._one(field, version, each) for each in value]
+            return (
+                value if value is None or value == UNREPORTED else [self._one(field, version, each) for each in value]
+            )
         return self._one(field, version, value)
 
     def _one(self, field: Field, version: int, value: Any) -> Any:
-        if value is None or value == UNTOLD:
+        if value is None or value == UNREPORTED:
             return self.nulls.get(field.type) if value is None else value
         return self.struct(field.struct, version, value) if field.type == "struct" else self.scalar(field, value)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Protocol
 
-from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTimeout
+from kmirror.fuzz.connection import TIMEOUT_S, Connection, ConnectionClosed, ResponseTimeout
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
@@ -68,7 +68,7 @@ class PortLink:
 
     moves_time = False
     short_s = 0.02
-    long_s = PATIENCE_S
+    long_s = TIMEOUT_S
 
     def __init__(self, addresses: Mapping[str, tuple[str, int]]) -> None:
         self._addresses = addresses
@@ -81,7 +81,7 @@ class PortLink:
         connection = self._idle[broker].pop() if self._idle[broker] else Connection(*self._addresses[broker])
         try:
             connection.send(frame)
-        except (OSError, Closed, ResponseTimeout) as error:
+        except (OSError, ConnectionClosed, ResponseTimeout) as error:
             raise Fault(
                 FaultKind.DEAD, f"{connection.address}: {error!r}", "no connection", "a broker that listens"
             ) from None
@@ -96,8 +96,8 @@ class PortLink:
             return None
         del self._busy[ticket]
         try:
-            response = connection.receive(PATIENCE_S)
-        except (Closed, ResponseTimeout):
+            response = connection.receive(TIMEOUT_S)
+        except (ConnectionClosed, ResponseTimeout):
             raise _closed_link_fault() from None
         self._idle[broker].append(connection)
         return response

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Sequence
 
 from kmirror.errors import CorruptBatch
-from kmirror.fuzz.batches import BatchStream, put_message
+from kmirror.fuzz.batches import BatchStream, append_message
 from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.mutations import Step
 from kmirror.fuzz.roundtrip_check import castagnoli, decode_message, decode_records, encode_records, matches
@@ -63,12 +63,12 @@ class BatchTarget(Stateless):
         steps = [step for step in frame.steps if isinstance(step, Step)]
         if len(steps) == 1 and steps[0].mutation.name == "varint made longer":
             _, start, end, _ = steps[0].spot
-            if end - start + int(str(steps[0].detail)) > _VARINT_MAX and _is_of_length(steps[0]):
+            if end - start + int(str(steps[0].detail)) > _VARINT_MAX and _is_record_length(steps[0]):
                 raise Fault(FaultKind.TAKEN, "a varint of more than five bytes", "long varint", "refused")
 
     def _compare_readers(self, frame: Frame, batch: AnyBatch, records: Sequence[Record]) -> None:
         if not isinstance(batch, Batch):
-            self._as_legacy(frame, batch, records)
+            self._check_legacy(frame, batch, records)
             return
         checksum = castagnoli(batch.view[layout.ATTRIBUTES_AT :])
         if checksum != int.from_bytes(batch.view[layout.CRC_AT : layout.ATTRIBUTES_AT], "big"):
@@ -76,8 +76,8 @@ class BatchTarget(Stateless):
         if frame.is_valid:
             self._check_encoding(batch, records)
         deltas = self._check_decoding(batch, records)
-        viewed = [view.decode() for view in iter_views(batch, limit=LIMIT_BYTES)]
-        if viewed != records:
+        view_records = [view.decode() for view in iter_views(batch, limit=LIMIT_BYTES)]
+        if view_records != records:
             raise Fault(
                 FaultKind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records"
             )
@@ -86,9 +86,9 @@ class BatchTarget(Stateless):
             return  # A leader then decodes the records; a batch that the cleaner emptied has none.
         offsets = [wrap_int64(record.offset - batch.base_offset) for record in records]
         is_numbered = offsets == list(range(len(records)))
-        told = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
-        if told != seen:
-            raise Fault(FaultKind.DIFFERS, f"{seen} of records with {told}", "outline", "the values of the records")
+        expected = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
+        if expected != seen:
+            raise Fault(FaultKind.DIFFERS, f"{seen} of records with {expected}", "outline", "the values of the records")
 
     def _check_decoding(self, batch: Batch, records: Sequence[Record]) -> list[int]:
         """Return the timestamp deltas in the batch; raises `Fault` if its records are not those that were read."""
@@ -99,8 +99,8 @@ class BatchTarget(Stateless):
         has_own_times = batch.timestamp_type is not TimestampType.LOG_APPEND_TIME
         base_timestamp = batch.base_timestamp if has_own_times else None
         if len(rows) != len(records):
-            told = f"{len(rows)} records are there, {len(records)} were read"
-            raise Fault(FaultKind.DIFFERS, told, "count", "the same records")
+            description = f"{len(rows)} records are there, {len(records)} were read"
+            raise Fault(FaultKind.DIFFERS, description, "count", "the same records")
         for number, (row, record) in enumerate(zip(rows, records, strict=True)):
             if not matches(record, row, batch.base_offset, base_timestamp):
                 raise Fault(
@@ -120,7 +120,7 @@ class BatchTarget(Stateless):
                 FaultKind.CHANGED, "its records are written back otherwise", "written otherwise", "the same bytes"
             )
 
-    def _as_legacy(self, frame: Frame, batch: LegacyBatch, records: Sequence[Record]) -> None:
+    def _check_legacy(self, frame: Frame, batch: LegacyBatch, records: Sequence[Record]) -> None:
         checksum = zlib.crc32(batch.view[layout.MAGIC_AT :])
         if checksum != int.from_bytes(batch.view[layout.LOG_OVERHEAD : layout.MAGIC_AT], "big"):
             raise Fault(FaultKind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
@@ -135,16 +135,16 @@ class BatchTarget(Stateless):
         if frame.is_valid:
             out = bytearray()
             for record in records:
-                put_message(out, [], batch.magic, 0, record.offset, record.key, record.value)
+                append_message(out, [], batch.magic, 0, record.offset, record.key, record.value)
             if out != batch.view:
                 raise Fault(FaultKind.CHANGED, "the message is written back otherwise", "written otherwise", "the same")
 
 
-def open_target(wanted: TargetOptions) -> tuple[BatchTarget, BatchStream]:
+def open_target(options: TargetOptions) -> tuple[BatchTarget, BatchStream]:
     """Return the target and the batches of the seed."""
-    return BatchTarget(), BatchStream(wanted.seed)
+    return BatchTarget(), BatchStream(options.seed)
 
 
-def _is_of_length(step: Step) -> bool:
+def _is_record_length(step: Step) -> bool:
     field = step.spot[3]
     return field is not None and field.attribute == "record_length"

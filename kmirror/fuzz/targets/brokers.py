@@ -15,11 +15,19 @@ from types import MappingProxyType
 from typing import Any
 
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.fuzz.connection import PATIENCE_S
+from kmirror.fuzz.connection import TIMEOUT_S
 from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
+from kmirror.fuzz.differential.compared_broker import (
+    MARK,
+    TOPIC_ID,
+    ComparedBroker,
+    Reaction,
+    ReactionKind,
+    check_alone,
+    other_rounds,
+)
 from kmirror.fuzz.differential.reasons import reason_of
 from kmirror.fuzz.differential.response_diff import Difference, code_name, differences, summary
-from kmirror.fuzz.differential.side import MARK, TOPIC_ID, How, Seen, Side, check_alone, other_rounds
 from kmirror.fuzz.disconnect_rules import Versions
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.requests import broker_requests, requests
@@ -40,7 +48,7 @@ from kmirror.spec.wire_values import Acks
 
 ROUND_FRAMES = 128
 NODE_ID = 1
-_WAITS_S = 0.3
+_WAIT_S = 0.3
 """A request that may wait counts as waiting if it has no response after this time."""
 _LATE_S = 2.0
 """Maximum time by which one broker may respond later than the other."""
@@ -62,11 +70,11 @@ _READ_ONLY_APIS = frozenset(
         "DescribeTransactions", "ListTransactions", "DescribeConfigs",
     }
 )  # fmt: skip
-"""APIs that change nothing: they may be asked again, and a difference does not mean that the states differ."""
-_OF_CLUSTER = frozenset({"AlterConfigs", "IncrementalAlterConfigs", "UpdateFeatures", "DeleteTopics"})
+"""APIs that change nothing: requests may be repeated, and a difference does not mean that the states differ."""
+_CLUSTER_APIS = frozenset({"AlterConfigs", "IncrementalAlterConfigs", "UpdateFeatures", "DeleteTopics"})
 """APIs whose effects may outlast a round."""
-_BY_ROUND = ("topicName", "groupId", "transactionalId", "resource_name")
-_STAY = frozenset({"", "1", "__consumer_offsets", "no topic", "x" * 250})
+_ROUND_NAMES = ("topicName", "groupId", "transactionalId", "resource_name")
+_UNMARKED = frozenset({"", "1", "__consumer_offsets", "no topic", "x" * 250})
 # Configs that describe where a broker runs rather than how it behaves, by parts of their names.
 _OWN_CONFIGS = ("listener", "log.dir", "node.id", "broker.id", "process.roles", "controller.", "security.", "rack")
 _BROKER, _STATIC = 4, 4
@@ -74,17 +82,19 @@ _DESCRIBE_CONFIGS_VERSION = 4
 
 
 class BrokersTarget:
-    """Two brokers that should agree, ours first. `close` calls `closes` at the end."""
+    """Two brokers that should agree, ours first. `close` calls `on_close` at the end."""
 
     name = "brokers"
 
-    def __init__(self, ours: Side, theirs: Side, closes: Callable[[], None] = lambda: None) -> None:
-        self._sides = (ours, theirs)
-        self._closes = closes
+    def __init__(
+        self, ours: ComparedBroker, theirs: ComparedBroker, on_close: Callable[[], None] = lambda: None
+    ) -> None:
+        self._brokers = (ours, theirs)
+        self._on_close = on_close
         self._versions = (ours.versions(), theirs.versions())
         self._round = int.from_bytes(os.urandom(2), "big")  # Brokers may remember the names of an earlier run.
-        self._given: list[bytes] = []
-        self._steady: set[str] = set()
+        self._frames: list[bytes] = []
+        self._confirmed: set[str] = set()
         self._has_diverged = False
         self._diverged_by = ""
         self.reset()
@@ -94,29 +104,29 @@ class BrokersTarget:
         """Return the APIs and versions that are left out because only one broker serves them."""
         ours, theirs = self._versions
         rows = (("ours", ours, theirs), ("the other broker", theirs, ours))
-        told = [(name, _only(some, others)) for name, some, others in rows]
-        return [f"left out, for only {name} serves it: {', '.join(found)}" for name, found in told if found]
+        lists = [(name, _served_only_by_first(some, others)) for name, some, others in rows]
+        return [f"left out, for only {name} serves it: {', '.join(found)}" for name, found in lists if found]
 
     @property
     def before(self) -> Sequence[bytes]:
         """Return the frames of this round, without the last."""
-        return self._given[:-1]
+        return self._frames[:-1]
 
     def reset(self) -> None:
         """Begin a round."""
         self._round += 1
-        self._given = []
+        self._frames = []
         self._has_diverged = False
-        for side in self._sides:
-            side.begin(self._round)
+        for broker in self._brokers:
+            broker.begin(self._round)
 
     def close(self) -> None:
         """Delete the names that were created at the other broker, close the links, and stop ours."""
         with suppress(Fault):
-            self._sides[1].forget()
-        for side in self._sides:
-            side.close()
-        self._closes()
+            self._brokers[1].forget()
+        for broker in self._brokers:
+            broker.close()
+        self._on_close()
 
     def messages(self, names: Sequence[str]) -> tuple[type[Message], ...]:
         """Return the requests that both serve, of those named or of all; raises `UsageError` if there are none."""
@@ -131,21 +141,21 @@ class BrokersTarget:
         data = frame.data
         if self._is_left_out(data):
             return "left out"
-        if self._has_diverged or len(self._given) >= ROUND_FRAMES:
+        if self._has_diverged or len(self._frames) >= ROUND_FRAMES:
             self.reset()
-        self._given.append(data)
+        self._frames.append(data)
         outcome, found = self._compare_until_stable(data)
         api = _api_name(data)
-        if any(each.cause(api) not in self._steady for each in found):
-            found = self._reproduced(found, api)
+        if any(each.cause(api) not in self._confirmed for each in found):
+            found = self._reproduce(found, api)
             if not found:
                 self._has_diverged = True
                 return "unsteady"
-        faults = [self._fault(frame, api, each) for each in found if not _is_meant(each, api, data)]
+        faults = [self._fault(frame, api, each) for each in found if not _is_intended(each, api, data)]
         if found and api not in _READ_ONLY_APIS:
             self._has_diverged = True
-            if api in _OF_CLUSTER and not self._diverged_by:
-                self._diverged_by = f"{api} of frame {frame.number} ({found[0].told})"
+            if api in _CLUSTER_APIS and not self._diverged_by:
+                self._diverged_by = f"{api} of frame {frame.number} ({found[0].description})"
         if faults:
             faults[0].others = tuple(faults[1:])
             raise faults[0]
@@ -154,64 +164,69 @@ class BrokersTarget:
     def _is_left_out(self, data: bytes) -> bool:
         """Return whether only one of them lists the API in this version."""
         key, version = key_and_version(data)
-        serve = [first <= version <= last for first, last in (each.get(key, (0, -1)) for each in self._versions)]
-        return serve[0] is not serve[1]
+        are_listed = [first <= version <= last for first, last in (each.get(key, (0, -1)) for each in self._versions)]
+        return are_listed[0] is not are_listed[1]
 
     def _fault(self, frame: Frame, api: str, found: Difference) -> Fault:
         story = list(frame.story)
         if self._diverged_by:
             story.append(f"state that outlives a round may differ since an earlier one, because of {self._diverged_by}")
-        return Fault(FaultKind.DIFFERS, found.told, found.cause(api), f"as the other broker: {found.theirs}", story)
+        return Fault(
+            FaultKind.DIFFERS, found.description, found.cause(api), f"as the other broker: {found.theirs}", story
+        )
 
-    def _reproduced(self, found: Sequence[Difference], api: str) -> list[Difference]:
+    def _reproduce(self, found: Sequence[Difference], api: str) -> list[Difference]:
         """Return the differences that the same frames show again in another round."""
-        *before, last = given = self._given
+        *before, last = frames = self._frames
         self.reset()
         for data in before:
-            self._exchanged(data)
-        self._given = given
+            self._exchange(data)
+        self._frames = frames
         causes = {each.cause(api) for each in self._compare_until_stable(last)[1]}
-        again = [each for each in found if each.cause(api) in causes]
-        self._steady |= {each.cause(api) for each in again}
-        return again
+        reproduced = [each for each in found if each.cause(api) in causes]
+        self._confirmed |= {each.cause(api) for each in reproduced}
+        return reproduced
 
     def _compare_until_stable(self, data: bytes) -> tuple[str, list[Difference]]:
-        """Return outcome and differences; repeat the request while time alone may end differences not seen before."""
-        outcome, found = self._compared(data)
+        """Return outcome and differences; repeat the request while time alone may end unconfirmed differences."""
+        outcome, found = self._compare(data)
         api = _api_name(data)
         for pause in _PAUSES_S:
-            reset = [each for each in found if each.cause(api) not in self._steady]
-            if not any(api in _READ_ONLY_APIS or {each.ours, each.theirs} & _TEMPORARY for each in reset):
+            unconfirmed = [each for each in found if each.cause(api) not in self._confirmed]
+            if not any(api in _READ_ONLY_APIS or {each.ours, each.theirs} & _TEMPORARY for each in unconfirmed):
                 break
             time.sleep(pause)
-            outcome, found = self._compared(data)
+            outcome, found = self._compare(data)
         return outcome, found
 
-    def _compared(self, data: bytes) -> tuple[str, list[Difference]]:
+    def _compare(self, data: bytes) -> tuple[str, list[Difference]]:
         """Send the request to both; return the outcome of the other broker, and the differences."""
-        ours, theirs = self._exchanged(data)
-        told = [_outcome(side.name, data, seen) for side, seen in zip(self._sides, (ours, theirs), strict=True)]
-        if ours.how is not theirs.how:
-            return told[1], [Difference("", _in_words(data, ours), _in_words(data, theirs))]
-        if ours.how is not How.ANSWERED:
-            return told[1], []
-        answers = [_decoded(data, seen.answer) for seen in (ours, theirs)]
-        rounds = other_rounds(ours.answer + theirs.answer)
-        (version, left), (other, right) = answers
+        ours, theirs = self._exchange(data)
+        outcomes = [
+            _outcome(broker.name, data, reaction)
+            for broker, reaction in zip(self._brokers, (ours, theirs), strict=True)
+        ]
+        if ours.kind is not theirs.kind:
+            return outcomes[1], [Difference("", _describe(data, ours), _describe(data, theirs))]
+        if ours.kind is not ReactionKind.ANSWERED:
+            return outcomes[1], []
+        responses = [_decode_response(data, reaction.response) for reaction in (ours, theirs)]
+        rounds = other_rounds(ours.response + theirs.response)
+        (version, left), (other, right) = responses
         if version != other:
-            return told[1], [Difference("", f"an answer in v{version}", f"an answer in v{other}")]
-        return told[1], differences(_api_name(data), left, right, MARK, rounds)
+            return outcomes[1], [Difference("", f"an answer in v{version}", f"an answer in v{other}")]
+        return outcomes[1], differences(_api_name(data), left, right, MARK, rounds)
 
-    def _exchanged(self, data: bytes) -> tuple[Seen, Seen]:
+    def _exchange(self, data: bytes) -> tuple[Reaction, Reaction]:
         """Send the request to both at once, and return the reaction of each."""
-        has_answer = not _wants_no_answer(data)
-        for side in self._sides:
-            side.send(data, has_answer=has_answer)
-        patience = _WAITS_S if has_answer and may_block(data, PATIENCE_S) else PATIENCE_S
-        come = [side.has_come(patience) for side in self._sides]
-        if any(come) and not all(come):
-            self._sides[come.index(False)].has_come(_LATE_S)
-        ours, theirs = (side.seen(data) for side in self._sides)
+        has_response = not _has_no_response(data)
+        for broker in self._brokers:
+            broker.send(data, has_response=has_response)
+        timeout_s = _WAIT_S if has_response and may_block(data, TIMEOUT_S) else TIMEOUT_S
+        have_reaction = [broker.has_reaction(timeout_s) for broker in self._brokers]
+        if any(have_reaction) and not all(have_reaction):
+            self._brokers[have_reaction.index(False)].has_reaction(_LATE_S)
+        ours, theirs = (broker.read_reaction(data) for broker in self._brokers)
         return ours, theirs
 
 
@@ -220,39 +235,43 @@ def _api_name(data: bytes) -> str:
     return "no API" if api is None else api.name
 
 
-def _outcome(name: str, data: bytes, seen: Seen) -> str:
+def _outcome(name: str, data: bytes, reaction: Reaction) -> str:
     """Return the outcome of a broker's reaction; raises `Fault`, with its name, for an invalid response."""
-    if seen.how is How.ANSWERED:
+    if reaction.kind is ReactionKind.ANSWERED:
         try:
-            return judge_response(data, seen.answer)
+            return judge_response(data, reaction.response)
         except Fault as fault:
-            raise Fault(fault.kind, f"{name}: {fault.told}", f"{name}: {fault.cause}", fault.expected) from None
-    return {How.CLOSED: "closed", How.SILENT: "waits", How.NOTHING: "taken, without an answer"}[seen.how]
+            raise Fault(fault.kind, f"{name}: {fault.description}", f"{name}: {fault.cause}", fault.expected) from None
+    return {
+        ReactionKind.CLOSED: "closed",
+        ReactionKind.SILENT: "waits",
+        ReactionKind.NOTHING: "taken, without an answer",
+    }[reaction.kind]
 
 
-def _decoded(data: bytes, answer: bytes) -> tuple[int, Message]:
+def _decode_response(data: bytes, response: bytes) -> tuple[int, Message]:
     """Return the version of a response that `judge_response` has accepted, and the response."""
     key, version = key_and_version(data)
     api = find_key(key)
     assert api is not None, "judged"
-    if api.name == "ApiVersions" and answer[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big"):
+    if api.name == "ApiVersions" and response[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big"):
         version = 0  # Every client can read version 0 (KIP-511).
-    at = peek_response(answer, key, version).body_position
-    return version, api.response.decode_prefix(answer, version, at)[0]
+    at = peek_response(response, key, version).body_position
+    return version, api.response.decode_prefix(response, version, at)[0]
 
 
-def _in_words(data: bytes, seen: Seen) -> str:
-    if seen.how is not How.ANSWERED:
-        return str(seen.how.value)
-    found = summary(list(codes(_decoded(data, seen.answer)[1])))
-    return f"{seen.how.value} with {found}"
+def _describe(data: bytes, reaction: Reaction) -> str:
+    if reaction.kind is not ReactionKind.ANSWERED:
+        return str(reaction.kind.value)
+    found = summary(list(codes(_decode_response(data, reaction.response)[1])))
+    return f"{reaction.kind.value} with {found}"
 
 
-def _is_meant(found: Difference, api: str, data: bytes) -> bool:
+def _is_intended(found: Difference, api: str, data: bytes) -> bool:
     return reason_of(found.cause(api), data, BROKER_REASONS) is not None
 
 
-def _wants_no_answer(data: bytes) -> bool:
+def _has_no_response(data: bytes) -> bool:
     if key_and_version(data)[0] != key_of(ProduceRequest):
         return False
     try:
@@ -262,7 +281,7 @@ def _wants_no_answer(data: bytes) -> bool:
     return isinstance(body, ProduceRequest) and body.acks == Acks.NONE
 
 
-def _only(some: Versions, others: Versions) -> list[str]:
+def _served_only_by_first(some: Versions, others: Versions) -> list[str]:
     """Return the API names that only the first serve, with their versions if the others serve some."""
     found = []
     for key, (first, last) in sorted(some.items()):
@@ -280,31 +299,31 @@ def _only(some: Versions, others: Versions) -> list[str]:
 # -- opening ------------------------------------------------------------------------------------
 
 
-def open_target(wanted: TargetOptions) -> tuple[BrokersTarget, Stream]:
-    """Return a kmirror broker, started here, with the one at `wanted.bootstrap_server`, and requests for both.
+def open_target(options: TargetOptions) -> tuple[BrokersTarget, Stream]:
+    """Return a kmirror broker, started here, with the one at `options.bootstrap_server`, and requests for both.
 
     Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set, and for one that is not alone or has
     topics.
     """
-    if wanted.bootstrap_server is None:
+    if options.bootstrap_server is None:
         raise UsageError("the target brokers needs --bootstrap-server HOST:PORT, the broker to compare with")
-    for name in wanted.messages:
+    for name in options.messages:
         by_api_name(name.removesuffix("Request"))
-    theirs = Side("theirs", *checked_address(wanted.bootstrap_server, owns_host=wanted.owns_host))
+    theirs = ComparedBroker("theirs", *checked_address(options.bootstrap_server, owns_host=options.owns_host))
     cluster: TcpCluster | None = None
     try:
         check_alone(theirs, NODE_ID)
         cluster = TcpCluster(brokers=1, configs={**SERVED, **_configs(theirs)}, mirror_version=0)
         cluster.start()
         endpoint = cluster.endpoint(NODE_ID)
-        target = BrokersTarget(Side("ours", endpoint.host, endpoint.port), theirs, cluster.close)
-        return target, stream(wanted.seed, target.messages(wanted.messages))
+        target = BrokersTarget(ComparedBroker("ours", endpoint.host, endpoint.port), theirs, cluster.close)
+        return target, stream(options.seed, target.messages(options.messages))
     except BaseException as error:
         theirs.close()
         if cluster is not None:
             cluster.close()
         if isinstance(error, Fault):
-            raise UsageError(error.told) from None
+            raise UsageError(error.description) from None
         raise
 
 
@@ -316,14 +335,14 @@ def stream(seed: int, messages: tuple[type[Message], ...]) -> Stream:
 
 def _words(words: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     """Return the words, with the mark appended to those that are names."""
-    changed = {key: tuple(each if each in _STAY else each + MARK for each in words[key]) for key in _BY_ROUND}
+    changed = {key: tuple(each if each in _UNMARKED else each + MARK for each in words[key]) for key in _ROUND_NAMES}
     return MappingProxyType({**words, **changed})
 
 
-def _configs(side: Side) -> dict[str, str]:
+def _configs(broker: ComparedBroker) -> dict[str, str]:
     """Return the configs set at a broker that ours knows, without those of its location; ours is started with them."""
     resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=str(NODE_ID), configuration_keys=None)
-    found: Any = side.ask(DescribeConfigsRequest(resources=[resource]), _DESCRIBE_CONFIGS_VERSION)
+    found: Any = broker.ask(DescribeConfigsRequest(resources=[resource]), _DESCRIBE_CONFIGS_VERSION)
     rows = known(Scope.BROKER)
     return {
         row.name: row.value

@@ -17,7 +17,7 @@ from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol.registry import by_name, names
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 _REFUSED = "refused"
 
 
@@ -27,27 +27,32 @@ class CommandTarget(Stateless):
     name = "command"
 
     def __init__(self, words: tuple[str, ...]) -> None:
-        self._words = words
+        self._command = words
 
     def judge(self, frame: Frame) -> str:
         """Return the first words of its verdict; raises `Fault`."""
-        told = {"KMIRROR_FUZZ_MESSAGE": frame.name, "KMIRROR_FUZZ_VERSION": str(frame.version)}
+        variables = {"KMIRROR_FUZZ_MESSAGE": frame.name, "KMIRROR_FUZZ_VERSION": str(frame.version)}
         try:
-            ended = subprocess.run(
-                self._words,
+            result = subprocess.run(
+                self._command,
                 input=frame.data,
                 capture_output=True,
-                timeout=PATIENCE_S,
-                env={**os.environ, **told},
+                timeout=TIMEOUT_S,
+                env={**os.environ, **variables},
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise Fault(FaultKind.SLOW, f"no verdict within {PATIENCE_S:.0f} s", "slow", "a verdict") from None
-        verdict = ended.stdout.decode("utf-8", "replace").strip()
-        if ended.returncode:
-            last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [""]
-            how = f"signal {-ended.returncode}" if ended.returncode < 0 else f"exit code {ended.returncode}"
-            raise Fault(FaultKind.RAISED, f"{how}: {last[0]}", f"{how} {last[0].partition(':')[0]}", "a verdict, and 0")
+            raise Fault(FaultKind.SLOW, f"no verdict within {TIMEOUT_S:.0f} s", "slow", "a verdict") from None
+        verdict = result.stdout.decode("utf-8", "replace").strip()
+        if result.returncode:
+            last = result.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [""]
+            exit_status = f"signal {-result.returncode}" if result.returncode < 0 else f"exit code {result.returncode}"
+            raise Fault(
+                FaultKind.RAISED,
+                f"{exit_status}: {last[0]}",
+                f"{exit_status} {last[0].partition(':')[0]}",
+                "a verdict, and 0",
+            )
         if verdict == TAKEN:
             return TAKEN
         if verdict.startswith(_REFUSED):
@@ -57,11 +62,11 @@ class CommandTarget(Stateless):
         raise Fault(FaultKind.RAISED, f"no verdict: {verdict[:80]!r}", "no verdict", '"taken" or "refused"')
 
 
-def open_target(wanted: TargetOptions) -> tuple[CommandTarget, Stream]:
+def open_target(options: TargetOptions) -> tuple[CommandTarget, Stream]:
     """Return the program as a target; raises `UsageError` if it is not found."""
-    if not wanted.command:
+    if not options.command:
         raise UsageError("the target command needs --command 'PROGRAM ARGUMENTS'")
-    if shutil.which(wanted.command[0]) is None:
-        raise UsageError(f"{wanted.command[0]}: program not found")
-    messages = tuple(by_name(name) for name in wanted.messages or names())
-    return CommandTarget(wanted.command), Stream(wanted.seed, messages)
+    if shutil.which(options.command[0]) is None:
+        raise UsageError(f"{options.command[0]}: program not found")
+    messages = tuple(by_name(name) for name in options.messages or names())
+    return CommandTarget(options.command), Stream(options.seed, messages)

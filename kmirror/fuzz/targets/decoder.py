@@ -50,41 +50,41 @@ class DecoderTarget(Stateless):
     def judge(self, frame: Frame) -> str:
         """Return "taken" or the field at which the frame was refused; raises `Fault`."""
         number = frame.number
-        found = self._strict(frame)
+        found = self._read_strictly(frame)
         if frame.is_valid:  # The first of its block, so never one of those sampled below.
-            self._otherwise(frame, found)
+            self._check_other_modes(frame, found)
         elif number % _LENIENT_EVERY == 1:
-            self.lenient(frame, found)
+            self.check_lenient(frame, found)
         elif number % _LAZY_EVERY == 2:
-            self.lazy(frame, found)
+            self.check_lazy(frame, found)
         elif number % _CAREFUL_EVERY == 4:
-            self.carefully(frame, found)
+            self.check_careful(frame, found)
         elif number % _MEMORY_EVERY == 3 or (number % _CLAIMS_EVERY == 5 and claims_too_much(frame)):
-            self.memory(frame)
+            self.check_memory(frame)
         return found
 
-    def _otherwise(self, frame: Frame, strictly: str) -> None:
-        self.lenient(frame, strictly)
-        self.lazy(frame, strictly)
-        self.carefully(frame, strictly)
+    def _check_other_modes(self, frame: Frame, strict_outcome: str) -> None:
+        self.check_lenient(frame, strict_outcome)
+        self.check_lazy(frame, strict_outcome)
+        self.check_careful(frame, strict_outcome)
 
-    def _strict(self, frame: Frame) -> str:
+    def _read_strictly(self, frame: Frame) -> str:
         data = frame.data
         try:
             found = _class(frame).decode(data, frame.version)
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(FaultKind.REFUSED, f"a valid message: {error}", f"refused {error.field}", TAKEN) from None
-            return refused_at(error, len(data))
+            return refused_field(error, len(data))
         except Exception as error:
             raise fault_of_exception(error) from error
         if must_be_refused(frame):
             reason = REASONS[cast(Step, frame.steps[0]).mutation.name]
             raise Fault(FaultKind.TAKEN, f"although {reason}", reason, "refused")
-        self._written_back(frame, found)
+        self._check_rewritten(frame, found)
         return TAKEN
 
-    def _written_back(self, frame: Frame, found: Message) -> None:
+    def _check_rewritten(self, frame: Frame, found: Message) -> None:
         version = frame.version
         try:
             again = found.encode(version)
@@ -101,31 +101,31 @@ class DecoderTarget(Stateless):
                 raise Fault(FaultKind.CHANGED, f"written back as {again.hex()}", "written otherwise", "the same bytes")
             return
         try:
-            twice = _class(frame).decode(again, version).encode(version)
+            rewritten = _class(frame).decode(again, version).encode(version)
         except (ProtocolError, LocalProtocolError) as error:
-            told = f"the bytes that are written back cannot be read: {error}"
-            raise Fault(FaultKind.CHANGED, told, "written wrongly", again.hex()) from None
-        if twice != again:
+            description = f"the bytes that are written back cannot be read: {error}"
+            raise Fault(FaultKind.CHANGED, description, "written wrongly", again.hex()) from None
+        if rewritten != again:
             raise Fault(
                 FaultKind.CHANGED, "written back, read and written again it differs", "no fixed point", again.hex()
             )
 
-    def lenient(self, frame: Frame, strictly: str) -> None:
+    def check_lenient(self, frame: Frame, strict_outcome: str) -> None:
         """Read with the lenient policy, which must accept every message that the strict one accepts."""
         try:
             _class(frame).decode(frame.data, frame.version, policy=Policy.LENIENT)
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(FaultKind.REFUSED, f"leniently: {error}", f"lenient {error.field}", TAKEN) from None
-            if strictly == TAKEN:
+            if strict_outcome == TAKEN:
                 raise Fault(
                     FaultKind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", TAKEN
                 ) from None
-            refused_at(error, len(frame.data))
+            refused_field(error, len(frame.data))
         except Exception as error:
             raise fault_of_exception(error) from error
 
-    def lazy(self, frame: Frame, strictly: str) -> None:
+    def check_lazy(self, frame: Frame, strict_outcome: str) -> None:
         """Read lazily: an error must show at once, or when the part is accessed."""
         try:
             _class(frame).decode(frame.data, frame.version, lazy=True).encode(frame.version)  # Encoding reads all.
@@ -136,33 +136,35 @@ class DecoderTarget(Stateless):
             is_taken = False
         except Exception as error:
             raise fault_of_exception(error) from error
-        if is_taken is not (strictly == TAKEN):
-            told = f"lazily it is {'taken' if is_taken else 'refused'}, strictly {strictly}"
-            raise Fault(FaultKind.DIFFERS, told, "lazy", "the same")
+        if is_taken is not (strict_outcome == TAKEN):
+            description = f"lazily it is {'taken' if is_taken else 'refused'}, strictly {strict_outcome}"
+            raise Fault(FaultKind.DIFFERS, description, "lazy", "the same")
 
-    def carefully(self, frame: Frame, strictly: str) -> None:
+    def check_careful(self, frame: Frame, strict_outcome: str) -> None:
         """Read with the slow reader, which walks the field tables; it must return the same message."""
         cls = _class(frame)
         found: Message | None = None
         try:
             found = careful.decode(cls, frame.data, frame.version)[0]
         except ProtocolError as error:
-            refused_at(error, len(frame.data))
+            refused_field(error, len(frame.data))
         except Exception as error:
             raise fault_of_exception(error) from error
-        if (found is not None) is not (strictly == TAKEN):
-            told = f"carefully it is {'refused' if found is None else 'taken'}, at first {strictly}"
-            raise Fault(FaultKind.DIFFERS, told, "careful", "the same")
+        if (found is not None) is not (strict_outcome == TAKEN):
+            description = f"carefully it is {'refused' if found is None else 'taken'}, at first {strict_outcome}"
+            raise Fault(FaultKind.DIFFERS, description, "careful", "the same")
         if found is not None and not _is_same(found, cls.decode(frame.data, frame.version), frame.version):
             raise Fault(FaultKind.DIFFERS, f"read carefully it is {found}", "careful contents", "the same message")
 
-    def memory(self, frame: Frame) -> None:
+    def check_memory(self, frame: Frame) -> None:
         """Read under a watch: memory must stay below four times the frame, plus a constant."""
         peak = self._memory_probe.peak_bytes(_class(frame), frame.version, frame.data)
-        most = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
-        if peak is None or peak > most:
-            took = f"{peak} bytes" if peak is not None else "the end of the process that read it"
-            raise Fault(FaultKind.MEMORY, f"{took} for a frame of {len(frame.data)}", "memory", f"at most {most} bytes")
+        limit = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
+        if peak is None or peak > limit:
+            used = f"{peak} bytes" if peak is not None else "the end of the process that read it"
+            raise Fault(
+                FaultKind.MEMORY, f"{used} for a frame of {len(frame.data)}", "memory", f"at most {limit} bytes"
+            )
 
 
 def _class(frame: Frame) -> type[Message]:
@@ -179,16 +181,18 @@ def _is_same(one: Message, other: Message, version: int) -> bool:
         return repr(one) == repr(other)  # Text that is not UTF-8 can be read, but not written.
 
 
-def refused_at(error: ProtocolError, size: int) -> str:
+def refused_field(error: ProtocolError, size: int) -> str:
     """Return the field at which a frame of `size` bytes was refused; raises `Fault` if no field or byte is given."""
     if not error.field or error.position is None or not 0 <= error.position <= size:
-        told = f"an error without a field, or at byte {error.position} of {size}: {error}"
-        raise Fault(FaultKind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
+        description = f"an error without a field, or at byte {error.position} of {size}: {error}"
+        raise Fault(
+            FaultKind.RAISED, description, "no field or byte", "a field's path, and a byte of the frame"
+        ) from None
     # "topics[3].name" and "topics[4].name" are refused for the same reason.
     return error.field.replace("[0]", "[]").replace("[1]", "[]").replace("[2]", "[]")
 
 
-def open_target(wanted: TargetOptions) -> tuple[DecoderTarget, Stream]:
+def open_target(options: TargetOptions) -> tuple[DecoderTarget, Stream]:
     """Return the target, and the bodies of the wanted messages, or of all."""
-    messages = tuple(by_name(name) for name in wanted.messages or names())
-    return DecoderTarget(), Stream(wanted.seed, messages)
+    messages = tuple(by_name(name) for name in options.messages or names())
+    return DecoderTarget(), Stream(options.seed, messages)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kmirror.fuzz.batches import LEGACY_NAME, NAME, BatchStream
 from kmirror.fuzz.differential.readers import KAFKA, OURS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import reason_of
-from kmirror.fuzz.differential.verdicts import Verdict, parting
+from kmirror.fuzz.differential.verdicts import Verdict, first_difference
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
@@ -37,7 +37,7 @@ class DifferentialTarget(Stateless):
         """Return the outcome of the reference in stable words; raises `Fault` with all differences."""
         found = [(reader.name, reader.read(frame)) for reader in self.readers]
         verdicts = {name: verdict for name, verdict in found if verdict is not None}
-        by = KAFKA if KAFKA in verdicts else OURS
+        reference = KAFKA if KAFKA in verdicts else OURS
         faults = []
         for name, verdict in verdicts.items():
             if verdict.fault is not None:
@@ -47,14 +47,14 @@ class DifferentialTarget(Stateless):
                         "an error that it documents",
                     )
                 )  # fmt: skip
-            elif name != by:
-                fault = difference(frame, by, verdicts[by], name, verdict)
+            elif name != reference:
+                fault = difference(frame, reference, verdicts[reference], name, verdict)
                 if fault is not None and reason_of(fault.cause, frame.data) is None:
                     faults.append(fault)
         if faults:
             faults[0].others = tuple(faults[1:])
             raise faults[0]
-        first = verdicts[by]
+        first = verdicts[reference]
         return TAKEN if first.is_taken else first.reason
 
     def close(self) -> None:
@@ -63,33 +63,37 @@ class DifferentialTarget(Stateless):
             reader.close()
 
 
-def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdict) -> Fault | None:
-    """Return the difference between a reader and the reference `by`; None if they agree."""
+def difference(frame: Frame, reference: str, expected: Verdict, name: str, verdict: Verdict) -> Fault | None:
+    """Return the difference between a reader and the reference; None if they agree."""
     place = f"{frame.name} v{frame.version}"
-    if verdict.is_taken is not right.is_taken:
-        takes, refuses = (name, by) if verdict.is_taken else (by, name)
-        error = (right if verdict.is_taken else verdict).error
-        reason = (right if verdict.is_taken else verdict).reason
-        field = right.field or verdict.field
-        where = f" ({field})" if field else ""
+    if verdict.is_taken is not expected.is_taken:
+        accepts, refuses = (name, reference) if verdict.is_taken else (reference, name)
+        error = (expected if verdict.is_taken else verdict).error
+        reason = (expected if verdict.is_taken else verdict).reason
+        field = expected.field or verdict.field
+        location = f" ({field})" if field else ""
         return Fault(
-            FaultKind.DIFFERS, f"{takes} accepts, {refuses} refuses{where}: {error}",
-            f"{takes} accepts, {refuses} refuses: {reason}", f"as {by}",
+            FaultKind.DIFFERS, f"{accepts} accepts, {refuses} refuses{location}: {error}",
+            f"{accepts} accepts, {refuses} refuses: {reason}", f"as {reference}",
         )  # fmt: skip
     if not verdict.is_taken:
         return None
-    parts = parting(right.value, verdict.value)
-    if parts is not None:
-        where = f"{frame.name}{parts.field}"
+    first = first_difference(expected.value, verdict.value)
+    if first is not None:
+        location = f"{frame.name}{first.field}"
         if frame.message is not None:
-            where = f"a {type_at(frame.message, parts.field)}"
-        cause = f"{by} and {name} read {parts.kinds} for {where}"
-        return Fault(FaultKind.DIFFERS, parts.told(by, name), cause, f"as {by}")
-    if None not in (right.again, verdict.again) and right.again != verdict.again:
-        told = f"{by} writes {(right.again or b'').hex()}, {name} {(verdict.again or b'').hex()}"
-        return Fault(FaultKind.DIFFERS, told, f"{by} and {name} write {place} otherwise", f"as {by}")
-    if (right.again is None) is not (verdict.again is None) and {by, name} == {KAFKA, OURS}:
-        writes, not_writes = (by, name) if right.again is not None else (name, by)
+            location = f"a {type_at(frame.message, first.field)}"
+        cause = f"{reference} and {name} read {first.kinds} for {location}"
+        return Fault(FaultKind.DIFFERS, first.describe(reference, name), cause, f"as {reference}")
+    if None not in (expected.rewritten, verdict.rewritten) and expected.rewritten != verdict.rewritten:
+        description = (
+            f"{reference} writes {(expected.rewritten or b'').hex()}, {name} {(verdict.rewritten or b'').hex()}"
+        )
+        return Fault(
+            FaultKind.DIFFERS, description, f"{reference} and {name} write {place} otherwise", f"as {reference}"
+        )
+    if (expected.rewritten is None) is not (verdict.rewritten is None) and {reference, name} == {KAFKA, OURS}:
+        writes, not_writes = (reference, name) if expected.rewritten is not None else (name, reference)
         return Fault(
             FaultKind.DIFFERS,
             f"{writes} writes the value that it read, {not_writes} does not",
@@ -127,26 +131,26 @@ class MixedStream:
 
     def block(self, number: int) -> list[Frame]:
         """Return the frames of a block."""
-        return self._of_block(number).block(number)
+        return self._stream_of_block(number).block(number)
 
     def mutate_again(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame broken once more."""
-        return self._of_block(parent.number // BLOCK_FRAMES).mutate_again(parent, random)
+        return self._stream_of_block(parent.number // BLOCK_FRAMES).mutate_again(parent, random)
 
-    def _of_block(self, number: int) -> Source:
+    def _stream_of_block(self, number: int) -> Source:
         return self.batches if number % _BATCHES_EVERY == _BATCHES_EVERY - 1 else self.messages
 
 
-def open_target(wanted: TargetOptions) -> tuple[DifferentialTarget, Source]:
+def open_target(options: TargetOptions) -> tuple[DifferentialTarget, Source]:
     """Return the wanted readers and their frames: messages, record batches, or both.
 
     RecordBatch among the names of messages means batches of all formats.
     """
-    chosen = [name for name in wanted.messages if name not in (NAME, LEGACY_NAME)]
-    messages = Stream(wanted.seed, tuple(by_name(name) for name in chosen or names()))
-    batches = BatchStream(wanted.seed)
+    chosen = [name for name in options.messages if name not in (NAME, LEGACY_NAME)]
+    messages = Stream(options.seed, tuple(by_name(name) for name in chosen or names()))
+    batches = BatchStream(options.seed)
     source: Source = MixedStream(messages, batches)
-    if wanted.messages:
+    if options.messages:
         source = messages if chosen else batches
-        source = source if len(chosen) in (0, len(wanted.messages)) else MixedStream(messages, batches)
-    return DifferentialTarget(open_readers(wanted.readers, wanted.kafka_jars)), source
+        source = source if len(chosen) in (0, len(options.messages)) else MixedStream(messages, batches)
+    return DifferentialTarget(open_readers(options.readers, options.kafka_jars)), source

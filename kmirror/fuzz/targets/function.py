@@ -30,47 +30,49 @@ class FunctionTarget(Stateless):
         self._function = function
         self._package = str(function.__module__).partition(".")[0]
         try:
-            takes = len(inspect.signature(function).parameters)
+            parameters = len(inspect.signature(function).parameters)
         except (TypeError, ValueError):
-            takes = 1
-        self._is_told = takes >= _ARGUMENTS
-        self._knows_what_comes = self._is_told or of_one_message
+            parameters = 1
+        self._takes_name = parameters >= _ARGUMENTS
+        self._knows_message = self._takes_name or of_one_message
 
     def judge(self, frame: Frame) -> str:
         """Return "taken" or the name of the error; raises `Fault` for an error that is not the function's own."""
         try:
-            if self._is_told:
+            if self._takes_name:
                 self._function(frame.data, frame.name, frame.version)
             else:
                 self._function(frame.data)
         except Exception as error:
-            if frame.is_valid and self._knows_what_comes:
-                told = f"a valid message: {type(error).__name__}: {error}"
-                raise Fault(FaultKind.REFUSED, told, f"refused {frame.name}", "taken") from None
+            if frame.is_valid and self._knows_message:
+                description = f"a valid message: {type(error).__name__}: {error}"
+                raise Fault(FaultKind.REFUSED, description, f"refused {frame.name}", "taken") from None
             if isinstance(error, ValueError) or type(error).__module__.partition(".")[0] == self._package:
                 return type(error).__name__
             raise fault_of_exception(error) from error
         return TAKEN
 
 
-def open_target(wanted: TargetOptions) -> tuple[FunctionTarget, Stream]:
+def open_target(options: TargetOptions) -> tuple[FunctionTarget, Stream]:
     """Return the function as a target, and the bodies of the wanted messages, or of all."""
-    assert wanted.function is not None
-    messages = tuple(by_name(name) for name in wanted.messages or names())
-    target = FunctionTarget(f"python:{wanted.function}", found(wanted.function), of_one_message=len(messages) == 1)
-    return target, Stream(wanted.seed, messages)
+    assert options.function is not None
+    messages = tuple(by_name(name) for name in options.messages or names())
+    target = FunctionTarget(
+        f"python:{options.function}", find_function(options.function), of_one_message=len(messages) == 1
+    )
+    return target, Stream(options.seed, messages)
 
 
-def found(place: str) -> Callable[..., Any]:
+def find_function(path: str) -> Callable[..., Any]:
     """Return the function named by `module:function`; raises `UsageError` if there is none."""
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     try:
         value: Any = importlib.import_module(module)
         for part in name.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{place!r} is not module:function: {error}") from None
+        raise UsageError(f"{path!r} is not module:function: {error}") from None
     if not callable(value):
-        raise UsageError(f"{place!r} cannot be called")
+        raise UsageError(f"{path!r} cannot be called")
     called: Callable[..., Any] = value
     return called

@@ -50,9 +50,9 @@ class InternalTopicsTarget(Stateless):
         try:
             batches = list(iter_batches(frame.data))
             if frame.name == METADATA_TOPIC:
-                self._metadata(batches)
+                self._load_metadata(batches)
             else:
-                unreadable = self._shard(frame, batches)
+                unreadable = self._check_shard(frame, batches)
                 if unreadable is not None:
                     if frame.is_valid:
                         raise Fault(FaultKind.REFUSED, f"a valid log: {unreadable}", "a valid log", TAKEN)
@@ -67,7 +67,7 @@ class InternalTopicsTarget(Stateless):
             raise fault_of_exception(error) from error
         return TAKEN
 
-    def _metadata(self, batches: Sequence[Batch]) -> None:
+    def _load_metadata(self, batches: Sequence[Batch]) -> None:
         image, transactions = MetadataImage(), MetadataTransactions()
         for batch in batches:
             for record in metadata_records(batch):
@@ -75,23 +75,23 @@ class InternalTopicsTarget(Stateless):
                     image.apply(counting.message, Delta())
         check_image(image)
 
-    def _shard(self, frame: Frame, batches: Sequence[Batch]) -> str | None:
+    def _check_shard(self, frame: Frame, batches: Sequence[Batch]) -> str | None:
         state = SHARDS[frame.name]()
         end = batches[-1].last_offset + 1 if batches else 0
         unreadable = load(state, batches, end)
-        for key, value in _written(state):
-            again = SHARDS[frame.name]()
-            again.replay(LoggedRecord(key, value))
-            again.mark_appended(1)
-            again.commit(1)
-            if list(_written(again)) != [(key, value)]:
-                told = f"the record {key.hex()} {(value or b'').hex()} is read and written as another"
-                raise Fault(FaultKind.CHANGED, told, f"written otherwise in {frame.name}", "the same record")
+        for key, value in _write_records(state):
+            reloaded = SHARDS[frame.name]()
+            reloaded.replay(LoggedRecord(key, value))
+            reloaded.mark_appended(1)
+            reloaded.commit(1)
+            if list(_write_records(reloaded)) != [(key, value)]:
+                description = f"the record {key.hex()} {(value or b'').hex()} is read and written as another"
+                raise Fault(FaultKind.CHANGED, description, f"written otherwise in {frame.name}", "the same record")
         if frame.is_valid:
-            self._is_last(frame, batches, state)
+            self._check_last_records(frame, batches, state)
         return unreadable
 
-    def _is_last(self, frame: Frame, batches: Sequence[Batch], state: ShardState) -> None:
+    def _check_last_records(self, frame: Frame, batches: Sequence[Batch], state: ShardState) -> None:
         """Raise `Fault` unless the number of loaded values is the number of keys whose last record has a value."""
         kinds = {GROUP_TOPIC: (2,), TRANSACTION_TOPIC: (0,), MIRROR_STATE_TOPIC: (2,)}[frame.name]
         last: dict[bytes, bytes | None] = {}
@@ -104,8 +104,8 @@ class InternalTopicsTarget(Stateless):
         found = len(_table(state).all_committed())
         # A mirror state may exist for its epoch alone, or hold nothing else.
         if found != wanted and frame.name != MIRROR_STATE_TOPIC:
-            told = f"{found} of {wanted} keys have a value"
-            raise Fault(FaultKind.DIFFERS, told, f"keys of {frame.name}", "the last record of each key")
+            description = f"{found} of {wanted} keys have a value"
+            raise Fault(FaultKind.DIFFERS, description, f"keys of {frame.name}", "the last record of each key")
 
 
 def _table(state: ShardState) -> Versioned[Any, Any]:
@@ -118,7 +118,7 @@ def _table(state: ShardState) -> Versioned[Any, Any]:
     return state
 
 
-def _written(state: ShardState) -> Iterator[KeyValue]:
+def _write_records(state: ShardState) -> Iterator[KeyValue]:
     """Yield the records of a shard's state, without those that cannot be written."""
     for make in _records(state):
         try:
@@ -167,18 +167,17 @@ def check_image(image: MetadataImage) -> None:
         counted = {TopicPartition(topic.name, index) for topic, index in image.topics.hosted_by(broker_id)}
         wanted = held.get(broker_id, set())
         if counted != wanted or image.topics.leads(broker_id) != leads.get(broker_id, 0):
-            told = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}, a walk finds "
-            raise Fault(
-                FaultKind.DIFFERS, f"{told}{sorted(wanted)}, {leads.get(broker_id, 0)}", "partitions of a broker"
-            )
+            state = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}"
+            counts = f"{sorted(wanted)}, {leads.get(broker_id, 0)}"
+            raise Fault(FaultKind.DIFFERS, f"{state}, a walk finds {counts}", "partitions of a broker")
     if set(image.topics.leaderless) != leaderless:
-        told = f"{sorted(image.topics.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
-        raise Fault(FaultKind.DIFFERS, told, "partitions without a leader")
+        description = f"{sorted(image.topics.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
+        raise Fault(FaultKind.DIFFERS, description, "partitions without a leader")
 
 
-def open_target(wanted: TargetOptions) -> tuple[InternalTopicsTarget, InternalTopicStream]:
-    """Return the target, and logs of the topics in `wanted.messages`, or of all."""
-    for name in wanted.messages:
+def open_target(options: TargetOptions) -> tuple[InternalTopicsTarget, InternalTopicStream]:
+    """Return the target, and logs of the topics in `options.messages`, or of all."""
+    for name in options.messages:
         if name not in TOPICS:
             raise UsageError(f"unknown internal topic {name!r}: use one of {', '.join(dict.fromkeys(TOPICS))}")
-    return InternalTopicsTarget(), InternalTopicStream(wanted.seed, wanted.messages or TOPICS)
+    return InternalTopicsTarget(), InternalTopicStream(options.seed, options.messages or TOPICS)

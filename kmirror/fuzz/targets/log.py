@@ -68,10 +68,10 @@ class LogTarget(Stateless):
             outcome = without_numbers(error.reason, words=8)
         except Exception as error:
             raise fault_of_exception(error) from error
-        self._repaired(frame)
+        self._check_repair(frame)
         return outcome
 
-    def _repaired(self, frame: Frame) -> None:
+    def _check_repair(self, frame: Frame) -> None:
         store, tp = self._store(frame), self._files[frame.name].tp
         try:
             end = self._open(store, tp, repair=True)
@@ -83,11 +83,11 @@ class LogTarget(Stateless):
         try:
             ends = self._open(store.fork(), tp), self._open(store, tp, repair=True)
         except Exception as error:
-            told = f"a repaired log does not open: {type(error).__name__}: {error}"
-            raise Fault(FaultKind.DIFFERS, told, "repaired log refused", TAKEN) from error
+            description = f"a repaired log does not open: {type(error).__name__}: {error}"
+            raise Fault(FaultKind.DIFFERS, description, "repaired log refused", TAKEN) from error
         if ends != (end, end) or _content(store) != before:
-            told = f"the log ended at {end} when it was repaired, and then at {ends[0]} and {ends[1]}"
-            raise Fault(FaultKind.DIFFERS, told, "repaired twice", "the same log")
+            description = f"the log ended at {end} when it was repaired, and then at {ends[0]} and {ends[1]}"
+            raise Fault(FaultKind.DIFFERS, description, "repaired twice", "the same log")
 
     def _store(self, frame: Frame) -> MemoryStore:
         file = self._files[frame.name]
@@ -107,7 +107,7 @@ def _content(store: MemoryStore) -> list[bytes]:
     return [bytes(store.view(base_offset)) for base_offset in store.segments()]
 
 
-def open_target(wanted: TargetOptions) -> tuple[LogTarget, LogFileStream]:
+def open_target(options: TargetOptions) -> tuple[LogTarget, LogFileStream]:
     """Return the target and the files of the seed."""
     files = {name: LogFile(file.data, file.base_offset is not None) for name, file in _files().items()}
-    return LogTarget(), LogFileStream(wanted.seed, "log", files)
+    return LogTarget(), LogFileStream(options.seed, "log", files)

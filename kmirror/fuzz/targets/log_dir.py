@@ -61,7 +61,7 @@ class LogDirTarget(Stateless):
     def __init__(self) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="kmirror-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None)
         self._top = Path(self._temporary.name) / "logs"
-        _make(self._top)
+        _write_directory(self._top)
         self.files = {
             str(path.relative_to(self._top)): path.read_bytes()
             for path in sorted(self._top.rglob("*"))
@@ -73,7 +73,7 @@ class LogDirTarget(Stateless):
                 self._batches_of.setdefault(name.partition("/")[0], set()).update(whole_batches(data))
         self._written = set(_contents(data for name, data in self.files.items() if name.endswith(LOG_SUFFIX)))
         self._gaps: set[Gap] = set()
-        self._gaps = set(self._verified(self._top)[1])
+        self._gaps = set(self._verify(self._top)[1])
 
     def close(self) -> None:
         """Remove the folder."""
@@ -86,7 +86,7 @@ class LogDirTarget(Stateless):
         path = self._top / frame.name
         path.write_bytes(frame.data)
         try:
-            return self._judged(frame)
+            return self._judge(frame)
         except Fault:
             raise
         except Exception as error:
@@ -94,38 +94,38 @@ class LogDirTarget(Stateless):
         finally:
             path.write_bytes(self.files[frame.name])
 
-    def _judged(self, frame: Frame) -> str:
+    def _judge(self, frame: Frame) -> str:
         is_of_partition = "/" in frame.name
-        where = (self._top / frame.name).parent
-        faults, gaps = self._verified(where)
-        told = [*faults, *(gap.reason for gap in gaps)]
-        refused = self._loaded(where, fixes_checksum=CHECKSUMS_FIXED in frame.steps)
-        if frame.is_valid and (told or refused):
-            raise Fault(FaultKind.REFUSED, f"a broker's own folder: {told or refused}", "a valid folder", TAKEN)
-        if refused and not told:
+        folder = (self._top / frame.name).parent
+        faults, gaps = self._verify(folder)
+        reports = [*faults, *(gap.reason for gap in gaps)]
+        refused = self._load(folder, fixes_checksum=CHECKSUMS_FIXED in frame.steps)
+        if frame.is_valid and (reports or refused):
+            raise Fault(FaultKind.REFUSED, f"a broker's own folder: {reports or refused}", "a valid folder", TAKEN)
+        if refused and not reports:
             raise Fault(
                 FaultKind.DIFFERS,
                 f"loading reports {refused!r}, but verify reports nothing",
                 "refused, not reported",
                 "a fault",
             )
-        if not told and self._must_be_told(frame):
+        if not reports and self._must_be_reported(frame):
             raise Fault(FaultKind.TAKEN, f"verify reports no change in {frame.name}", "change not reported", "a fault")
         if is_of_partition:
-            self._recovered(frame, where)
-        return without_numbers(told[0]) if told else TAKEN
+            self._check_recovery(frame, folder)
+        return without_numbers(reports[0]) if reports else TAKEN
 
-    def _verified(self, where: Path) -> tuple[list[str], list[Gap]]:
+    def _verify(self, folder: Path) -> tuple[list[str], list[Gap]]:
         """Return the reported faults, and the gaps that were not there at the start."""
-        told: list[str] = []
-        tally = Tally(lambda fault: told.append(fault.reason))
-        verify(open_job(where, tally), tally, decodes=True)
-        return told, [gap for gap in tally.gaps if gap not in self._gaps]
+        reports: list[str] = []
+        tally = Tally(lambda fault: reports.append(fault.reason))
+        verify(open_job(folder, tally), tally, decodes=True)
+        return reports, [gap for gap in tally.gaps if gap not in self._gaps]
 
-    def _loaded(self, where: Path, *, fixes_checksum: bool) -> str:
+    def _load(self, folder: Path, *, fixes_checksum: bool) -> str:
         """Load the directory; return the reason why it is refused, or ""."""
         try:
-            partitions = read_log_dirs(where).partitions
+            partitions = read_log_dirs(folder).partitions
         except (FileFault, Unreadable) as error:
             return error.reason
         if not fixes_checksum:
@@ -135,7 +135,7 @@ class LogDirTarget(Stateless):
                         raise Fault(FaultKind.CHANGED, f"{content} was not there", "a record that was not there", "")
         return ""
 
-    def _must_be_told(self, frame: Frame) -> bool:
+    def _must_be_reported(self, frame: Frame) -> bool:
         """Return whether a checksum reveals the change: the file is not a sequence of batches that were written."""
         if frame.is_valid or CHECKSUMS_FIXED in frame.steps or frame.data == self.files[frame.name]:
             return False
@@ -144,51 +144,51 @@ class LogDirTarget(Stateless):
         known = self._batches_of.get(frame.name.partition("/")[0], set())
         return frame.name.endswith(LOG_SUFFIX) and has_unknown_batches(frame.data, known)
 
-    def _recovered(self, frame: Frame, where: Path) -> None:
+    def _check_recovery(self, frame: Frame, folder: Path) -> None:
         """Open the log as after a crash, and verify the result; the partition's files are restored afterwards."""
-        tp = partition_of(where.name)
+        tp = partition_of(folder.name)
         assert tp is not None, "of the sample"
         try:
-            with closing(LogFolder(self._top)) as folder:
-                log = PartitionLog.open(tp, folder.open(tp), _CONFIG, now_ms=_NOW_MS, repair=True)
+            with closing(LogFolder(self._top)) as log_folder:
+                log = PartitionLog.open(tp, log_folder.open(tp), _CONFIG, now_ms=_NOW_MS, repair=True)
                 log.close()
-            self._verified(where)
-            left = (
+            self._verify(folder)
+            unknown = (
                 []
                 if CHECKSUMS_FIXED in frame.steps
                 else [
                     path.name
-                    for path in where.glob(f"*{LOG_SUFFIX}")
-                    if has_unknown_batches(path.read_bytes(), self._batches_of[where.name])
+                    for path in folder.glob(f"*{LOG_SUFFIX}")
+                    if has_unknown_batches(path.read_bytes(), self._batches_of[folder.name])
                 ]
             )
         except CorruptBatch:
             return  # In a checkpoint; the log is not truncated for those.
         finally:
-            self._restore(where)
-        if left:
+            self._restore(folder)
+        if unknown:
             raise Fault(
                 FaultKind.DIFFERS,
-                f"a repair leaves batches in {left[0]} that were not written",
+                f"a repair leaves batches in {unknown[0]} that were not written",
                 "repaired, and not whole",
             )
 
-    def _restore(self, where: Path) -> None:
-        shutil.rmtree(where)
-        where.mkdir()
+    def _restore(self, folder: Path) -> None:
+        shutil.rmtree(folder)
+        folder.mkdir()
         for name, data in self.files.items():
-            if "/" not in name or name.startswith(f"{where.name}/"):
+            if "/" not in name or name.startswith(f"{folder.name}/"):
                 (self._top / name).write_bytes(data)
 
 
-def _make(top: Path) -> None:
+def _write_directory(top: Path) -> None:
     """Write the directory: the sample's partitions, opened and closed as a broker does."""
     with resources.as_file(resources.files("kmirror.logdir") / "sample") as sample:
         others = {path.name for path in sample.iterdir() if path.is_dir()} - _PARTITIONS
         shutil.copytree(sample, top, ignore=lambda _, names: others.intersection(names))
-    with closing(LogFolder(top)) as folder:
-        for tp in folder.partitions():
-            PartitionLog.open(tp, folder.open(tp), _CONFIG, now_ms=_NOW_MS, repair=True).close()
+    with closing(LogFolder(top)) as log_folder:
+        for tp in log_folder.partitions():
+            PartitionLog.open(tp, log_folder.open(tp), _CONFIG, now_ms=_NOW_MS, repair=True).close()
 
 
 def _contents(segments: Iterable[bytes]) -> Iterator[Content]:
@@ -198,16 +198,16 @@ def _contents(segments: Iterable[bytes]) -> Iterator[Content]:
                 yield record.timestamp, record.key, record.value, tuple(record.headers)
 
 
-def open_target(wanted: TargetOptions) -> tuple[LogDirTarget, LogFileStream]:
+def open_target(options: TargetOptions) -> tuple[LogDirTarget, LogFileStream]:
     """Return the target and the files of the seed."""
     target = LogDirTarget()
     names = [name for name, data in target.files.items() if 0 < len(data) <= FILE_BYTES_MAX]
-    alike = Counter(map(_kind_of, names))
+    counts = Counter(map(_kind_of, names))
     files = {
-        name: LogFile(target.files[name], name.endswith(LOG_SUFFIX), max(1, _WEIGHT // alike[_kind_of(name)]))
+        name: LogFile(target.files[name], name.endswith(LOG_SUFFIX), max(1, _WEIGHT // counts[_kind_of(name)]))
         for name in names
     }
-    return target, LogFileStream(wanted.seed, "log-dir", files, segment_share=0.4)
+    return target, LogFileStream(options.seed, "log-dir", files, segment_share=0.4)
 
 
 def _kind_of(name: str) -> str:

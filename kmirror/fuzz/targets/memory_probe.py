@@ -25,18 +25,18 @@ class MemoryProbe:
     """Reads messages in a child process, which is forked for the first message and ends with this object."""
 
     def __init__(self) -> None:
-        self._links: tuple[IO[bytes], IO[bytes]] | None = None
+        self._pipes: tuple[IO[bytes], IO[bytes]] | None = None
         self._end: weakref.finalize[..., MemoryProbe] | None = None
 
     def peak_bytes(self, message: type[Message], version: int, data: bytes) -> int | None:
         """Return the peak memory while the message was read, in bytes; None if reading ended the process."""
-        if self._links is None:
+        if self._pipes is None:
             self._begin()
-        assert self._links is not None
-        given, told = self._links
+        assert self._pipes is not None
+        requests, responses = self._pipes
         with suppress(BrokenPipeError):
-            _send(given, (message, version, data))
-        peak: int | None = _receive(told)
+            _send(requests, (message, version, data))
+        peak: int | None = _receive(responses)
         if peak is None:
             self.close()
         return peak
@@ -45,38 +45,38 @@ class MemoryProbe:
         """Stop the process; another one is started if more is to read."""
         if self._end is not None:
             self._end()
-        self._links = self._end = None
+        self._pipes = self._end = None
 
     def _begin(self) -> None:
-        given, told = os.pipe(), os.pipe()
+        requests, responses = os.pipe(), os.pipe()
         pid = os.fork()
         if not pid:
-            os.close(given[1])
-            os.close(told[0])
-            _serve(os.fdopen(given[0], "rb"), os.fdopen(told[1], "wb"))
-        os.close(given[0])
-        os.close(told[1])
-        self._links = os.fdopen(given[1], "wb"), os.fdopen(told[0], "rb")
-        self._end = weakref.finalize(self, _finish, pid, *self._links)
+            os.close(requests[1])
+            os.close(responses[0])
+            _serve(os.fdopen(requests[0], "rb"), os.fdopen(responses[1], "wb"))
+        os.close(requests[0])
+        os.close(responses[1])
+        self._pipes = os.fdopen(requests[1], "wb"), os.fdopen(responses[0], "rb")
+        self._end = weakref.finalize(self, _finish, pid, *self._pipes)
 
 
-def _finish(pid: int, *links: IO[bytes]) -> None:
+def _finish(pid: int, *pipes: IO[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)
-    for link in links:
+    for pipe in pipes:
         with suppress(BrokenPipeError):
-            link.close()
+            pipe.close()
 
 
-def _serve(given: IO[bytes], told: IO[bytes]) -> NoReturn:
+def _serve(requests: IO[bytes], responses: IO[bytes]) -> NoReturn:
     """Serve requests until the other end is closed, then end this process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the campaign, which ends this process.
         tracemalloc.start()
-        while (question := _receive(given)) is not None:
-            _send(told, _peak(*question))
+        while (request := _receive(requests)) is not None:
+            _send(responses, _peak(*request))
     finally:
         os._exit(0)
 
@@ -89,13 +89,13 @@ def _peak(message: type[Message], version: int, data: bytes) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
-def _send(link: IO[bytes], value: object) -> None:
+def _send(pipe: IO[bytes], value: object) -> None:
     data = pickle.dumps(value)
-    link.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
-    link.flush()
+    pipe.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
+    pipe.flush()
 
 
-def _receive(link: IO[bytes]) -> Any:
+def _receive(pipe: IO[bytes]) -> Any:
     """Return the next value; None at the end of the stream. Both ends are this module."""
-    size = link.read(_SIZE_BYTES)
-    return pickle.loads(link.read(int.from_bytes(size, "big"))) if len(size) == _SIZE_BYTES else None
+    size = pipe.read(_SIZE_BYTES)
+    return pickle.loads(pipe.read(int.from_bytes(size, "big"))) if len(size) == _SIZE_BYTES else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from kmirror.cluster.coordinators.groups.classic.group import ClassicGroup
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.fuzz.disconnect_rules import api_versions_request, check_disconnect, versions_in
+from kmirror.fuzz.disconnect_rules import api_versions_request, check_disconnect, read_versions
 from kmirror.fuzz.effects import check_effect
 from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
@@ -33,7 +33,7 @@ from kmirror.spec.api_keys import API_KEYS
 SESSION_FRAMES = 2_000
 """Frames after which the cluster is created from scratch: this bounds its state and the frames that a finding needs."""
 AT_ONCE_US = 2 * SECOND
-PATIENCE_US = 120 * SECOND
+TIMEOUT_US = 120 * SECOND
 STEP_S_MAX = 5.0
 EFFECT_US = 5 * SECOND
 """Maximum time until the broker has applied a change, in virtual microseconds."""
@@ -60,23 +60,23 @@ class _Peer:
     """The other end of the links, which only records responses."""
 
     def __init__(self) -> None:
-        self.answer: bytes | None = None
+        self.response: bytes | None = None
         self.is_closed = False
 
     def begin(self) -> None:
         """Forget the response to the previous request."""
-        self.answer, self.is_closed = None, False
+        self.response, self.is_closed = None, False
 
     @property
-    def has_come(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether the request is over."""
-        return self.answer is not None or self.is_closed
+        return self.response is not None or self.is_closed
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Record a response, or that the link was closed."""
         match event:
             case ResponseReceived(_, frame):
-                self.answer = bytes(frame)
+                self.response = bytes(frame)
             case LinkClosed():
                 self.is_closed = True
             case _:
@@ -114,15 +114,15 @@ class NodeTarget:
         self._world.start(_PEER)
         self._link = OutboundLink(self.cluster.endpoint(1), _PEER)
         self._ask(api_versions_request())
-        assert self._peer.answer is not None
-        self._versions = versions_in(self._peer.answer)
+        assert self._peer.response is not None
+        self._versions = read_versions(self._peer.response)
         self._find_coordinators()
         simulation.run_for(span_s=_SETTLE_S)
 
     def _find_coordinators(self) -> None:
         """Have the coordinators' topics created, so that no request of the stream creates them."""
-        for kind in _COORDINATORS:
-            body = FindCoordinatorRequest(key_type=kind, coordinator_keys=["any"])
+        for key_type in _COORDINATORS:
+            body = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["any"])
             self._ask(encode_request(body, _VERSION, correlation_id=0, client_id=_PEER))
 
     def close(self) -> None:
@@ -140,14 +140,14 @@ class NodeTarget:
             if outcome == _CLOSED:
                 check_disconnect(frame, self._versions)
         except Fault:
-            self._hang_up()
+            self._close_link()
             raise
         except Exception as error:
             self._is_broken = True
             raise fault_of_exception(error) from error
-        took = time.perf_counter() - began
-        if took > STEP_S_MAX:
-            raise Fault(FaultKind.SLOW, f"{took:.1f} s", "slow", f"at most {STEP_S_MAX} s")
+        seconds = time.perf_counter() - began
+        if seconds > STEP_S_MAX:
+            raise Fault(FaultKind.SLOW, f"{seconds:.1f} s", "slow", f"at most {STEP_S_MAX} s")
         if is_refusal(outcome) and self._side_effects(frame.data, state):
             self._check_without_concurrency()
         return outcome
@@ -161,66 +161,66 @@ class NodeTarget:
         self.reset()
         for each in before:
             self._outcome(each)
-        self._hang_up()
+        self._close_link()
         self.cluster.simulation.run_for(span_s=_REST_S)
         state = self._state()
         outcome = self._outcome(data)
-        left = self._side_effects(data, state)
-        if is_refusal(outcome) and left:
+        changes = self._side_effects(data, state)
+        if is_refusal(outcome) and changes:
             self._frames = [*before, data]
-            raise Fault(FaultKind.STATE, f"{outcome}, and {left}", "state", "as it was")
+            raise Fault(FaultKind.STATE, f"{outcome}, and {changes}", "state", "as it was")
 
     def _outcome(self, data: bytes) -> str:
         peer = self._peer
         if not self._ask(data):
-            if may_block(data, PATIENCE_US / SECOND):
-                self._hang_up()
+            if may_block(data, TIMEOUT_US / SECOND):
+                self._close_link()
                 return "waits"
-            self._has_come(PATIENCE_US)
-        if peer.answer is not None:
-            answer = peer.answer
-            outcome = judge_response(data, answer)
-            self._check_effect(data, answer)
+            self._await_end(TIMEOUT_US)
+        if peer.response is not None:
+            response = peer.response
+            outcome = judge_response(data, response)
+            self._check_effect(data, response)
             return outcome
         if peer.is_closed:
             return _CLOSED
         raise Fault(
-            FaultKind.SILENT, "neither an answer nor a closed link", "silent", f"one within {PATIENCE_US // SECOND} s"
+            FaultKind.SILENT, "neither an answer nor a closed link", "silent", f"one within {TIMEOUT_US // SECOND} s"
         )
 
-    def _check_effect(self, data: bytes, answer: bytes) -> None:
+    def _check_effect(self, data: bytes, response: bytes) -> None:
         """Raise `Fault` if a part answered with NONE has no effect after `EFFECT_US`."""
         deadline = self._world.now + EFFECT_US
 
-        def waits() -> bool:
+        def wait() -> bool:
             if self._world.now >= deadline:
                 return False
             self.cluster.simulation.run_for(span_s=_EFFECT_STEP_S)
             return True
 
-        check_effect(data, answer, self._request, waits)
+        check_effect(data, response, self._request, wait)
 
     def _request(self, body: Message, version: int) -> Message:
         """Send a request to the broker, and return its response."""
         self._ask(encode_request(body, version, correlation_id=0, client_id=_PEER))
-        assert self._peer.answer is not None, "questions are answered at once"
-        return decode_response(self._peer.answer, key_of(type(body)), version).body
+        assert self._peer.response is not None, "questions are answered at once"
+        return decode_response(self._peer.response, key_of(type(body)), version).body
 
     def _ask(self, data: bytes) -> bool:
         """Send a request; return whether its response or the end of its link came at once."""
         self._peer.begin()
         self._world.perform(_PEER, [Send(self._link, (data,))])
-        return self._has_come(AT_ONCE_US)
+        return self._await_end(AT_ONCE_US)
 
-    def _has_come(self, span_us: Duration) -> bool:
+    def _await_end(self, span_us: Duration) -> bool:
         """Let time pass until the request gets a response or its link is closed; return False if neither happened."""
         peer, world = self._peer, self._world
         deadline = world.now + span_us
-        while not peer.has_come and world.now < deadline:
+        while not peer.is_over and world.now < deadline:
             world.step()
-        return peer.has_come
+        return peer.is_over
 
-    def _hang_up(self) -> None:
+    def _close_link(self) -> None:
         self._world.perform(_PEER, [CloseLink(self._link)])
 
     def _state(self) -> dict[str, Any]:
@@ -244,7 +244,7 @@ class NodeTarget:
         return ", ".join(f"{name} from {before.get(name)} to {now[name]}" for name in changed)
 
 
-def open_target(wanted: TargetOptions) -> tuple[NodeTarget, Stream]:
+def open_target(options: TargetOptions) -> tuple[NodeTarget, Stream]:
     """Return the target, and requests about its topic."""
-    target = NodeTarget(wanted.seed)
-    return target, requests(wanted.seed, wanted.messages, [target.cluster.image.topics[TOPIC].topic_id])
+    target = NodeTarget(options.seed)
+    return target, requests(options.seed, options.messages, [target.cluster.image.topics[TOPIC].topic_id])

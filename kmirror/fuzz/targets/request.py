@@ -11,7 +11,7 @@ from kmirror.errors import ProtocolError
 from kmirror.fuzz.findings import Fault, FaultKind, fault_of_exception
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
-from kmirror.fuzz.targets.decoder import refused_at
+from kmirror.fuzz.targets.decoder import refused_field
 from kmirror.fuzz.targets.rows import TargetOptions
 from kmirror.protocol import careful
 from kmirror.protocol.careful import is_within
@@ -33,12 +33,12 @@ class RequestTarget(Stateless):
         """Return "taken" with its variants, or the field at which the frame was refused; raises `Fault`."""
         try:
             head, body = decode_request(frame.data)
-            self._carefully(frame, head)
+            self._check_header(frame, head)
             end = body.decode_prefix(frame.data, head.api_version, head.body_position)[1]
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(FaultKind.REFUSED, f"a valid request: {error}", f"refused {error.field}", TAKEN) from None
-            return refused_at(error, len(frame.data))
+            return refused_field(error, len(frame.data))
         except Fault:
             raise
         except Exception as error:
@@ -47,7 +47,7 @@ class RequestTarget(Stateless):
             return LEFT_OVER
         return TAKEN if _is_filled(body, head.api_version) else HOLLOW
 
-    def _carefully(self, frame: Frame, head: RequestHead) -> None:
+    def _check_header(self, frame: Frame, head: RequestHead) -> None:
         version = by_key(head.api_key).request_header_version(head.api_version)
         found, position = careful.decode(RequestHeader, frame.data, version)
         same = RequestHead(
@@ -74,8 +74,8 @@ def _is_filled(part: Struct, version: int) -> bool:
     return True
 
 
-def open_target(wanted: TargetOptions) -> tuple[RequestTarget, Stream]:
+def open_target(options: TargetOptions) -> tuple[RequestTarget, Stream]:
     """Return the target, and whole requests of the wanted messages, or of all APIs."""
-    names = [name.removesuffix("Request") for name in wanted.messages]
+    names = [name.removesuffix("Request") for name in options.messages]
     apis = [by_api_name(name) for name in names] if names else all_apis()
-    return RequestTarget(), Stream(wanted.seed, tuple(api.request for api in apis), has_headers=True)
+    return RequestTarget(), Stream(options.seed, tuple(api.request for api in apis), has_headers=True)

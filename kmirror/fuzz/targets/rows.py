@@ -42,7 +42,7 @@ class TargetOptions:
 
 
 class TargetRow(NamedTuple):
-    """A target, and the function that opens it: `opens(wanted)` in `module` returns the target and its frames."""
+    """A target, and the function that opens it: `opens(options)` in `module` returns the target and its frames."""
 
     name: str
     module: str
@@ -85,26 +85,26 @@ TARGETS: tuple[TargetRow, ...] = (
 _PYTHON = "python:"
 
 
-def open_target(name: str, wanted: TargetOptions) -> tuple[Target, Source]:
+def open_target(name: str, options: TargetOptions) -> tuple[Target, Source]:
     """Return the target of this name, and its frames; raises `UsageError` for an unknown name.
 
-    With `wanted.recorded` the frames are made of the recorded requests, for any target that takes messages.
+    With `options.recorded` the frames are made of the recorded requests, for any target that takes messages.
     """
     rows = {row.name: row for row in TARGETS}
     if name.startswith(_PYTHON):
-        name, wanted = _PYTHON, replace(wanted, function=name.removeprefix(_PYTHON))
+        name, options = _PYTHON, replace(options, function=name.removeprefix(_PYTHON))
     row = rows.get(name)
     if row is None:
         hint = did_you_mean(name, rows)
         raise UsageError(f"unknown target {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     opens: Callable[[TargetOptions], Any] = getattr(importlib.import_module(row.module), row.opens)
-    target, source = opens(wanted)
+    target, source = opens(options)
     try:
-        source = with_profile(source, wanted.profile)
-        if wanted.recorded:
+        source = with_profile(source, options.profile)
+        if options.recorded:
             if not isinstance(source, Stream):
                 raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
-            source = RecordedStream(source, wanted.recorded)
+            source = RecordedStream(source, options.recorded)
     except UsageError:
         target.close()
         raise

@@ -87,17 +87,17 @@ def _choice(data: bytes) -> RandomChoices:
     return RandomChoices(Random(data).random)
 
 
-def open_target(wanted: TargetOptions) -> tuple[SessionTarget, SessionSource]:
-    """Return the target, and the sessions of the state machines that `wanted` names.
+def open_target(options: TargetOptions) -> tuple[SessionTarget, SessionSource]:
+    """Return the target, and the sessions of the wanted rule machines, or of all.
 
     Raises `UsageError` for an unknown machine, or one that needs simulated clusters if there is a bootstrap server.
     """
-    rows = tuple(machine_row(name) for name in wanted.machines)
-    if wanted.bootstrap_server is None:
-        return SessionTarget(wanted.seed), SessionSource(wanted.seed, rows or MACHINES)
+    rows = tuple(machine_row(name) for name in options.machines)
+    if options.bootstrap_server is None:
+        return SessionTarget(options.seed), SessionSource(options.seed, rows or MACHINES)
     for row in rows:
         if not row.is_for_kafka:
             raise UsageError(f"machine {row.name} wants clusters of ours: leave --bootstrap-server out")
-    address = checked_address(wanted.bootstrap_server, owns_host=wanted.owns_host)
+    address = checked_address(options.bootstrap_server, owns_host=options.owns_host)
     rows = rows or tuple(row for row in MACHINES if row.is_for_kafka)
-    return SessionTarget(wanted.seed, PortLink({"": address})), SessionSource(wanted.seed, rows)
+    return SessionTarget(options.seed, PortLink({"": address})), SessionSource(options.seed, rows)

@@ -14,8 +14,8 @@ import time
 from contextlib import suppress
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTimeout
-from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, check_disconnect, versions_in
+from kmirror.fuzz.connection import TIMEOUT_S, Connection, ConnectionClosed, ResponseTimeout
+from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, check_disconnect, read_versions
 from kmirror.fuzz.effects import check_effect
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.processes import resident_bytes
@@ -33,7 +33,7 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
-KNOWN_PATIENCE_S = 1.0
+KNOWN_TIMEOUT_S = 1.0
 WAITS_S = 0.05
 EFFECT_S = 5.0
 PROBE_EVERY = 512
@@ -50,70 +50,70 @@ class BrokerTarget(Stateless):
     name = "bootstrap-server"
 
     def __init__(self, host: str, port: int) -> None:
-        self.line = Connection(host, port)
-        self._tried = 0
+        self.connection = Connection(host, port)
+        self._frame_count = 0
         self._versions: Versions | None = None
         self._silent: set[tuple[int, int]] = set()
         """APIs and versions that got no response once."""
 
     def reset(self) -> None:
         """Close the connection; the broker itself cannot be reset."""
-        self.line.close()
+        self.connection.close()
 
     def close(self) -> None:
         """Close the connection."""
-        self.line.close()
+        self.connection.close()
 
     def judge(self, frame: Frame) -> str:
         """Return the outcome: "taken", the codes of the response, "closed" or "waits"; raises `Fault`."""
-        self._tried += 1
+        self._frame_count += 1
         outcome = self._outcome(frame)
-        if self._tried % PROBE_EVERY == 0:
+        if self._frame_count % PROBE_EVERY == 0:
             self.probe()
         return outcome
 
     def _outcome(self, frame: Frame) -> str:
         data = frame.data
-        waits, api = may_block(data, PATIENCE_S), key_and_version(data)
+        waits, api = may_block(data, TIMEOUT_S), key_and_version(data)
         # Do not wait as long for the same finding again.
-        patience_s = KNOWN_PATIENCE_S if api in self._silent else PATIENCE_S
+        timeout_s = KNOWN_TIMEOUT_S if api in self._silent else TIMEOUT_S
         try:
-            answer = self.line.ask(data, WAITS_S if waits else patience_s)
-            outcome = judge_response(data, answer)
-            self.check_effect(data, answer)
+            response = self.connection.ask(data, WAITS_S if waits else timeout_s)
+            outcome = judge_response(data, response)
+            self.check_effect(data, response)
             return outcome
-        except Closed:
+        except ConnectionClosed:
             check_disconnect(frame, self._api_versions())
             return "closed"
         except ResponseTimeout:
             if waits:
                 return "waits"
             self._silent.add(api)
-            told = f"neither an answer nor a closed link within {patience_s:.0f} s"
-            raise Fault(FaultKind.SILENT, told, f"silent {api}", "one of both") from None
+            description = f"neither an answer nor a closed link within {timeout_s:.0f} s"
+            raise Fault(FaultKind.SILENT, description, f"silent {api}", "one of both") from None
         except OSError as error:
             raise Fault(
-                FaultKind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens"
+                FaultKind.DEAD, f"{self.connection.address}: {error}", "no connection", "a broker that listens"
             ) from None
 
-    def check_effect(self, data: bytes, answer: bytes) -> None:
+    def check_effect(self, data: bytes, response: bytes) -> None:
         """Do nothing: other clients of the broker may undo the effect."""
 
     def _api_versions(self) -> Versions:
         """Return the API versions of the broker; they are requested once."""
         if self._versions is None:
-            self._versions = versions_in(self.line.ask(api_versions_request(), PATIENCE_S))
+            self._versions = read_versions(self.connection.ask(api_versions_request(), TIMEOUT_S))
         return self._versions
 
     def probe(self) -> None:
         """Send ApiVersions on a new link; raises `Fault` if there is no response."""
-        line = Connection(*self.line.address)
+        connection = Connection(*self.connection.address)
         try:
-            line.ask(api_versions_request(), PATIENCE_S)
-        except (OSError, Closed, ResponseTimeout) as error:
+            connection.ask(api_versions_request(), TIMEOUT_S)
+        except (OSError, ConnectionClosed, ResponseTimeout) as error:
             raise Fault(FaultKind.DEAD, f"ApiVersions is not answered: {error!r}", "probe", "an answer") from None
         finally:
-            line.close()
+            connection.close()
 
 
 class ServedTarget(BrokerTarget):
@@ -137,35 +137,35 @@ class ServedTarget(BrokerTarget):
         ]
         self._server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self._server.stdout is not None
-        said = self._server.stdout.readline()
+        first_line = self._server.stdout.readline()
         try:
-            host, _, port = json.loads(said)["bootstrap_servers"].rpartition(":")
+            host, _, port = json.loads(first_line)["bootstrap_servers"].rpartition(":")
         except (ValueError, KeyError):
             self._server.kill()
-            raise UsageError(f"kmirror serve did not start: it said {said!r}") from None
+            raise UsageError(f"kmirror serve did not start: its first line is {first_line!r}") from None
         super().__init__(host, int(port))
 
-    def check_effect(self, data: bytes, answer: bytes) -> None:
+    def check_effect(self, data: bytes, response: bytes) -> None:
         """Raise `Fault` if a part answered with NONE has no effect after `EFFECT_S`."""
         until = time.monotonic() + EFFECT_S
 
         def ask(body: Message, version: int) -> Message:
-            found = self.line.ask(_request(body, version), PATIENCE_S)
+            found = self.connection.ask(_request(body, version), TIMEOUT_S)
             return decode_response(found, key_of(type(body)), version).body
 
         def waits() -> bool:
             time.sleep(WAITS_S)
             return time.monotonic() < until
 
-        check_effect(data, answer, ask, waits)
+        check_effect(data, response, ask, waits)
 
     def probe(self) -> None:
         """Also check the memory of the process."""
         super().probe()
-        held = resident_bytes(self._server.pid)
-        if held > MEMORY_BYTES_MAX:
+        resident = resident_bytes(self._server.pid)
+        if resident > MEMORY_BYTES_MAX:
             raise Fault(
-                FaultKind.MEMORY, f"{held >> 20} MiB resident", "resident", f"at most {MEMORY_BYTES_MAX >> 20} MiB"
+                FaultKind.MEMORY, f"{resident >> 20} MiB resident", "resident", f"at most {MEMORY_BYTES_MAX >> 20} MiB"
             )
 
     def close(self) -> None:
@@ -173,33 +173,33 @@ class ServedTarget(BrokerTarget):
         super().close()
         self._server.terminate()
         with suppress(subprocess.TimeoutExpired):
-            self._server.wait(PATIENCE_S)
+            self._server.wait(TIMEOUT_S)
         self._server.kill()
         self._server.wait()
         if self._server.stdout is not None:
             self._server.stdout.close()
 
 
-def open_target(wanted: TargetOptions) -> tuple[ServedTarget, Stream]:
+def open_target(options: TargetOptions) -> tuple[ServedTarget, Stream]:
     """Return a kmirror broker, started here, and requests about its topic."""
     target = ServedTarget()
     try:
-        return target, _requests(target, wanted)
+        return target, _requests(target, options)
     except BaseException:
         target.close()  # The caller has no reference to the process yet.
         raise
 
 
-def open_broker(wanted: TargetOptions) -> tuple[BrokerTarget, Stream]:
-    """Return the broker at `wanted.bootstrap_server`, and requests about a topic that is created there.
+def open_broker(options: TargetOptions) -> tuple[BrokerTarget, Stream]:
+    """Return the broker at `options.bootstrap_server`, and requests about a topic that is created there.
 
     Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set.
     """
-    if wanted.bootstrap_server is None:
+    if options.bootstrap_server is None:
         raise UsageError("the target bootstrap-server wants --bootstrap-server HOST:PORT")
-    host, port = checked_address(wanted.bootstrap_server, owns_host=wanted.owns_host)
+    host, port = checked_address(options.bootstrap_server, owns_host=options.owns_host)
     target = BrokerTarget(host, port)
-    return target, _requests(target, wanted)
+    return target, _requests(target, options)
 
 
 def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
@@ -213,20 +213,20 @@ def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
     return host, int(port)
 
 
-def _requests(target: BrokerTarget, wanted: TargetOptions) -> Stream:
-    return requests(wanted.seed, wanted.messages, [_topic_id(target.line)])
+def _requests(target: BrokerTarget, options: TargetOptions) -> Stream:
+    return requests(options.seed, options.messages, [_topic_id(target.connection)])
 
 
-def _topic_id(line: Connection) -> Uuid:
+def _topic_id(connection: Connection) -> Uuid:
     """Create the topic unless it exists, and return its id; raises `UsageError` if the broker does not answer."""
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
     names = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=False)
     try:
-        line.ask(_request(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), _CREATE_VERSION), PATIENCE_S)
-        answer = line.ask(_request(names, _METADATA_VERSION), PATIENCE_S)
-    except (OSError, Closed, ResponseTimeout) as error:
-        raise UsageError(f"{line.address[0]}:{line.address[1]} does not answer: {error!r}") from None
-    body = decode_response(answer, key_of(MetadataRequest), _METADATA_VERSION).body
+        connection.ask(_request(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), _CREATE_VERSION), TIMEOUT_S)
+        response = connection.ask(_request(names, _METADATA_VERSION), TIMEOUT_S)
+    except (OSError, ConnectionClosed, ResponseTimeout) as error:
+        raise UsageError(f"{connection.address[0]}:{connection.address[1]} does not answer: {error!r}") from None
+    body = decode_response(response, key_of(MetadataRequest), _METADATA_VERSION).body
     assert isinstance(body, MetadataResponse)
     return body.topics[0].topic_id
 

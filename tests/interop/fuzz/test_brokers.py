@@ -23,5 +23,7 @@ def test_kmirror_and_kafka_respond_alike(kafka_class_path: str, tmp_path: Path) 
             for _ in campaign.run(frames=FRAMES):
                 pass
     tally = campaign.tally
-    assert not tally.findings, [f"{each.cause}\n{each.told}\n{each.frame.hex()}" for each in tally.findings.values()]
+    assert not tally.findings, [
+        f"{each.cause}\n{each.description}\n{each.frame.hex()}" for each in tally.findings.values()
+    ]
     assert tally.taken > FRAMES // 5

@@ -19,8 +19,8 @@ PROGRAMS = sorted({found.story[0] for found in FOUND.values()})
 ANSWERS = 120
 ATTEMPTS = 4
 """Some crashes of librdkafka depend on the timing of its threads."""
-PATIENCE_S = 20.0
-SHORT_PATIENCE_S = 8.0
+TIMEOUT_S = 20.0
+SHORT_TIMEOUT_S = 8.0
 """For findings that are known not to end."""
 ENDLESS = (FaultKind.SILENT, FaultKind.SLOW)
 TRIES = 25
@@ -30,9 +30,9 @@ ASKED = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "Join
 }  # fmt: skip
 
 
-def client(family: str, *steps: str, patience_s: float = PATIENCE_S) -> Client:
+def client(family: str, *steps: str, timeout_s: float = TIMEOUT_S) -> Client:
     words = (sys.executable, str(HERE / f"{family}.py"), "{bootstrap}", "{session}", *steps)
-    return Client(words, patience_s, is_strict=True)
+    return Client(words, timeout_s, is_strict=True)
 
 
 @pytest.mark.parametrize("family", ["kafka_python", "aio", "confluent"])
@@ -74,14 +74,12 @@ def test_findings_are_reproduced(program: str) -> None:
     interceptor = ResponseInterceptor()
     with OwnCluster(interceptor) as cluster:
         seen: dict[str, list[str]] = {}
-        for patience_s, those in (
-            (PATIENCE_S, {name: found for name, found in cases.items() if found.kind not in ENDLESS}),
-            (SHORT_PATIENCE_S, {name: found for name, found in cases.items() if found.kind in ENDLESS}),
+        for timeout_s, those in (
+            (TIMEOUT_S, {name: found for name, found in cases.items() if found.kind not in ENDLESS}),
+            (SHORT_TIMEOUT_S, {name: found for name, found in cases.items() if found.kind in ENDLESS}),
         ):
             if those:
-                campaign = ClientCampaign(
-                    client(Path(script).stem, step, patience_s=patience_s), cluster, interceptor, 0
-                )
+                campaign = ClientCampaign(client(Path(script).stem, step, timeout_s=timeout_s), cluster, interceptor, 0)
                 campaign.measure_baseline()
                 for name, found in those.items():
                     for _ in range(ATTEMPTS):

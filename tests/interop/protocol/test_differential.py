@@ -73,4 +73,4 @@ def test_records_in_messages_are_compared_by_their_encoding(kafka: KafkaReader) 
     frame = Frame(0, "ProduceRequest", 9, data, (), True, produce)
     ours, theirs = OurReader().read(frame), kafka.read(frame)
     assert theirs is not None
-    assert theirs.again == ours.again == data
+    assert theirs.rewritten == ours.rewritten == data

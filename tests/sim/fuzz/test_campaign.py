@@ -103,7 +103,7 @@ def test_an_exception_of_a_reader_is_a_finding_with_its_place() -> None:
     messages: tuple[type[Message], ...] = (WithoutAByte,)
     tally = run(Campaign(DecoderTarget(), Stream(1, messages)), 200).tally
     (finding,) = tally.findings.values()
-    assert finding.told == "IndexError: index out of range in test_campaign.py:decode"
+    assert finding.description == "IndexError: index out of range in test_campaign.py:decode"
 
 
 def test_a_finding_is_kept_and_tried_again(tmp_path: Path) -> None:
@@ -171,12 +171,12 @@ def careless(data: bytes) -> object:
 
 
 def test_a_function_is_a_target() -> None:
-    wanted = TargetOptions(messages=("HeartbeatRequest",))
-    target, source = open_target(f"python:{__name__}:strict", wanted)
+    options = TargetOptions(messages=("HeartbeatRequest",))
+    target, source = open_target(f"python:{__name__}:strict", options)
     assert not run(Campaign(target, source), 500).tally.findings
-    target, source = open_target(f"python:{__name__}:careless", wanted)
+    target, source = open_target(f"python:{__name__}:careless", options)
     found = run(Campaign(target, source), 500).tally.findings.values()
-    assert "IndexError: index out of range in test_campaign.py:careless" in {finding.told for finding in found}
+    assert "IndexError: index out of range in test_campaign.py:careless" in {finding.description for finding in found}
 
 
 @pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json"])
@@ -198,7 +198,7 @@ def test_an_unknown_function_is_refused(place: str) -> None:
 def test_a_program_is_a_target(script: str, found: set[str]) -> None:
     target, source = open_target("command", TargetOptions(command=(sys.executable, "-c", script)))
     tally = run(Campaign(target, source, shrinks=False), 2).tally
-    assert {finding.told for finding in tally.findings.values()} == found
+    assert {finding.description for finding in tally.findings.values()} == found
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8:9092", "nowhere", "127.0.0.1:x"])
@@ -218,20 +218,20 @@ class Slow(Stumbling):
     """A slow target with state that fails on one byte value."""
 
     def __init__(self) -> None:
-        self.given: list[bytes] = []
+        self.frames: list[bytes] = []
 
     @property
     def before(self) -> Sequence[bytes]:
-        return self.given[:-1]
+        return self.frames[:-1]
 
     def reset(self) -> None:
-        self.given = []
+        self.frames = []
 
     def judge(self, frame: Frame) -> str:
-        self.given.append(frame.data)
+        self.frames.append(frame.data)
         time.sleep(0.01)
-        if len(self.given) >= 20:
-            raise Fault(FaultKind.RAISED, "IndexError: 255", f"the {len(self.given)}th", "a typed error")
+        if len(self.frames) >= 20:
+            raise Fault(FaultKind.RAISED, "IndexError: 255", f"the {len(self.frames)}th", "a typed error")
         return "taken"
 
 

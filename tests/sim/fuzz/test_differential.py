@@ -22,8 +22,8 @@ from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
 from kmirror.fuzz.differential.our_reader import OurReader
 from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
-from kmirror.fuzz.differential.subprocess_reader import ApartReader
-from kmirror.fuzz.differential.verdicts import UNTOLD, Verdict, parting, reason, refused
+from kmirror.fuzz.differential.subprocess_reader import SubprocessReader
+from kmirror.fuzz.differential.verdicts import UNREPORTED, Verdict, first_difference, reason, refused
 from kmirror.fuzz.findings import FaultKind, load
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.targets.differential import DifferentialTarget, MixedStream, open_target
@@ -66,7 +66,7 @@ class NullForNone(Other):
 
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)
-        return verdict._replace(value=without_empty(verdict.value), again=None)
+        return verdict._replace(value=without_empty(verdict.value), rewritten=None)
 
 
 def without_empty(value: object) -> object:
@@ -106,13 +106,13 @@ def test_another_value_is_one_cause_in_all_messages() -> None:
     tally = run(DifferentialTarget([OurReader(), NullForNone()]), stream("HeartbeatRequest", "SyncGroupRequest"), 4_000)
     cause = "differs ours and other read empty text and null for a string"
     assert tally.messages[cause] == {"HeartbeatRequest", "SyncGroupRequest"}
-    assert tally.findings[cause].told.endswith(": '' by ours, None by other")
+    assert tally.findings[cause].description.endswith(": '' by ours, None by other")
 
 
 def test_a_frame_that_only_one_reader_refuses_is_a_difference() -> None:
     tally = run(DifferentialTarget([OurReader(), Lenient()]), stream("HeartbeatRequest"), 400)
     finding = tally.findings["differs other accepts, ours refuses: ProtocolError: N bytes wanted, N left"]
-    assert finding.told.startswith("other accepts, ours refuses (")
+    assert finding.description.startswith("other accepts, ours refuses (")
     assert finding.kind is FaultKind.DIFFERS
 
 
@@ -171,7 +171,7 @@ def test_values_of_their_own_types_become_json(peers: list[Reader]) -> None:
     verdicts = read_by(peers, frame(message, 12))
     assert set(verdicts) == {"ours", "kio", "kafka-python"}
     for name, verdict in verdicts.items():
-        assert parting(verdicts["ours"].value, verdict.value) is None, name
+        assert first_difference(verdicts["ours"].value, verdict.value) is None, name
         assert verdict.value["topics"][0]["topicId"] == "AAAAAAAAAAAAAAAAAAAAAA"
 
 
@@ -185,7 +185,7 @@ def test_each_reads_our_batches(peers: list[Reader]) -> None:
     verdicts = read_by(peers, Frame(0, "RecordBatch", 2, data, (), False))
     assert set(verdicts) == {"ours", *PEERS}
     for name, verdict in verdicts.items():
-        assert parting(verdicts["ours"].value, verdict.value) is None, name
+        assert first_difference(verdicts["ours"].value, verdict.value) is None, name
 
 
 def test_a_refusal_by_another_reader_is_no_fault(peers: list[Reader]) -> None:
@@ -233,8 +233,8 @@ class Deadly:
 
 
 @pytest.fixture
-def deadly() -> Iterator[ApartReader]:
-    reader = ApartReader("deadly", __name__, "Deadly")
+def deadly() -> Iterator[SubprocessReader]:
+    reader = SubprocessReader("deadly", __name__, "Deadly")
     yield reader
     reader.close()
 
@@ -243,7 +243,7 @@ def frame_of(data: bytes) -> Frame:
     return Frame(0, "HeartbeatRequest", 0, data, (), False, HeartbeatRequest)
 
 
-def test_a_reader_that_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
+def test_a_reader_that_ends_its_process_is_a_verdict(deadly: SubprocessReader) -> None:
     assert deadly.version == "deadly"
     for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
         found = deadly.read(frame_of(data))
@@ -252,18 +252,18 @@ def test_a_reader_that_ends_its_process_is_a_verdict(deadly: ApartReader) -> Non
     assert deadly.read(frame_of(b"print")) == Verdict("print")
 
 
-def test_a_reader_that_takes_all_memory_is_a_verdict(deadly: ApartReader) -> None:
+def test_a_reader_that_takes_all_memory_is_a_verdict(deadly: SubprocessReader) -> None:
     assert deadly.read(frame_of(b"grow")) == Verdict(error="MemoryError: ", fault=FaultKind.MEMORY)
 
 
-def test_a_reader_that_never_returns_is_a_verdict(deadly: ApartReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess_reader, "PATIENCE_S", 0.2)
+def test_a_reader_that_never_returns_is_a_verdict(deadly: SubprocessReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess_reader, "TIMEOUT_S", 0.2)
     found = deadly.read(frame_of(b"hang"))
     assert found is not None
     assert found.fault is FaultKind.SLOW
 
 
-def test_an_unknown_message_is_tried_only_once(deadly: ApartReader) -> None:
+def test_an_unknown_message_is_tried_only_once(deadly: SubprocessReader) -> None:
     assert deadly.read(frame_of(b"")) is None
     deadly.close()
     assert deadly.read(frame_of(b"crash")) is None  # No process is started for it.
@@ -283,14 +283,14 @@ def test_an_unknown_message_is_tried_only_once(deadly: ApartReader) -> None:
     ],
 )
 def test_where_values_part(left: object, right: object, path: str) -> None:
-    found = parting(left, right)
+    found = first_difference(left, right)
     assert found is not None
     assert found.path == path
-    assert parting(left, left) is None
+    assert first_difference(left, left) is None
 
 
 def test_an_unreported_value_equals_anything() -> None:
-    assert parting({"a": UNTOLD}, {}) is None
+    assert first_difference({"a": UNREPORTED}, {}) is None
 
 
 def test_a_reason_has_no_numbers() -> None:
@@ -328,7 +328,7 @@ def test_the_command_lists_the_messages_of_a_cause() -> None:
 
 def test_every_expected_difference_is_in_the_manual() -> None:
     told = (Path(__file__).parents[3] / "docs" / "fuzzing-in-depth.md").read_text(encoding="utf-8")
-    assert [row for row in REASONS if f"| {row.what} | {row.why} |" not in told] == []
+    assert [row for row in REASONS if f"| {row.case} | {row.explanation} |" not in told] == []
 
 
 @pytest.mark.parametrize("path", FINDINGS, ids=[path.stem for path in FINDINGS])
@@ -339,6 +339,6 @@ def test_findings_about_other_libraries_are_in_the_manual(path: Path) -> None:
 
 def test_the_manual_lists_intended_differences_of_brokers(root: Path) -> None:
     page = (root / "docs/fuzzing-in-depth.md").read_text(encoding="utf-8")
-    rows = {f"| {row.what} | {row.why} |" for row in BROKER_REASONS}
+    rows = {f"| {row.case} | {row.explanation} |" for row in BROKER_REASONS}
     table = page.partition("### Where our broker differs from Kafka's\n")[2].partition("\n## ")[0]
     assert {line for line in table.splitlines() if line.startswith("| ")} == rows | {"| difference | reason |"}

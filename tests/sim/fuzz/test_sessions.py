@@ -138,7 +138,7 @@ def test_a_wrong_response_is_reported_with_the_possible_ones() -> None:
     with pytest.raises(Fault) as found:
         follow(held, Disorder.NONE)
     assert (found.value.kind, found.value.cause) == (FaultKind.DIFFERS, "counter: Heartbeat: sum")
-    assert found.value.told == "one: Heartbeat v4: sum 3; it may be sum 2"
+    assert found.value.description == "one: Heartbeat v4: sum 3; it may be sum 2"
     assert found.value.story[0].startswith("1: one: Heartbeat v4")
 
 

@@ -46,7 +46,7 @@ def test_the_grammar_writes_accepted_and_refused_frames(target: str) -> None:
     opened, source = open_target(target, TargetOptions())
     campaign, inputs, random = Campaign(opened, source), inputs_of(opened, source), Random(1).random
     for _ in range(300):
-        frame = inputs.frame(inputs.mutated(b"\0\0\0", random))
+        frame = inputs.frame(inputs.mutate_input(b"\0\0\0", random))
         assert frame is not None
         campaign.put(frame)
     assert not campaign.tally.findings

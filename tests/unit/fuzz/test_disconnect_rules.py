@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.fuzz.disconnect_rules import api_versions_request, check_disconnect, versions_in
+from kmirror.fuzz.disconnect_rules import api_versions_request, check_disconnect, read_versions
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.responses import judge_response
 from kmirror.fuzz.stream import Frame
@@ -17,7 +17,7 @@ from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
-TOLD = {key_of(ProduceRequest): (0, 13), key_of(HeartbeatRequest): (1, 3)}
+LISTED = {key_of(ProduceRequest): (0, 13), key_of(HeartbeatRequest): (1, 3)}
 
 
 def frame(body: Message, version: int, *steps: str) -> Frame:
@@ -39,17 +39,17 @@ def frame(body: Message, version: int, *steps: str) -> Frame:
 )
 def test_a_link_is_closed_for_a_reason(one: Frame, may: bool) -> None:
     if may:
-        check_disconnect(one, TOLD)
+        check_disconnect(one, LISTED)
         return
     with pytest.raises(Fault, match=f"closed over a valid {one.name.removesuffix('Request')} v{one.version}") as found:
-        check_disconnect(one, TOLD)
+        check_disconnect(one, LISTED)
     assert found.value.kind is FaultKind.REFUSED
 
 
 def test_served_versions_are_read_from_the_response() -> None:
-    rows = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in TOLD.items()]
+    rows = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in LISTED.items()]
     answer = encode_response(ApiVersionsResponse(api_keys=rows), 0, correlation_id=0)
-    assert versions_in(answer) == TOLD
+    assert read_versions(answer) == LISTED
     assert judge_response(api_versions_request(), answer) == "taken"
 
 

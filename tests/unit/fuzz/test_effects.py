@@ -40,8 +40,8 @@ from kmirror.protocol.message import Message
 
 
 def frames(request: Message, response: Message, version: int = 0) -> tuple[bytes, bytes]:
-    asked = encode_request(request, version, correlation_id=7, client_id="test")
-    return asked, encode_response(response, version, correlation_id=7)
+    request_frame = encode_request(request, version, correlation_id=7, client_id="test")
+    return request_frame, encode_response(response, version, correlation_id=7)
 
 
 def mirrors(*names: str) -> ListMirrorsResponse:
@@ -83,13 +83,13 @@ def answering(answer: Message) -> Callable[[Message, int], Any]:
     return lambda body, version: answer
 
 
-@pytest.mark.parametrize(("asked", "told", "done", "undone"), ROWS, ids=lambda body: type(body).__name__)
+@pytest.mark.parametrize(("request_", "response", "shown", "missing"), ROWS, ids=lambda body: type(body).__name__)
 def test_effects_of_successful_responses_are_checked(
-    asked: Message, told: Message, done: Message, undone: Message
+    request_: Message, response: Message, shown: Message, missing: Message
 ) -> None:
-    request, answer = frames(asked, told)
-    assert missing_effect(request, answer, answering(done)) == ""
-    assert missing_effect(request, answer, answering(undone))
+    frame, answer = frames(request_, response)
+    assert missing_effect(frame, answer, answering(shown)) == ""
+    assert missing_effect(frame, answer, answering(missing))
 
 
 def test_an_effect_may_be_visible_a_little_later() -> None:

@@ -62,7 +62,7 @@ def test_too_much_memory_is_a_finding() -> None:
     with closing(DecoderTarget()) as target:
         for message, told in ((Large, "bytes for a frame of 1"), (Ending, "the end of the process")):
             with pytest.raises(Fault, match=told) as caught:
-                target.memory(Frame(0, "HeartbeatResponse", 4, b"\1", (), False, message))
+                target.check_memory(Frame(0, "HeartbeatResponse", 4, b"\1", (), False, message))
             assert caught.value.kind is FaultKind.MEMORY
 
 
@@ -86,7 +86,7 @@ def test_a_campaign_watches_memory_in_one_process_that_ends_with_it(monkeypatch:
     target, source = open_target(TargetOptions(seed=1))
     with closing(target):
         # The first forked process has started to trace by itself, and is excluded.
-        target.memory(next(iter(source.block(0))))
+        target.check_memory(next(iter(source.block(0))))
         monkeypatch.setattr(tracemalloc, "start", started)
         *_, tally = Campaign(target, source).run(frames=6_000)
     assert not tally.findings

@@ -58,8 +58,8 @@ def test_a_response_to_acks_0_is_a_finding() -> None:
 
 
 def test_a_produce_without_a_response_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tcp, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(tcp, "KNOWN_PATIENCE_S", 0.1)
+    monkeypatch.setattr(tcp, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(tcp, "KNOWN_TIMEOUT_S", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         target = tcp.BrokerTarget(*mute.getsockname())
         outcomes = []

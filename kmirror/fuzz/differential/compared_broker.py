@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.connection import PATIENCE_S, Closed, Connection, ResponseTimeout
-from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, versions_in
+from kmirror.fuzz.connection import TIMEOUT_S, Connection, ConnectionClosed, ResponseTimeout
+from kmirror.fuzz.disconnect_rules import Versions, api_versions_request, read_versions
 from kmirror.fuzz.findings import Fault, FaultKind
 from kmirror.fuzz.requests import PARTITIONS, TOPIC
 from kmirror.fuzz.sessions.preparing import await_coordinator, prepare_topic
@@ -42,8 +42,8 @@ _REST_S = 0.005
 _CLIENT = "fuzz"
 
 
-class How(Enum):
-    """End of a request."""
+class ReactionKind(Enum):
+    """Kind of a broker's reaction to a request."""
 
     ANSWERED = "answers"
     CLOSED = "closes the link"
@@ -51,32 +51,32 @@ class How(Enum):
     NOTHING = "has nothing to answer"  # As for a Produce with acks=0: the request after it got a response.
 
 
-class Seen(NamedTuple):
-    """Reaction of a broker to a request; `answer` is empty without a response."""
+class Reaction(NamedTuple):
+    """Reaction of a broker to a request; `response` is empty if there was none."""
 
-    how: How
-    answer: bytes = b""
+    kind: ReactionKind
+    response: bytes = b""
 
 
-class Side:
+class ComparedBroker:
     """A broker and its link. Raises `Fault` if the broker cannot be prepared any more."""
 
     def __init__(self, name: str, host: str, port: int) -> None:
         self.name = name
-        self._line = Connection(host, port)
-        self._fence = self._is_closed = False
+        self._connection = Connection(host, port)
+        self._has_fence = self._is_closed = False
         self._mark = MARK.encode()
         self._topic_id = TOPIC_ID
 
     def close(self) -> None:
         """Close the connection."""
-        self._line.close()
+        self._connection.close()
 
     # -- a round --------------------------------------------------------------------------------
 
     def begin(self, number: int) -> None:
         """Delete the remains of earlier rounds where possible, create this round's topic, and find the coordinators."""
-        self._line.close()
+        self._connection.close()
         self.forget()
         self._mark = f".r{number % ROUNDS:05}".encode()
         mark = self._mark.decode()
@@ -105,7 +105,7 @@ class Side:
     def ask(self, body: Message, version: int, broker: str = "") -> Message:
         """Return the response to a request that is not part of the comparison; raises `Fault` if there is none."""
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
-        return decode_response(self._asked(frame), key_of(type(body)), version).body
+        return decode_response(self._exchange(frame), key_of(type(body)), version).body
 
     def rest(self) -> None:
         """Sleep for a moment."""
@@ -113,81 +113,84 @@ class Side:
 
     def versions(self) -> Versions:
         """Return the API versions of the broker."""
-        return versions_in(self._asked(api_versions_request()))
+        return read_versions(self._exchange(api_versions_request()))
 
-    def _asked(self, frame: bytes) -> bytes:
+    def _exchange(self, frame: bytes) -> bytes:
         try:
-            return self._line.ask(frame, PATIENCE_S)
-        except (OSError, Closed, ResponseTimeout) as error:
-            where = "{}:{}".format(*self._line.address)
+            return self._connection.ask(frame, TIMEOUT_S)
+        except (OSError, ConnectionClosed, ResponseTimeout) as error:
+            address = "{}:{}".format(*self._connection.address)
             raise Fault(
-                FaultKind.DEAD, f"{self.name}, {where}: {error!r}", f"{self.name} is dead", "an answer"
+                FaultKind.DEAD, f"{self.name}, {address}: {error!r}", f"{self.name} is dead", "an answer"
             ) from None
 
     # -- a request ------------------------------------------------------------------------------
 
-    def send(self, data: bytes, *, has_answer: bool) -> None:
+    def send(self, data: bytes, *, has_response: bool) -> None:
         """Send a request in the names of the round; one without a response is followed by one with a response."""
-        self._fence = not has_answer
+        self._has_fence = not has_response
         self._is_closed = False
         try:
-            self._line.send(data.replace(MARK.encode(), self._mark).replace(TOPIC_ID, self._topic_id))
-            if self._fence:
-                self._line.send(_fence(data))
-        except Closed:
+            self._connection.send(data.replace(MARK.encode(), self._mark).replace(TOPIC_ID, self._topic_id))
+            if self._has_fence:
+                self._connection.send(_fence_request(data))
+        except ConnectionClosed:
             self._is_closed = True
         except (OSError, ResponseTimeout) as error:
             raise Fault(
                 FaultKind.DEAD, f"{self.name}: {error!r}", f"{self.name} is dead", "a broker that listens"
             ) from None
 
-    def has_come(self, within_s: float) -> bool:
+    def has_reaction(self, within_s: float) -> bool:
         """Return whether the response, or the end of the link, arrives in time."""
-        return self._is_closed or self._line.has_data(within_s)
+        return self._is_closed or self._connection.has_data(within_s)
 
-    def seen(self, data: bytes) -> Seen:
+    def read_reaction(self, data: bytes) -> Reaction:
         """Return the reaction, in the names of the request; closes the connection if there was none."""
         if self._is_closed:
-            return Seen(How.CLOSED)
-        if not self._line.has_data(0):
-            self._line.close()
-            return Seen(How.SILENT)
+            return Reaction(ReactionKind.CLOSED)
+        if not self._connection.has_data(0):
+            self._connection.close()
+            return Reaction(ReactionKind.SILENT)
         try:
-            answer = self._line.receive(PATIENCE_S)
-        except Closed:
-            return Seen(How.CLOSED)
+            response = self._connection.receive(TIMEOUT_S)
+        except ConnectionClosed:
+            return Reaction(ReactionKind.CLOSED)
         except ResponseTimeout:
-            return Seen(How.SILENT)
-        if self._fence:
-            if answer[:4] != data[4:8]:
-                return Seen(How.NOTHING)
-            self._line.close()
-        return Seen(How.ANSWERED, answer.replace(self._mark, MARK.encode()).replace(self._topic_id, TOPIC_ID))
+            return Reaction(ReactionKind.SILENT)
+        if self._has_fence:
+            if response[:4] != data[4:8]:
+                return Reaction(ReactionKind.NOTHING)
+            self._connection.close()
+        return Reaction(
+            ReactionKind.ANSWERED, response.replace(self._mark, MARK.encode()).replace(self._topic_id, TOPIC_ID)
+        )
 
 
-def _fence(data: bytes) -> bytes:
+def _fence_request(data: bytes) -> bytes:
     """Return a request with a different correlation id."""
-    question = api_versions_request()
+    request = api_versions_request()
     number = bytes([data[4] ^ 1]) + data[5:8]
-    return question[:4] + number + question[8:]
+    return request[:4] + number + request[8:]
 
 
-def other_rounds(answer: bytes) -> list[str]:
+def other_rounds(response: bytes) -> list[str]:
     """Return the marks of earlier rounds in a response."""
-    return sorted({found.decode() for found in _ANY_MARK.findall(answer)} - {MARK})
+    return sorted({found.decode() for found in _ANY_MARK.findall(response)} - {MARK})
 
 
-def check_alone(side: Side, node_id: int) -> None:
+def check_alone(broker: ComparedBroker, node_id: int) -> None:
     """Raise `UsageError` unless a broker is alone in its cluster, has this id, and no topics of other programs."""
-    found: Any = side.ask(MetadataRequest(topics=[]), _METADATA_VERSION)
+    found: Any = broker.ask(MetadataRequest(topics=[]), _METADATA_VERSION)
     ids = [row.node_id for row in found.brokers]
     if ids != [node_id]:
         raise UsageError(
             f"the cluster has brokers {ids}, and the comparison needs a single one with id {node_id}: "
             f"start a new broker with node.id={node_id}"
         )
-    strange = [name for name in side.topics() if not name.startswith(TOPIC)]
-    if strange:
+    other_topics = [name for name in broker.topics() if not name.startswith(TOPIC)]
+    if other_topics:
         raise UsageError(
-            f"the broker has topic {strange[0]}, and the comparison deletes all topics and groups: start a new broker"
+            f"the broker has topic {other_topics[0]}, and the comparison deletes all topics and groups: "
+            "start a new broker"
         )
