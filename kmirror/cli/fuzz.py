@@ -72,8 +72,8 @@ def command(
     """
     if is_list:
         return _list(output)
-    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    options = target_settings(drawn, **{name: others.pop(name) for name in TARGET_OPTIONS})
+    chosen_seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
+    options = target_settings(chosen_seed, **{name: others.pop(name) for name in TARGET_OPTIONS})
     client = ClientOptions(
         bootstrap_server=options.bootstrap_server, owns_host=options.owns_host, shrinks=not no_shrink, **others
     )
@@ -90,7 +90,7 @@ def command(
             raise click.UsageError(
                 "the target client does not support --jobs, --spark, --feedback, --coverage and --message"
             )
-        return fuzz_client(display, client, drawn, output, frames=frames, seconds=seconds)
+        return fuzz_client(display, client, chosen_seed, output, frames=frames, seconds=seconds)
     if jobs > 1 or on_spark:
         if frames is None or feedback or coverage:
             raise click.UsageError("--jobs and --spark need --frames, and cannot be used with --feedback or --coverage")

@@ -36,9 +36,9 @@ class CampaignDisplay:
     def show(self, tallies: Iterable[Tally], tally: Tally | None = None) -> None:
         """Show the tally until the campaign ends; Ctrl-C ends it, too."""
         self.tally = tally or self.tally
-        wanted = self._frames if self._frames is not None else self._seconds
+        total = self._frames if self._frames is not None else self._seconds
         with self._progress as progress:
-            bar = progress.add_task(f"fuzz {self._target}", total=wanted, rate="")
+            bar = progress.add_task(f"fuzz {self._target}", total=total, rate="")
             try:
                 for self.tally in tallies:
                     for cause, finding in self.tally.findings.items():

@@ -24,7 +24,7 @@ from kmirror.kernel.events import Node, Note
 from kmirror.proxy.mutating import MutatedFrame, MutatingNode
 from kmirror.proxy.proxy import Proxy
 from kmirror.proxy.recording import TrafficRecorder, read_recording
-from kmirror.proxy.replay import Replayed, replay
+from kmirror.proxy.replay import ReplayedRequest, replay
 from kmirror.proxy.rules import Rule, RuleTable, add_rules, read_rules
 from kmirror.proxy.traffic import CountKey, Exchange, OnExchange, RequestCounts, Summary, TrafficNode
 
@@ -92,7 +92,7 @@ def command(
     """
     if recording is not None:
         return _replay(recording, servers, own_host, output)
-    rules_seed, words = read_rules(rules) if rules is not None else (0, [])
+    rules_seed, tables = read_rules(rules) if rules is not None else (0, [])
     with ExitStack() as stack:
         summary = None if no_summary else Summary()
         observers: list[OnExchange] = [] if summary is None else [summary.add]
@@ -107,28 +107,28 @@ def command(
 
         def interpose(name: str, node: Node) -> Node:
             if seed is not None:
-                node = MutatingNode(name, node, seed, every, _report_broken)
+                node = MutatingNode(name, node, seed, every, _report_mutated)
             return TrafficNode(name, node, on_exchange) if observers else node
 
         proxy = Proxy(servers, port=listen, seed=rules_seed, own_host=own_host, interpose=interpose)
-        applied = _run(proxy, words, output)
-    _print_summary(summary, applied, output)
+        applied_rules = _run(proxy, tables, output)
+    _print_summary(summary, applied_rules, output)
     return 0
 
 
-def _run(proxy: Proxy, words: list[RuleTable], output: str) -> list[Rule]:
+def _run(proxy: Proxy, tables: list[RuleTable], output: str) -> list[Rule]:
     """Serve clients until a signal comes; return the rules with the number of times that each applied."""
     signals = Signals()
     proxy.on_note += [_report_note, lambda _, note: signals.ending.set() if proxy.has_failed else None]
     with signals.caught(), proxy:
-        rules = add_rules(proxy.hooks, words)
-        former = signal.signal(signal.SIGUSR1, lambda number, frame: _release(rules))
+        rules = add_rules(proxy.hooks, tables)
+        previous_handler = signal.signal(signal.SIGUSR1, lambda number, frame: _release(rules))
         try:
             fields = {"bootstrap_servers": proxy.bootstrap_servers}
             click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={proxy.bootstrap_servers}")
             signals.ending.wait()
         finally:
-            signal.signal(signal.SIGUSR1, former)
+            signal.signal(signal.SIGUSR1, previous_handler)
         if proxy.has_failed:
             raise proxy.failure()
     return rules
@@ -147,12 +147,12 @@ def _report_note(port: str, note: Note) -> None:
         report_note(port, note)
 
 
-def _report_broken(broken: MutatedFrame) -> None:
-    write_stderr(f"kmirror: {broken}\n")
+def _report_mutated(mutated: MutatedFrame) -> None:
+    write_stderr(f"kmirror: {mutated}\n")
 
 
 def _print_summary(summary: Summary | None, rules: list[Rule], output: str) -> None:
-    lines = [] if summary is None else sorted(summary.lines.items())
+    lines = [] if summary is None else sorted(summary.counts.items())
     if output == "json":
         applied_counts = [
             {"rule": rule.number, "taken": None if rule.hook is None else rule.hook.count} for rule in rules
@@ -170,7 +170,7 @@ def _print_summary(summary: Summary | None, rules: list[Rule], output: str) -> N
     add_numbers(table, "requests", *(f"{name} ms" for name in PARTS))
     add_names(table, "errors")
     for line, counts in lines:
-        spans = ["" if (found := counts.latency_ms(part)) is None else f"{found:.1f}" for part in PARTS.values()]
+        spans = ["" if (result := counts.latency_ms(part)) is None else f"{result:.1f}" for part in PARTS.values()]
         version = "" if line.version < 0 else str(line.version)
         table.add_row(line.api, version, line.client_id, f"{counts.requests:,}", *spans, _errors(counts))
     make_console().print(table)
@@ -195,13 +195,13 @@ def _as_json(line: CountKey, counts: RequestCounts) -> dict[str, Any]:
 
 def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
     sent = differing = 0
-    for found in replay(read_recording(path), servers, own_host=own_host):
+    for result in replay(read_recording(path), servers, own_host=own_host):
         sent += 1
-        if found.is_same:
+        if result.is_same:
             continue
         differing += 1
         if output == "text":
-            click.echo(_difference(path, found))
+            click.echo(_difference(path, result))
     if output == "json":
         click.echo(json.dumps({"asked": sent, "differing": differing}))
     else:
@@ -209,7 +209,7 @@ def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
     return EXIT_DIFFERS if differing else 0
 
 
-def _difference(path: Path, found: Replayed) -> str:
-    line = found.recorded
-    before, now = (", ".join(each) or "NONE" for each in (found.recorded_errors, found.errors))
-    return f"{path}, line {line.number}: {line.api} v{line.version}: {before} then, {now} now"
+def _difference(path: Path, result: ReplayedRequest) -> str:
+    line = result.recorded
+    before, after = (", ".join(each) or "NONE" for each in (result.recorded_errors, result.errors))
+    return f"{path}, line {line.number}: {line.api} v{line.version}: {before} then, {after} now"

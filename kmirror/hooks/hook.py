@@ -56,23 +56,23 @@ class Hook:
         return (topic is None or topic == row[0]) and (partition is None or partition == row[1])
 
     def take(self, request: ReceivedRequest, rows: Iterable[Row], *, is_node: bool) -> bool:
-        """Return whether it takes a request, and count it then; `rows` are those without a decision of another hook."""
-        wanted = self.criteria
+        """Return whether the hook takes a request, and count it if so; `rows` have no decision of another hook yet."""
+        criteria = self.criteria
         if (
             self.is_over
-            or (wanted.request is not None and type(request.body) is not wanted.request)
-            or (wanted.node is not None and wanted.node != request.node_id)
-            or (is_node and not wanted.from_nodes)
-            or (wanted.topic is not None and not any(self.matches_row(row) for row in rows))
-            or (wanted.client_id is not None and wanted.client_id != request.client_id)
-            or (wanted.versions is not None and not is_within(request.version, wanted.versions))
-            or (wanted.where is not None and not wanted.where(request))
+            or (criteria.request is not None and type(request.body) is not criteria.request)
+            or (criteria.node is not None and criteria.node != request.node_id)
+            or (is_node and not criteria.from_nodes)
+            or (criteria.topic is not None and not any(self.matches_row(row) for row in rows))
+            or (criteria.client_id is not None and criteria.client_id != request.client_id)
+            or (criteria.versions is not None and not is_within(request.version, criteria.versions))
+            or (criteria.where is not None and not criteria.where(request))
         ):
             return False
         self.seen += 1
-        if self.seen < wanted.nth or (self.seen - wanted.nth) % wanted.every:
+        if self.seen < criteria.nth or (self.seen - criteria.nth) % criteria.every:
             return False
-        if wanted.probability < 1 and self.rng.next64() >= wanted.probability * DRAW_VALUES:
+        if criteria.probability < 1 and self.rng.next64() >= criteria.probability * DRAW_VALUES:
             return False
         self.count += 1
         return True

@@ -63,11 +63,11 @@ class Hooks:
 
     def __call__(self, name: str, node: Node) -> Node:
         """Return a new broker or controller wrapped in these hooks; `name` is that of its process."""
-        before = self._nodes.get(name)
-        if before is not None:
-            before.forget_held()
-        self._nodes[name] = made = HookedNode(self._table, node)
-        return made
+        previous = self._nodes.get(name)
+        if previous is not None:
+            previous.forget_held()
+        self._nodes[name] = new = HookedNode(self._table, node)
+        return new
 
     def on(
         self,
@@ -173,9 +173,9 @@ class Hooks:
     def _add(self, criteria: Criteria, action: Action) -> Hook:
         self._added += 1
         rng = self._rng.split(f"hook {self._added}")
-        made = (HoldHook if isinstance(action, Hold) else Hook)(criteria, action, rng)
-        self._table.hooks = (*self._table.active_hooks(), made)
-        return made
+        new = (HoldHook if isinstance(action, Hold) else Hook)(criteria, action, rng)
+        self._table.hooks = (*self._table.active_hooks(), new)
+        return new
 
 
 class On:

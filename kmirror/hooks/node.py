@@ -102,13 +102,13 @@ class HookedNode(Wrapper):
         match event:
             case RequestReceived(link, frame) if link in self._links:
                 self._receive(self._links[link], frame)
-            case TimerFired((name, what)) if name == TIMER:
-                self._wake(now, what)
+            case TimerFired((name, timer_id)) if name == TIMER:
+                self._wake(now, timer_id)
             case LinkOpened():
                 self._links[event.link] = HookedLink(event)
                 self._pass(now, event)
-            case LinkClosed(InboundLink() as gone):
-                self._forget(gone)
+            case LinkClosed(InboundLink() as closed_link):
+                self._forget(closed_link)
                 self._pass(now, event)
             case _:
                 self._pass(now, event)
@@ -120,12 +120,12 @@ class HookedNode(Wrapper):
         effects, self._effects = self._effects, []
         return effects
 
-    def capped(self, versions: Versions) -> dict[int, tuple[int, int]]:
+    def offered_versions(self, versions: Versions) -> dict[int, tuple[int, int]]:
         """Return the versions offered to clients, of those that the node serves."""
-        found = {key: self.cap(key, range_) for key, range_ in versions.items()}
+        found = {key: self.offered_range(key, range_) for key, range_ in versions.items()}
         return {key: range_ for key, range_ in found.items() if range_ is not None}
 
-    def cap(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
+    def offered_range(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
         """Return the versions of an API offered to clients, of the range that the node serves; None if none is."""
         first, last = range_
         last = min(last, self._table.caps.get(key, last))
@@ -144,8 +144,8 @@ class HookedNode(Wrapper):
             match effect:
                 case Reply(name):
                     self._on_reply(now, self._links.get(name), effect)
-                case CloseLink(InboundLink() as gone):
-                    self._forget(gone)
+                case CloseLink(InboundLink() as closed_link):
+                    self._forget(closed_link)
                     self._effects.append(effect)
                 case StopReading(name) | ResumeReading(name):
                     self._update_reading(self._links.get(name), inner=isinstance(effect, ResumeReading))
@@ -158,10 +158,10 @@ class HookedNode(Wrapper):
         progress = link.progress
         if progress is None:
             self._effects.append(reply)
-            link.passing -= 1
-            if link.waiting.requests and not link.passing:
+            link.outstanding -= 1
+            if link.waiting.requests and not link.outstanding:
                 self._ready.append(link)
-        elif progress.closes:
+        elif progress.closes_link:
             self._close(link)
         elif not progress.is_dropped:
             self._send_response(now, link, progress, self._rewrite_reply(link, progress, reply))
@@ -187,7 +187,7 @@ class HookedNode(Wrapper):
         link.waiting.put(frame, len(frame))
         if link.progress is None:
             self._ready.append(link)
-        if (link.progress is not None or link.passing) and link.waiting.is_full:
+        if (link.progress is not None or link.outstanding) and link.waiting.is_full:
             self._update_reading(link, full=True)
 
     def _update_reading(self, link: HookedLink | None, *, inner: bool | None = None, full: bool | None = None) -> None:
@@ -195,7 +195,7 @@ class HookedNode(Wrapper):
         if link is None:
             return
         before = link.is_read
-        link.inner_reads = link.inner_reads if inner is None else inner
+        link.is_read_by_inner = link.is_read_by_inner if inner is None else inner
         link.is_full = link.is_full if full is None else full
         if before != link.is_read:
             name = link.client.link
@@ -214,7 +214,7 @@ class HookedNode(Wrapper):
             head = peek_request(frame)
         except ProtocolError:
             head = None  # The inner node handles the error.
-        if link.passing and self._needs_hooks(head):
+        if link.outstanding and self._needs_hooks(head):
             return
         link.waiting.take()
         if not link.waiting.requests:
@@ -226,7 +226,7 @@ class HookedNode(Wrapper):
         if link.progress is not None:
             self._apply_hooks(now, link, link.progress)
             return
-        link.passing += not _has_no_response(frame, head)
+        link.outstanding += not _has_no_response(frame, head)
         self._pass(now, RequestReceived(link.client.link, frame))
         if link.waiting.requests:
             self._ready.append(link)
@@ -260,7 +260,7 @@ class HookedNode(Wrapper):
         """Pass a request that hooks have processed to the inner node."""
         self._pass(now, RequestReceived(link.client.link, frame))
         if progress is link.progress and progress.has_no_response and not progress.is_dropped:
-            if progress.closes and link.client.link in self._links:
+            if progress.closes_link and link.client.link in self._links:
                 self._close(link)
             self._finish(link)
 
@@ -311,7 +311,7 @@ class HookedNode(Wrapper):
             return
         progress = link.progress
         if progress.held_by is not None:
-            progress.held_by.held.pop(progress.held_as, None)
+            progress.held_by.held.pop(progress.held_number, None)
         if progress.timer and self._timers.pop(progress.timer, None) is not None:
             self._effects.append(CancelTimer((TIMER, progress.timer)))
 
@@ -342,12 +342,12 @@ class HookedNode(Wrapper):
             if progress.decisions and not rows:
                 break
             if (
-                hook in progress.passed
+                hook in progress.taken_by
                 or (not rows and self._is_irrelevant(progress, hook))
                 or not hook.take(progress.request, rows, is_node=progress.is_node)
             ):
                 continue
-            progress.passed.append(hook)
+            progress.taken_by.append(hook)
             match hook.action:
                 case Watch(call):
                     call(progress.request)
@@ -401,8 +401,8 @@ class HookedNode(Wrapper):
 
     def _hold(self, now: Instant, progress: RequestProgress, hook: HoldHook) -> None:
         self._table.last_held += 1
-        progress.held_by, progress.held_as = hook, self._table.last_held
-        hook.held[progress.held_as] = progress.request
+        progress.held_by, progress.held_number = hook, self._table.last_held
+        hook.held[progress.held_number] = progress.request
         self._set_held_timer(now)
 
     def _set_held_timer(self, now: Instant) -> None:
@@ -410,11 +410,11 @@ class HookedNode(Wrapper):
             self._is_held_timer_set = True
             self._effects.append(SetTimer(HELD_TIMER, now + HELD_CHECK_INTERVAL))
 
-    def _wake(self, now: Instant, what: object) -> None:
+    def _wake(self, now: Instant, timer_id: object) -> None:
         """Continue requests whose delay is over, or whose hook was released."""
-        if what != HELD_TIMER[1]:
-            assert isinstance(what, int)
-            link = self._links[self._timers.pop(what)]
+        if timer_id != HELD_TIMER[1]:
+            assert isinstance(timer_id, int)
+            link = self._links[self._timers.pop(timer_id)]
             assert link.progress is not None, "a link that closes takes its timer along"
             link.progress.timer = 0
             self._resume(now, link, link.progress)
@@ -427,7 +427,7 @@ class HookedNode(Wrapper):
             progress = link.progress
             if progress is None or progress.held_by is None or not progress.held_by.is_removed:
                 continue
-            progress.held_by.held.pop(progress.held_as, None)
+            progress.held_by.held.pop(progress.held_number, None)
             progress.held_by = None
             self._resume(now, link, progress)
         if any(link.progress is not None and link.progress.held_by is not None for link in self._links.values()):
@@ -441,10 +441,10 @@ class HookedNode(Wrapper):
             self._send_response(now, link, progress, progress.response)
 
     def _respond(self, now: Instant, link: HookedLink, progress: RequestProgress, response: Message) -> None:
-        wanted = by_key(progress.request_rows.head.api_key).response
-        if not isinstance(response, wanted):
+        expected = by_key(progress.request_rows.head.api_key).response
+        if not isinstance(response, expected):
             raise UsageError(
-                f"a hook must respond to {progress.request.body.NAME} with a {wanted.__name__}, not {response!r}"
+                f"a hook must respond to {progress.request.body.NAME} with a {expected.__name__}, not {response!r}"
             )
         if progress.has_no_response:
             self._finish(link)
@@ -453,7 +453,7 @@ class HookedNode(Wrapper):
 
     def _end_link(self, now: Instant, link: HookedLink, progress: RequestProgress, *, is_applied: bool) -> None:
         if is_applied:
-            progress.closes = True
+            progress.closes_link = True
             self._pass_request(now, link, progress, progress.frame)
         else:
             self._close(link)
@@ -472,7 +472,7 @@ class HookedNode(Wrapper):
         """Respond to the whole request with an error."""
         rejected = error_response(progress.request.body, progress.request.version, action.error, action.message)
         if action.is_applied:
-            progress.closes = progress.has_no_response
+            progress.closes_link = progress.has_no_response
             progress.rewrite = lambda _: rejected
             self._pass_request(now, link, progress, progress.frame)
         elif progress.has_no_response:
@@ -488,13 +488,13 @@ class HookedNode(Wrapper):
         if not progress.decisions:
             self._pass_request(now, link, progress, progress.frame)
             return
-        progress.closes = progress.has_no_response
-        left = isinstance(body, FetchRequest | MetadataRequest) or any(
+        progress.closes_link = progress.has_no_response
+        has_rows = isinstance(body, FetchRequest | MetadataRequest) or any(
             progress.is_forwarded(*row) for row in request_rows.rows
         )
-        if not left and progress.closes:
+        if not has_rows and progress.closes_link:
             self._close(link)
-        elif not left:
+        elif not has_rows:
             self._respond_directly(now, link, progress, with_row_errors(request_rows, None, progress.error_at))
         else:
             progress.rewrite = lambda response: with_row_errors(request_rows, response, progress.error_at)
@@ -520,7 +520,7 @@ class HookedNode(Wrapper):
         known = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
         response.api_keys = [
             ApiVersion(api_key=key, min_version=first, max_version=last)
-            for key, (first, last) in self.capped(known).items()
+            for key, (first, last) in self.offered_versions(known).items()
         ]
         if any(self._table.caps.get(key, last + 1) <= last for key, last in _BEFORE_TRANSACTIONS_V2.items()):
             # A client that sees the feature level would rely on those versions.

@@ -19,12 +19,15 @@ from kmirror.protocol.registry import find_key
 
 BROKER = re.compile(r"broker-\d+(-sync-mirror-.+)?")
 """Client ids of brokers; that of a mirror sync contains the mirror's name (D17)."""
-Fetched = tuple[str, Uuid, int]
+FetchedPartition = tuple[str, Uuid, int]
 """A partition in a fetch session: topic name up to version 12 or topic id after that, and index."""
 
 
 class NodeView(ABC):
-    """A node as hooks see it. A node that is not a kmirror broker or controller implements `NodeView` itself."""
+    """The state of a node that hooks read.
+
+    A node that is not a kmirror broker or controller implements `NodeView` itself.
+    """
 
     @property
     @abstractmethod
@@ -42,7 +45,7 @@ class NodeView(ABC):
         """Return the mapping of topic to its partition indexes."""
 
     @abstractmethod
-    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+    def session_partitions(self, session_id: int) -> Iterable[FetchedPartition]:
         """Return the partitions of a fetch session; none for an unknown session."""
 
     @abstractmethod
@@ -53,10 +56,10 @@ class NodeView(ABC):
         """Return a fetch within a session with all partitions of the session; other requests are returned unchanged."""
         if not isinstance(body, FetchRequest) or body.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return body
-        requested = {key: FetchPartition(partition=key[2]) for key in self.fetched_by(body.session_id)}
-        for gone in body.forgotten_topics_data:
-            for index in gone.partitions:
-                requested.pop((gone.topic, gone.topic_id, index), None)
+        requested = {key: FetchPartition(partition=key[2]) for key in self.session_partitions(body.session_id)}
+        for forgotten in body.forgotten_topics_data:
+            for index in forgotten.partitions:
+                requested.pop((forgotten.topic, forgotten.topic_id, index), None)
         for topic in body.topics:
             for partition in topic.partitions:
                 requested[topic.topic, topic.topic_id, partition.partition] = partition
@@ -86,14 +89,14 @@ class ClusterNodeView(NodeView):
     def partitions(self) -> Mapping[str, Iterable[int]]:
         return {name: topic.partitions for name, topic in self._node.context.image.topics.items()}
 
-    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+    def session_partitions(self, session_id: int) -> Iterable[FetchedPartition]:
         return self._node.parts.sessions.partitions(session_id) if isinstance(self._node, Broker) else ()
 
     def is_of_node(self, head: RequestHead) -> bool:
         """Return whether the client id is a broker's, or the API is not for clients."""
         api = find_key(head.api_key)
-        by_nodes = api is not None and "broker" not in api.listeners
-        return by_nodes or (head.client_id is not None and BROKER.fullmatch(head.client_id) is not None)
+        is_for_nodes = api is not None and "broker" not in api.listeners
+        return is_for_nodes or (head.client_id is not None and BROKER.fullmatch(head.client_id) is not None)
 
 
 def view_of(node: Node) -> NodeView:

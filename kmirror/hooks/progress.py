@@ -37,21 +37,21 @@ class RequestProgress:
     frame: Chunk
     request: ReceivedRequest
     is_node: bool
-    passed: list[Hook] = field(default_factory=list)
-    """The hooks that have taken it."""
+    taken_by: list[Hook] = field(default_factory=list)
+    """The hooks that have taken the request."""
     decisions: list[RowDecision] = field(default_factory=list)
     held_by: HoldHook | None = None
-    held_as: int = 0
+    held_number: int = 0
     timer: int = 0
-    closes: bool = False
-    """Whether the link is closed instead of responding."""
+    closes_link: bool = False
+    """Whether the link is closed instead of sending a response."""
     is_dropped: bool = False
     """Whether nothing is sent in response, neither to it nor to later requests."""
     rewrite: Rewrite | None = None
     throttle_ms: int = 0
     """Throttle time in the response, in ms."""
     bytes_per_s: int | None = None
-    """Speed of the link for it and its response."""
+    """Simulated speed of the link for the request and its response."""
     response_delay: Duration = 0
     response_held_by: list[HoldHook] = field(default_factory=list)
     response: Reply | None = None
@@ -87,13 +87,13 @@ class RequestProgress:
 class HookedLink:
     client: LinkOpened
     waiting: LinkQueue[Chunk] = field(default_factory=LinkQueue)
-    passing: int = 0
+    outstanding: int = 0
     """Requests without hooks that have no response yet."""
     progress: RequestProgress | None = None
     """The request with hooks; no other of its link is processed at the same time."""
-    inner_reads: bool = True
+    is_read_by_inner: bool = True
     is_full: bool = False
 
     @property
     def is_read(self) -> bool:
-        return self.inner_reads and not self.is_full
+        return self.is_read_by_inner and not self.is_full

@@ -32,11 +32,11 @@ class RequestRows:
         self._frame = frame
         self._node = node
         self._expanded = node.with_session_partitions(self.body)
-        named = list(_named(self._expanded, head.api_version, self.names))
+        rows = list(_rows_of(self._expanded, head.api_version, self.names))
         self.has_partitions = names_partitions(type(self.body))
-        self.requests_all = not named and _requests_all_topics(self.body, head.api_version)
+        self.requests_all = not rows and _requests_all_topics(self.body, head.api_version)
         """Whether it requests all topics."""
-        self.rows: list[Row] = self._all_rows() if self.requests_all else named
+        self.rows: list[Row] = self._all_rows() if self.requests_all else rows
 
     @property
     def names(self) -> Mapping[Uuid, str]:
@@ -140,7 +140,7 @@ def _partitions(element: Struct, version: int) -> Field | None:
     return next((f for f in fields if f.attribute in PARTITIONS and is_within(version, f.versions)), None)
 
 
-def _named(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[Row]:
+def _rows_of(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[Row]:
     for owner, field in _arrays(body, version):
         found = getattr(owner, field.attribute) or ()
         if field.type == "string" and field.entity == TOPIC_NAME:

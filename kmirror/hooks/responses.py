@@ -34,10 +34,10 @@ def with_row_errors(request_rows: RequestRows, response: Message | None, error_a
     A row with such an error has no other content; a requested row that is missing is added.
     """
     version = request_rows.head.api_version
-    done = by_key(request_rows.head.api_key).response() if response is None else response
-    if isinstance(done, MetadataResponse) and not request_rows.requests_all:
-        _leave_out_others(request_rows, done)
-    _overwrite(done, version, request_rows.names, error_at)
+    result = by_key(request_rows.head.api_key).response() if response is None else response
+    if isinstance(result, MetadataResponse) and not request_rows.requests_all:
+        _remove_unrequested(request_rows, result)
+    _overwrite(result, version, request_rows.names, error_at)
     errors: dict[tuple[ErrorCode, str], dict[Row, None]] = {}
     for row in () if request_rows.requests_all and response is not None else request_rows.rows:
         found = error_at(*row)
@@ -45,8 +45,8 @@ def with_row_errors(request_rows: RequestRows, response: Message | None, error_a
             errors.setdefault(found, {})[row] = None
     for (error, message), rows in errors.items():
         rejected = error_response(request_rows.restricted_to(rows), version, error, message, in_rows=True)
-        _add_missing(done, rejected, version, request_rows.names)
-    return done
+        _add_missing(result, rejected, version, request_rows.names)
+    return result
 
 
 def set_throttle_time(response: Message, version: int, ms: int) -> None:
@@ -56,10 +56,10 @@ def set_throttle_time(response: Message, version: int, ms: int) -> None:
             setattr(response, THROTTLE, max(getattr(response, THROTTLE), ms))
 
 
-def _leave_out_others(request_rows: RequestRows, response: MetadataResponse) -> None:
+def _remove_unrequested(request_rows: RequestRows, response: MetadataResponse) -> None:
     """Remove the topics that were not requested: a Metadata v0 without topics requests all."""
-    wanted = {topic for topic, _ in request_rows.rows}
-    response.topics = [row for row in response.topics if topic_of(row, request_rows.names) in wanted]
+    requested = {topic for topic, _ in request_rows.rows}
+    response.topics = [row for row in response.topics if topic_of(row, request_rows.names) in requested]
 
 
 def _elements(struct: Struct, version: int) -> list[tuple[Field, list[Struct]]]:
@@ -90,27 +90,27 @@ def _overwrite(struct: Struct, version: int, names: Mapping[Uuid, str], error_at
             if found is not None:
                 elements[position] = error_row(element, version, *found)
                 continue
-            for inside, partitions in _elements(element, version):
-                for number, partition in enumerate(partitions if _is_partition(inside) else ()):
+            for inner_field, partitions in _elements(element, version):
+                for number, partition in enumerate(partitions if _is_partition(inner_field) else ()):
                     found = error_at(topic, index_of(partition))
                     if found is not None:
                         partitions[number] = error_row(partition, version, *found)
 
 
-def _add_missing(done: Struct, errors: Struct, version: int, names: Mapping[Uuid, str]) -> None:
+def _add_missing(result: Struct, errors: Struct, version: int, names: Mapping[Uuid, str]) -> None:
     """Add the rows of `errors` that are missing in `done`, which has the same class."""
     for field, added in _elements(errors, version):
         if not has_row_errors(field, version):
             continue
-        known = list(getattr(done, field.attribute) or ())
+        known = list(getattr(result, field.attribute) or ())
         by_name = {_name(element, field, names): element for element in known}
         for element in added:
-            same = by_name.get(_name(element, field, names))
-            if same is None:
+            existing = by_name.get(_name(element, field, names))
+            if existing is None:
                 known.append(element)
             else:
-                _add_missing(same, element, version, names)
-        setattr(done, field.attribute, known)
+                _add_missing(existing, element, version, names)
+        setattr(result, field.attribute, known)
 
 
 def _name(element: Struct, field: Field, names: Mapping[Uuid, str]) -> object:

@@ -63,37 +63,37 @@ class BrokerAddresses:
             found = self._ports[node_id] = self._open_port(node_id)
         return found
 
-    def rewrite_addresses(self, answer: Message) -> bool:
+    def rewrite_addresses(self, response: Message) -> bool:
         """Replace the brokers' addresses in a response by the proxy's; return whether there were any."""
-        named = False
-        for row in _rows(answer):
-            node_id = row.broker_id if isinstance(answer, DescribeClusterResponse) else row.node_id
+        has_addresses = False
+        for row in _broker_rows(response):
+            node_id = row.broker_id if isinstance(response, DescribeClusterResponse) else row.node_id
             if node_id >= 0 and row.host and row.port > 0:
                 row.host, row.port = self.port(node_id, Endpoint(row.host, row.port))
-                named = True
-        return named
+                has_addresses = True
+        return has_addresses
 
 
-def _rows(answer: Message) -> list[Any]:
+def _broker_rows(response: Message) -> list[Any]:
     """Return the parts of a response that name a broker."""
-    match answer:
+    match response:
         case MetadataResponse() | DescribeClusterResponse():
-            return list(answer.brokers)
+            return list(response.brokers)
         case FindCoordinatorResponse():
-            return [answer, *answer.coordinators]
+            return [response, *response.coordinators]
         case ProduceResponse() | FetchResponse() | ShareFetchResponse() | ShareAcknowledgeResponse():
-            return list(answer.node_endpoints)
+            return list(response.node_endpoints)
     return []
 
 
-def drop_unknown_versions(answer: ApiVersionsResponse) -> bool:
+def drop_unknown_versions(response: ApiVersionsResponse) -> bool:
     """Remove versions that are unknown here from an ApiVersions response, for APIs that name brokers.
 
     With an address from such a version a client would bypass the proxy. Returns whether there was one.
     """
-    changed = False
-    for row in answer.api_keys:
+    has_unknown_versions = False
+    for row in response.api_keys:
         if row.api_key in FIRST_VERSION_WITH_ADDRESSES and row.max_version > by_key(row.api_key).max_version:
             row.max_version = by_key(row.api_key).max_version
-            changed = True
-    return changed
+            has_unknown_versions = True
+    return has_unknown_versions

@@ -27,23 +27,23 @@ async def fetch_metadata(host: Host, servers: Sequence[Endpoint]) -> MetadataRes
     try:
         for server in servers:
             for version in VERSIONS:
-                answer = await _asked(host, node, server, version)
-                if answer is not None:
-                    return answer
+                response = await _request_metadata(host, node, server, version)
+                if response is not None:
+                    return response
         return None
     finally:
         host.kill(CLIENT_ID)
 
 
-async def _asked(host: Host, node: ClientNode, server: Endpoint, version: int) -> MetadataResponse | None:
+async def _request_metadata(host: Host, node: ClientNode, server: Endpoint, version: int) -> MetadataResponse | None:
     future: asyncio.Future[Message | None] = asyncio.get_running_loop().create_future()
 
     def on_reply(now: Instant, body: Message | None) -> None:
         if not future.done():
             future.set_result(body)
 
-    asked = MetadataRequest(topics=None)
-    node.requester.send(host.now(), server, f"v{version}", asked, version, on_reply, timeout_ms=TIMEOUT_MS)
+    request = MetadataRequest(topics=None)
+    node.requester.send(host.now(), server, f"v{version}", request, version, on_reply, timeout_ms=TIMEOUT_MS)
     host.perform(CLIENT_ID, node.outbox.drain())
-    answer = await future
-    return answer if isinstance(answer, MetadataResponse) else None
+    response = await future
+    return response if isinstance(response, MetadataResponse) else None

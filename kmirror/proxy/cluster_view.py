@@ -1,6 +1,6 @@
 """Cluster state learned from the traffic: topics by id, their partitions, fetch sessions.
 
-Rules name topics, but requests of newer versions name topic ids, and a fetch within a session may name nothing.
+Rules name topics, but requests of newer versions name topic ids, and a fetch within a session may name no topic.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH
-from kmirror.hooks.node_view import Fetched
+from kmirror.hooks.node_view import FetchedPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.describe_topic_partitions_response import DescribeTopicPartitionsResponse
@@ -33,19 +33,19 @@ class ClusterView:
     def __init__(self) -> None:
         self.topic_names: dict[Uuid, str] = {}
         self.partitions: dict[str, range] = {}
-        self._sessions: dict[int, dict[Fetched, None]] = {}
+        self._sessions: dict[int, dict[FetchedPartition, None]] = {}
 
-    def update(self, answer: Message) -> None:
+    def update(self, response: Message) -> None:
         """Record the topics in a response."""
-        if isinstance(answer, MetadataResponse | DescribeTopicPartitionsResponse):
-            for row in answer.topics:
+        if isinstance(response, MetadataResponse | DescribeTopicPartitionsResponse):
+            for row in response.topics:
                 if row.name and row.error_code == ErrorCode.NONE:
                     count = 1 + max((each.partition_index for each in row.partitions), default=-1)
                     self._add_topic(row.name, row.topic_id, count)
-        elif isinstance(answer, CreateTopicsResponse):
-            for made in answer.topics:
-                if made.error_code == ErrorCode.NONE:
-                    self._add_topic(made.name, made.topic_id, made.num_partitions)
+        elif isinstance(response, CreateTopicsResponse):
+            for created in response.topics:
+                if created.error_code == ErrorCode.NONE:
+                    self._add_topic(created.name, created.topic_id, created.num_partitions)
 
     def _add_topic(self, name: str, topic_id: Uuid, count: int) -> None:
         if topic_id != NO_ID:
@@ -54,16 +54,16 @@ class ClusterView:
 
     # -- fetch sessions -----------------------------------------------------------------------
 
-    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+    def session_partitions(self, session_id: int) -> Iterable[FetchedPartition]:
         """Return the partitions of a fetch session."""
         return tuple(self._sessions.get(session_id, ()))
 
-    def on_fetch(self, body: FetchRequest) -> dict[Fetched, None] | None:
+    def on_fetch(self, body: FetchRequest) -> dict[FetchedPartition, None] | None:
         """Follow a fetch to a broker; return its partitions if its response may open a session."""
         if body.session_epoch == FINAL_EPOCH:
             self._sessions.pop(body.session_id, None)
             return None
-        named: dict[Fetched, None] = {
+        named: dict[FetchedPartition, None] = {
             (topic.topic, topic.topic_id, row.partition): None for topic in body.topics for row in topic.partitions
         }
         if body.session_epoch == INITIAL_EPOCH:
@@ -71,13 +71,13 @@ class ClusterView:
             return named
         session = self._sessions.get(body.session_id)
         if session is not None:
-            for gone in body.forgotten_topics_data:
-                for index in gone.partitions:
-                    session.pop((gone.topic, gone.topic_id, index), None)
+            for forgotten in body.forgotten_topics_data:
+                for index in forgotten.partitions:
+                    session.pop((forgotten.topic, forgotten.topic_id, index), None)
             session.update(named)
         return None
 
-    def open_session(self, session_id: int, partitions: dict[Fetched, None]) -> None:
+    def open_session(self, session_id: int, partitions: dict[FetchedPartition, None]) -> None:
         """Record a session that a broker has opened; 0 means none."""
         if session_id:
             while len(self._sessions) >= SESSIONS_MAX:

@@ -39,16 +39,16 @@ class MutatedFrame:
     number: int
     """Number of the frame among those of its port, from 1 on."""
     port: str
-    to: str
+    receiver: str
     """The receiver: "broker" or "client"."""
-    what: str
+    api: str
     """The API and its version."""
     data: bytes
     steps: list[Step]
 
     def __str__(self) -> str:
         text = ", ".join(map(str, self.steps))
-        return f"frame {self.number} at {self.port}, {self.what} to the {self.to}: {text}"
+        return f"frame {self.number} at {self.port}, {self.api} to the {self.receiver}: {text}"
 
 
 OnMutated = Callable[[MutatedFrame], object]
@@ -73,9 +73,9 @@ class MutatingNode(Wrapper):
                 self._pending.add(name, try_peek_request(frame))
             case LinkClosed(InboundLink() as name):
                 self._pending.forget(name)
-        return [self._passed(effect) for effect in self.inner.handle(now, event)]
+        return [self._mutate_effect(effect) for effect in self.inner.handle(now, event)]
 
-    def _passed(self, effect: Effect) -> Effect:
+    def _mutate_effect(self, effect: Effect) -> Effect:
         match effect:
             case Send(link, chunks):
                 return Send(link, self._mutate("broker", chunks, None))
@@ -85,12 +85,12 @@ class MutatingNode(Wrapper):
                 self._pending.forget(name)
         return effect
 
-    def _mutate(self, to: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
+    def _mutate(self, receiver: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
         self._count += 1
         if self._count % self._every:
             return chunks
         frame = b"".join(chunks)
-        if to == "broker":
+        if receiver == "broker":
             head = try_peek_request(frame)
             spots = [(SpotKind.BYTES, 0, len(frame), None)] if head is None else _request_spots(frame, head)
         else:
@@ -101,7 +101,7 @@ class MutatingNode(Wrapper):
         data, steps = mutate(self._random, bytearray(frame), [spot for spot in spots if spot[2] <= len(frame)])
         if not steps or bytes(data) == frame:
             return chunks
-        mutated = MutatedFrame(self._count, self._name, to, _api_text(head), bytes(data), steps)
+        mutated = MutatedFrame(self._count, self._name, receiver, _api_text(head), bytes(data), steps)
         self._on_mutated(mutated)
         return (mutated.data,)
 

@@ -81,12 +81,12 @@ class Proxy(RunningNodes):
 
     # -- hooks on requests --------------------------------------------------------------------
 
-    def on(self, api: str | type[Message] | None = None, **chosen: Any) -> On:
+    def on(self, api: str | type[Message] | None = None, **criteria: Any) -> On:
         """Choose requests, like `Hooks.on`; an API may be given by its name, such as "Produce".
 
         `node` is the id of the broker whose port receives the request; the bootstrap ports have none.
         """
-        return self.hooks.on(request_of(api), **chosen)
+        return self.hooks.on(request_of(api), **criteria)
 
     def inject(
         self,
@@ -95,14 +95,14 @@ class Proxy(RunningNodes):
         api: str | type[Message] | None = None,
         message: str | None = None,
         applied: bool = False,
-        **chosen: Any,
+        **criteria: Any,
     ) -> Hook:
         """Respond to chosen requests with an error, like `Hooks.on(...).answer`.
 
         With `applied` the broker applies the request first.
         """
-        on = self.on(api, **chosen)
-        return on.apply_then(error, message) if applied else on.answer(error, message)
+        requests = self.on(api, **criteria)
+        return requests.apply_then(error, message) if applied else requests.answer(error, message)
 
     def cap(self, api: str | type[Message], version: int | None) -> None:
         """Offer clients versions of an API up to `version`, like `Hooks.cap`; None removes the cap."""
@@ -141,8 +141,8 @@ class Proxy(RunningNodes):
             raise UsageError("the proxy is already running")
         self._thread.start()
         try:
-            self._thread.call(self._place)
-            self._thread.wait(self._ask_topics())
+            self._thread.call(self._open_bootstrap_ports)
+            self._thread.wait(self._learn_topics())
         except BaseException:
             self.close()
             raise
@@ -165,23 +165,23 @@ class Proxy(RunningNodes):
         """Return no metrics: a proxy has none of a broker's."""
         return Metrics({})
 
-    def _place(self) -> None:
+    def _open_bootstrap_ports(self) -> None:
         host = self._host = Host(asyncio.get_running_loop())
         host.on_note = self.on_note
         for number, server in enumerate(self._servers, 1):
             name = f"bootstrap {number}"
             self._bootstrap.append(name)
-            wanted = self._first_port and self._first_port + number - 1
-            self._add(host, name, Port(HOST, wanted), -number, partial(_same_server, server))
+            port_number = self._first_port and self._first_port + number - 1
+            self._open_relay(host, name, Port(HOST, port_number), -number, partial(_same_server, server))
 
-    async def _ask_topics(self) -> None:
-        """Learn the topics, so that a rule about a topic also takes the first request for all of them."""
-        answer = await fetch_metadata(self._running_host(), self._servers)
-        if answer is not None:
-            self._view.update(answer)
-            self._addresses.rewrite_addresses(answer)
+    async def _learn_topics(self) -> None:
+        """Learn the topics, so that a rule about a topic also applies to the first request for all topics."""
+        response = await fetch_metadata(self._running_host(), self._servers)
+        if response is not None:
+            self._view.update(response)
+            self._addresses.rewrite_addresses(response)
 
-    def _add(
+    def _open_relay(
         self, host: Host, name: str, port: Port, node_id: int, upstream: Callable[[], Endpoint | None]
     ) -> Endpoint:
         """Open a relay at a port; return its address."""
@@ -200,23 +200,23 @@ class Proxy(RunningNodes):
     def _open_port(self, node_id: int) -> Endpoint:
         """Open a port for a broker: the one after those in use, if free, otherwise any free one."""
         assert self._host is not None, "a client was answered"
-        wanted = self._first_port and self._first_port + len(self._ports)
+        port_number = self._first_port and self._first_port + len(self._ports)
         try:
-            port = Port(HOST, wanted if wanted <= PORT_MAX else 0)
+            port = Port(HOST, port_number if port_number <= PORT_MAX else 0)
         except UsageError:
             port = Port(HOST, 0)
-        return self._add(self._host, f"broker {node_id}", port, node_id, lambda: self._upstream(node_id))
+        return self._open_relay(self._host, f"broker {node_id}", port, node_id, lambda: self._upstream(node_id))
 
     def _upstream(self, node_id: int) -> Endpoint | None:
         """Return the address of a broker; None if it is not loopback, so that no link may be opened to it."""
-        at = self._addresses.broker(node_id)
-        if self._own_host or is_loopback(at.host):
-            return at
-        if at not in self._refused:
-            self._refused.add(at)
-            told = Note(f"broker {node_id} is at {at}, which is not loopback: links to it are closed")
+        address = self._addresses.broker(node_id)
+        if self._own_host or is_loopback(address.host):
+            return address
+        if address not in self._refused:
+            self._refused.add(address)
+            note = Note(f"broker {node_id} is at {address}, which is not loopback: links to it are closed")
             for call in self.on_note:
-                call(f"broker {node_id}", told)
+                call(f"broker {node_id}", note)
         return None
 
 

@@ -70,7 +70,7 @@ class TrafficRecorder:
 def line_of(exchange: Exchange) -> dict[str, Any]:
     """Return the JSON of an exchange. `at_us` is in microseconds since 1970, `latency_ms` in milliseconds."""
     head = exchange.head
-    said = {
+    fields = {
         "at_us": exchange.at,
         "port": exchange.port,
         "client": str(exchange.client),
@@ -84,19 +84,19 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
         "is_cut": exchange.is_cut,
     }
     if exchange.api in SECRET_APIS or head is None:
-        return said
-    said["request_bytes"] = base64.b64encode(exchange.frame).decode("ascii")
+        return fields
+    fields["request_bytes"] = base64.b64encode(exchange.frame).decode("ascii")
     try:
-        said["request"] = to_json(
+        fields["request"] = to_json(
             decode_request_body(exchange.frame, head), head.api_version, Records.SIZE, check=False
         )
     except KmirrorError:
-        said["request"] = None  # It cannot be decoded; its bytes are in request_bytes.
+        fields["request"] = None  # It cannot be decoded; its bytes are in request_bytes.
     if exchange.body is not None:
-        said["response"] = to_json(exchange.body, head.api_version, Records.SIZE, check=False)
-    elif exchange.answered_at is not None:
-        said["response_bytes"] = base64.b64encode(b"".join(exchange.answer)).decode("ascii")
-    return said
+        fields["response"] = to_json(exchange.body, head.api_version, Records.SIZE, check=False)
+    elif exchange.responded_at is not None:
+        fields["response_bytes"] = base64.b64encode(b"".join(exchange.response_chunks)).decode("ascii")
+    return fields
 
 
 def read_recording(path: Path) -> Iterator[RecordedRequest]:
@@ -104,25 +104,25 @@ def read_recording(path: Path) -> Iterator[RecordedRequest]:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                yield _parsed(path, number, line)
+                yield _parse_line(path, number, line)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _parsed(path: Path, number: int, line: str) -> RecordedRequest:
+def _parse_line(path: Path, number: int, line: str) -> RecordedRequest:
     try:
-        said = json.loads(line)
-        frame = base64.b64decode(said.get("request_bytes", ""), validate=True)
+        fields = json.loads(line)
+        frame = base64.b64decode(fields.get("request_bytes", ""), validate=True)
         return RecordedRequest(
             number,
-            str(said["port"]),
-            int(said["link"]),
-            str(said["api"]),
-            -1 if said["version"] is None else int(said["version"]),
+            str(fields["port"]),
+            int(fields["link"]),
+            str(fields["api"]),
+            -1 if fields["version"] is None else int(fields["version"]),
             frame,
-            said["latency_ms"] is not None,
-            bool(said["is_cut"]),
-            tuple(said["errors"]),
+            fields["latency_ms"] is not None,
+            bool(fields["is_cut"]),
+            tuple(fields["errors"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path}, line {number}: is not a line of a recording: {error!r}") from None

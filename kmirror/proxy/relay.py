@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kmirror.errors import ProtocolError
-from kmirror.hooks.node_view import Fetched, NodeView
+from kmirror.hooks.node_view import FetchedPartition, NodeView
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
@@ -82,7 +82,7 @@ class _OutstandingRequest(NamedTuple):
 
     head: RequestHead | None
     """None for a SASL token."""
-    fetched: dict[Fetched, None] | None
+    session_partitions: dict[FetchedPartition, None] | None
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ class Relay(NodeView):
         self._addresses = addresses
         self._view = view
         self._links: dict[InboundLink, _Link] = {}
-        self._by_channel: dict[OutboundLink, _Link] = {}
+        self._by_broker_link: dict[OutboundLink, _Link] = {}
         self._opened = 0
         self._effects: list[Effect] = []
         self._handlers: dict[type, Callable[[Instant, Any], None]] = {
@@ -152,8 +152,8 @@ class Relay(NodeView):
     def partitions(self) -> Mapping[str, Iterable[int]]:
         return self._view.partitions
 
-    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
-        return self._view.fetched_by(session_id)
+    def session_partitions(self, session_id: int) -> Iterable[FetchedPartition]:
+        return self._view.session_partitions(session_id)
 
     def is_of_node(self, head: RequestHead) -> bool:
         """Return False: all senders are clients of the proxy."""
@@ -170,13 +170,13 @@ class Relay(NodeView):
         return effects
 
     def _on_opened(self, now: Instant, event: LinkOpened) -> None:
-        at = self._upstream()
-        if at is None:
+        address = self._upstream()
+        if address is None:
             self._effects.append(CloseLink(event.link))
             return
         self._opened += 1
-        broker = OutboundLink(at, f"{self._opened}")
-        self._links[event.link] = self._by_channel[broker] = _Link(event.link, broker)
+        broker = OutboundLink(address, f"{self._opened}")
+        self._links[event.link] = self._by_broker_link[broker] = _Link(event.link, broker)
 
     def _on_request(self, now: Instant, event: RequestReceived) -> None:
         link = self._links.get(event.link)
@@ -193,8 +193,10 @@ class Relay(NodeView):
             link.may_be_unsent = True
             self._throttle(now, link)
         else:
-            fetched = self._follow_fetch(frame, head) if head is not None and head.api_key == _FETCH else None
-            link.waiting.put(_OutstandingRequest(head, fetched), len(frame))
+            session_partitions = (
+                self._follow_fetch(frame, head) if head is not None and head.api_key == _FETCH else None
+            )
+            link.waiting.put(_OutstandingRequest(head, session_partitions), len(frame))
         self._effects.append(Send(link.broker, (frame,)))
         self._adjust(link)
 
@@ -210,7 +212,7 @@ class Relay(NodeView):
             link.is_read = not link.is_full
             self._effects.append(ResumeReading(link.client) if link.is_read else StopReading(link.client))
 
-    def _follow_fetch(self, frame: Chunk, head: RequestHead) -> dict[Fetched, None] | None:
+    def _follow_fetch(self, frame: Chunk, head: RequestHead) -> dict[FetchedPartition, None] | None:
         if head.api_version < _SESSIONS_FROM:
             return None
         try:
@@ -221,58 +223,62 @@ class Relay(NodeView):
         return self._view.on_fetch(body)
 
     def _on_response(self, now: Instant, event: ResponseReceived) -> None:
-        link = self._by_channel.get(event.link)
+        link = self._by_broker_link.get(event.link)
         if link is None:
             return
-        sent = self._take_request(link, event.frame)
+        request = self._take_request(link, event.frame)
         if link.client_closed:
             if not link.waiting.requests and not link.may_be_unsent:
                 self._drop(link)
             return
         self._adjust(link)
-        self._effects.append(Reply(link.client, self._rewritten(link, sent, event.frame)))
+        self._effects.append(Reply(link.client, self._rewrite_response(link, request, event.frame)))
 
     def _take_request(self, link: _Link, frame: Chunk) -> _OutstandingRequest | None:
         """Return the request of a response: the oldest one, or a later one with its correlation id."""
         waiting = link.waiting
-        if any(_answers(sent, frame) for sent, _ in waiting.requests):
-            while not _answers(waiting.first, frame):
+        if any(_is_response_to(request, frame) for request, _ in waiting.requests):
+            while not _is_response_to(waiting.first, frame):
                 waiting.take()  # The broker had no response to it.
         return waiting.take() if waiting.requests else None
 
-    def _rewritten(self, link: _Link, sent: _OutstandingRequest | None, frame: Chunk) -> tuple[Chunk, ...]:
+    def _rewrite_response(self, link: _Link, request: _OutstandingRequest | None, frame: Chunk) -> tuple[Chunk, ...]:
         """Return the response for the client."""
-        head = None if sent is None else sent.head
-        if sent is None or head is None:
+        head = None if request is None else request.head
+        if request is None or head is None:
             return (frame,)
         key, version = head.api_key, head.api_version
-        names = FIRST_VERSION_WITH_ADDRESSES.get(key)
-        is_naming = names is not None and version >= names
-        is_told = sent.fetched is not None or key in RESPONSES_WITH_TOPICS or key in (_API_VERSIONS, _SASL_HANDSHAKE)
-        if not is_naming and not is_told:
+        first_version = FIRST_VERSION_WITH_ADDRESSES.get(key)
+        has_addresses = first_version is not None and version >= first_version
+        updates_view = (
+            request.session_partitions is not None
+            or key in RESPONSES_WITH_TOPICS
+            or key in (_API_VERSIONS, _SASL_HANDSHAKE)
+        )
+        if not has_addresses and not updates_view:
             return (frame,)
         try:
             body = decode_response(frame, key, version).body
         except ProtocolError as error:
             self._effects.append(Note(f"a response to {find_key(key)} v{version} is forwarded unchanged: {error}"))
             return (frame,)
-        self._update_view(link, sent, body)
+        self._update_view(link, request, body)
         changed = (
             drop_unknown_versions(body)
             if isinstance(body, ApiVersionsResponse)
-            else is_naming and self._addresses.rewrite_addresses(body)
+            else has_addresses and self._addresses.rewrite_addresses(body)
         )
         if not changed:
             return (frame,)
         return tuple(encode_response_chunks(body, version, correlation_id=head.correlation_id))
 
-    def _update_view(self, link: _Link, sent: _OutstandingRequest, body: Message) -> None:
+    def _update_view(self, link: _Link, request: _OutstandingRequest, body: Message) -> None:
         match body:
             case FetchResponse():
-                if sent.fetched is not None:
-                    self._view.open_session(body.session_id, sent.fetched)
+                if request.session_partitions is not None:
+                    self._view.open_session(body.session_id, request.session_partitions)
             case SaslHandshakeResponse():
-                is_first = sent.head is not None and sent.head.api_version == 0
+                is_first = request.head is not None and request.head.api_version == 0
                 link.has_tokens = is_first and body.error_code == ErrorCode.NONE
             case _:
                 self._view.update(body)
@@ -281,7 +287,7 @@ class Relay(NodeView):
 
     def _on_closed(self, now: Instant, event: LinkClosed) -> None:
         if isinstance(event.link, OutboundLink):
-            link = self._by_channel.get(event.link)
+            link = self._by_broker_link.get(event.link)
             if link is not None:
                 self._forget(link)
                 if not link.client_closed:
@@ -300,11 +306,11 @@ class Relay(NodeView):
             self._drop(link)
 
     def _on_timer(self, now: Instant, event: TimerFired) -> None:
-        broker, *what = event.key
-        link = self._by_channel.get(broker)  # type: ignore[call-overload]  # All keys begin with links.
+        broker, *timer = event.key
+        link = self._by_broker_link.get(broker)  # type: ignore[call-overload]  # All keys begin with links.
         if link is None:
             return
-        if not what:
+        if not timer:
             self._drop(link)
         elif self._unsent(link.broker) >= WAITING_BYTES_MAX // 2:
             self._effects.append(SetTimer((link.broker, _DRAIN), now + CHECK_INTERVAL))
@@ -317,7 +323,7 @@ class Relay(NodeView):
         self._effects.append(CloseLink(link.broker))
 
     def _forget(self, link: _Link) -> None:
-        del self._by_channel[link.broker]
+        del self._by_broker_link[link.broker]
         self._links.pop(link.client, None)
         if link.client_closed:
             self._effects.append(CancelTimer((link.broker,)))
@@ -328,9 +334,9 @@ class Relay(NodeView):
         self._effects.append(Stopped())
 
 
-def _answers(sent: _OutstandingRequest, frame: Chunk) -> bool:
+def _is_response_to(request: _OutstandingRequest, frame: Chunk) -> bool:
     """Return whether a response belongs to this request, by its correlation id; a token matches any."""
-    return sent.head is None or (len(frame) >= 4 and _unpack_correlation(frame, 0)[0] == sent.head.correlation_id)
+    return request.head is None or (len(frame) >= 4 and _unpack_correlation(frame, 0)[0] == request.head.correlation_id)
 
 
 def _has_no_response(frame: Chunk, head: RequestHead) -> bool:

@@ -33,7 +33,7 @@ _PORT = re.compile(r"broker (\d+)")
 NO_RESPONSE = "no answer"
 
 
-class Replayed(NamedTuple):
+class ReplayedRequest(NamedTuple):
     """A request that was sent again."""
 
     recorded: RecordedRequest
@@ -51,7 +51,9 @@ class Replayed(NamedTuple):
         return self.errors == self.recorded_errors
 
 
-def replay(lines: Iterable[RecordedRequest], bootstrap_servers: str, *, own_host: bool = False) -> Iterator[Replayed]:
+def replay(
+    lines: Iterable[RecordedRequest], bootstrap_servers: str, *, own_host: bool = False
+) -> Iterator[ReplayedRequest]:
     """Send each recorded request to the cluster at `bootstrap_servers`; yield the results.
 
     Requests without a frame are skipped; those without a response (Produce with acks=0) are only sent. Raises
@@ -61,28 +63,28 @@ def replay(lines: Iterable[RecordedRequest], bootstrap_servers: str, *, own_host
     with ExitStack() as stack:
         brokers = _brokers(server)
         if not own_host:
-            for at in (server, *brokers.values()):
-                check_loopback(at.host)
-        links: dict[tuple[str, int], _Connection] = {}
+            for address in (server, *brokers.values()):
+                check_loopback(address.host)
+        connections: dict[tuple[str, int], _Connection] = {}
         for line in lines:
             if not line.frame:
                 continue
             name = line.port, line.link
-            link = links.get(name)
-            if link is None or not link.is_open:
+            connection = connections.get(name)
+            if connection is None or not connection.is_open:
                 found = _PORT.fullmatch(line.port)
-                at = brokers.get(int(found[1]), server) if found else server
-                link = links[name] = stack.enter_context(_Connection(at))
-            yield Replayed(line, link.ask(line))
+                address = brokers.get(int(found[1]), server) if found else server
+                connection = connections[name] = stack.enter_context(_Connection(address))
+            yield ReplayedRequest(line, connection.replay(line))
 
 
 def _brokers(server: Endpoint) -> dict[int, Endpoint]:
     frame = encode_request(MetadataRequest(topics=[]), METADATA_VERSION, correlation_id=0, client_id="kmirror-replay")
-    with _Connection(server) as link:
-        answer = link.exchange(frame)
-        if answer is None:
+    with _Connection(server) as connection:
+        response = connection.exchange(frame)
+        if response is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"{server} does not respond to Metadata")
-        body = decode_response(answer, key_of(MetadataRequest), METADATA_VERSION).body
+        body = decode_response(response, key_of(MetadataRequest), METADATA_VERSION).body
         assert isinstance(body, MetadataResponse), body
         return {row.node_id: Endpoint(row.host, row.port) for row in body.brokers}
 
@@ -90,11 +92,11 @@ def _brokers(server: Endpoint) -> dict[int, Endpoint]:
 class _Connection:
     """A connection to a broker with one outstanding request at a time."""
 
-    def __init__(self, at: Endpoint) -> None:
+    def __init__(self, address: Endpoint) -> None:
         try:
-            self._socket = socket.create_connection(at, timeout=TIMEOUT_S)
+            self._socket = socket.create_connection(address, timeout=TIMEOUT_S)
         except OSError as error:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"cannot connect to {at}: {error}") from None
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"cannot connect to {address}: {error}") from None
         self.is_open = True
 
     def __enter__(self) -> _Connection:
@@ -103,14 +105,14 @@ class _Connection:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def ask(self, line: RecordedRequest) -> tuple[str, ...]:
+    def replay(self, line: RecordedRequest) -> tuple[str, ...]:
         """Return the error codes in the response to a recorded request."""
-        answer = self.exchange(line.frame, is_answered=line.is_answered or line.is_cut)
-        if answer is None:
+        response = self.exchange(line.frame, is_answered=line.is_answered or line.is_cut)
+        if response is None:
             return (NO_RESPONSE,)
         try:
             head = peek_request(line.frame)
-            body = decode_response(answer, head.api_key, head.api_version).body
+            body = decode_response(response, head.api_key, head.api_version).body
         except ProtocolError:
             return ("cannot be decoded",)
         return tuple(dict.fromkeys(errors_in(body, head.api_version)))

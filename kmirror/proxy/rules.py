@@ -41,9 +41,9 @@ class Rule:
     """The hook of the rule; None for one that caps versions."""
 
     def __str__(self) -> str:
-        told = ", ".join(f"{key} = {value}" for key, value in self.table.items())
-        taken = "" if self.hook is None else f": applied {self.hook.count} times"
-        return f"rule {self.number} ({told}){taken}"
+        criteria = ", ".join(f"{key} = {value}" for key, value in self.table.items())
+        count = "" if self.hook is None else f": applied {self.hook.count} times"
+        return f"rule {self.number} ({criteria}){count}"
 
 
 def _error(on: On, table: RuleTable) -> Hook:
@@ -135,26 +135,26 @@ def _add(hooks: Hooks, table: RuleTable) -> Hook | None:
             raise UsageError(f"unknown key {key!r}" + (f"; {hint}" if hint else f": use one of {', '.join(known)}"))
     actions = [key for key in (*ACTIONS, *CAPS) if key in table]
     if len(actions) != 1:
-        told = " and ".join(actions) or "none"
-        raise UsageError(f"a rule needs exactly one of {', '.join((*ACTIONS, *CAPS))}, this one has {told}")
+        given = " and ".join(actions) or "none"
+        raise UsageError(f"a rule needs exactly one of {', '.join((*ACTIONS, *CAPS))}, this one has {given}")
     action = actions[0]
     _flag(table, "applied")
     if action in CAPS:
         _cap(hooks, table, action)
         return None
-    act, companions = ACTIONS[action]
+    add_action, extra_keys = ACTIONS[action]
     for key in ("message", "applied"):
-        if key in table and key not in companions:
+        if key in table and key not in extra_keys:
             raise UsageError(f"{key} cannot be combined with {action}")
-    chosen = {key: table[key] for key in CRITERIA_KEYS if key in table}
+    criteria = {key: table[key] for key in CRITERIA_KEYS if key in table}
     if "versions" in table:
-        chosen["versions"] = _versions(table["versions"])
-    return act(hooks.on(_request(table), **chosen), table)
+        criteria["versions"] = _versions(table["versions"])
+    return add_action(hooks.on(_request(table), **criteria), table)
 
 
 def _cap(hooks: Hooks, table: RuleTable, action: str) -> None:
-    alone = {"cap", "api"} if action == "cap" else {"release"}
-    others = sorted(table.keys() - alone)
+    allowed = {"cap", "api"} if action == "cap" else {"release"}
+    others = sorted(table.keys() - allowed)
     if others:
         raise UsageError(f"{action} applies to all requests: remove {', '.join(others)}")
     if action == "release":

@@ -52,9 +52,9 @@ class Exchange:
     head: RequestHead | None
     """None for a SASL token without a header."""
     frame: Chunk
-    answered_at: Instant | None = None
+    responded_at: Instant | None = None
     """None without a response: for a Produce with acks=0, or on a link that was closed."""
-    answer: tuple[Chunk, ...] = ()
+    response_chunks: tuple[Chunk, ...] = ()
     body: Message | None = None
     """The decoded response; None if there is none, or if it cannot be decoded."""
     errors: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Exchange:
     @property
     def latency_ms(self) -> float | None:
         """Return the time that the client waited for the response, in ms."""
-        return None if self.answered_at is None else (self.answered_at - self.at) / MILLISECOND
+        return None if self.responded_at is None else (self.responded_at - self.at) / MILLISECOND
 
 
 OnExchange = Callable[[Exchange], object]
@@ -111,26 +111,26 @@ class TrafficNode(Wrapper):
     def _begin(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         opened, number, waiting = self._links[name]
         head = try_peek_request(frame)
-        begun = Exchange(self._name, opened.address, number, now, head, frame)
+        exchange = Exchange(self._name, opened.address, number, now, head, frame)
         if head is not None and head.api_key == _PRODUCE and _acks(frame, head) == Acks.NONE:
-            self._on_exchange(begun)
+            self._on_exchange(exchange)
         else:
-            waiting.append(begun)
+            waiting.append(exchange)
 
     def _end(self, now: Instant, name: InboundLink, chunks: tuple[Chunk, ...]) -> None:
         waiting = self._links[name][2]
         if not waiting:
             return
-        ended = waiting.popleft()
-        ended.answered_at, ended.answer = now, chunks
-        if ended.head is not None and find_key(ended.head.api_key) is not None:
+        exchange = waiting.popleft()
+        exchange.responded_at, exchange.response_chunks = now, chunks
+        if exchange.head is not None and find_key(exchange.head.api_key) is not None:
             try:
-                ended.body = decode_response(b"".join(chunks), ended.head.api_key, ended.head.api_version).body
+                exchange.body = decode_response(b"".join(chunks), exchange.head.api_key, exchange.head.api_version).body
             except ProtocolError:
-                ended.errors = ("cannot be decoded",)
+                exchange.errors = ("cannot be decoded",)
             else:
-                ended.errors = tuple(dict.fromkeys(errors_in(ended.body, ended.head.api_version)))
-        self._on_exchange(ended)
+                exchange.errors = tuple(dict.fromkeys(errors_in(exchange.body, exchange.head.api_version)))
+        self._on_exchange(exchange)
 
     def _cut(self, name: InboundLink) -> None:
         found = self._links.pop(name, None)
@@ -184,8 +184,8 @@ class RequestCounts:
         self.requests += 1
         self.cut += exchange.is_cut
         self.errors.update(exchange.errors)
-        if exchange.answered_at is not None:
-            self.latencies[_bucket(exchange.answered_at - exchange.at)] += 1
+        if exchange.responded_at is not None:
+            self.latencies[_bucket(exchange.responded_at - exchange.at)] += 1
 
     def latency_ms(self, part: float) -> float | None:
         """Return the latency in ms below which this share of the responses arrived; None if there were none."""
@@ -215,13 +215,13 @@ class Summary:
     """Counts of all traffic, by API, version and client."""
 
     def __init__(self) -> None:
-        self.lines: dict[CountKey, RequestCounts] = {}
+        self.counts: dict[CountKey, RequestCounts] = {}
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange."""
         head = exchange.head
-        line = CountKey(exchange.api, -1 if head is None else head.api_version, (head and head.client_id) or "")
-        found = self.lines.get(line)
+        key = CountKey(exchange.api, -1 if head is None else head.api_version, (head and head.client_id) or "")
+        found = self.counts.get(key)
         if found is None:
-            found = self.lines[line] = RequestCounts()
+            found = self.counts[key] = RequestCounts()
         found.add(exchange)

@@ -332,7 +332,7 @@ def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, exchan
     summary = Summary()
     for exchange in exchanges:
         summary.add(exchange)
-    told = {(line.api, line.version, line.client_id): counts for line, counts in summary.lines.items()}
+    told = {(line.api, line.version, line.client_id): counts for line, counts in summary.counts.items()}
     counts = told["Produce", 9, "wire"]
     assert (counts.requests, counts.cut, counts.errors) == (4, 1, {"INVALID_RECORD": 1})
     assert counts.latencies.total() == 2, "neither the one that was cut off nor the one without an answer"
@@ -380,7 +380,7 @@ def test_frames_are_mutated_in_both_directions_and_reported(served: TcpCluster) 
                 except (TimeoutError, ConnectionError):
                     pass
         assert not p.ended_nodes
-    assert {each.to for each in broken} == {"broker", "client"}
+    assert {each.receiver for each in broken} == {"broker", "client"}
     assert all(str(each).startswith(f"frame {each.number} at bootstrap 1, ") for each in broken)
     assert served.produce("orders", 0, [b"a"]) == 0 and not served.failures
 

@@ -334,12 +334,12 @@ def test_topics_and_fetch_sessions_are_followed() -> None:
         )
 
     port.exchange(fetch(0, 0, [0, 1]), FetchResponse(session_id=5), 15)
-    assert list(port.relay.fetched_by(5)) == [("", TOPIC_ID, 0), ("", TOPIC_ID, 1)]
+    assert list(port.relay.session_partitions(5)) == [("", TOPIC_ID, 0), ("", TOPIC_ID, 1)]
     port.exchange(fetch(5, 1, [], [0]), FetchResponse(session_id=5), 15)
-    assert list(port.relay.fetched_by(5)) == [("", TOPIC_ID, 1)]
+    assert list(port.relay.session_partitions(5)) == [("", TOPIC_ID, 1)]
     with_session_partitions = port.relay.with_session_partitions(fetch(5, 2, []))
     assert isinstance(with_session_partitions, FetchRequest) and [
         row.partition for row in with_session_partitions.topics[0].partitions
     ] == [1]
     port.exchange(fetch(5, -1, []), FetchResponse(), 15)
-    assert list(port.relay.fetched_by(5)) == []
+    assert list(port.relay.session_partitions(5)) == []
