@@ -1,6 +1,6 @@
-"""Counts of unwanted forms in docstrings and comments: phrases that a reader has to decode.
+"""Counts of unwanted forms in docstrings, comments, messages and manual pages: phrases that a reader has to decode.
 
-The forms are listed in CONTRIBUTING.md with better ones. Text in backticks is not counted, since names follow the code.
+CONTRIBUTING.md lists the forms. Text in backticks is not counted, since names follow the code.
 """
 
 from __future__ import annotations
@@ -28,9 +28,15 @@ FORMS = {
     "goes on": r"\b(goes|go|going|went) on\b",
     "comes of": r"\b(comes?|came) (of|to nothing)\b",
 }
+IDIOMS = (
+    "[what to expect]",  # The text of a link.
+    "What happened",  # The heading of the story of a history.
+)
+"""Phrases of messages and pages that are not counted."""
 _FORMS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in FORMS.items()}
 _COMMENT = re.compile(rf"#.*({'|'.join(FORMS.values())})", re.IGNORECASE)
 _CODE = re.compile(r"`[^`]*`")
+_UNCOUNTED = re.compile(rf"{_CODE.pattern}|{'|'.join(map(re.escape, IDIOMS))}")
 
 
 def prose(source: Source) -> Iterator[tuple[int, str]]:
@@ -46,9 +52,33 @@ def prose(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def unwanted_forms(source: Source) -> Iterator[str]:
-    """Yield the place and the name of each unwanted form."""
+    """Yield the place and the name of each unwanted form in docstrings and comments."""
     for number, line in prose(source):
-        text = _CODE.sub("", line)
-        yield from (f"{source.path}:{number}: {name}" for name, form in _FORMS.items() if form.search(text))
+        yield from _forms(f"{source.path}:{number}", _CODE.sub("", line))
     if (ast.get_docstring(source.tree) or "").partition("\n")[0].endswith("?"):
         yield f"{source.path}:1: a question as a heading"
+
+
+def unwanted_forms_of_strings(source: Source) -> Iterator[str]:
+    """Yield the place and the name of each unwanted form in messages and help: strings with a space, no docstrings."""
+    docstrings = {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            text = node.value if " " in node.value.strip() else ""
+            yield from _forms(f"{source.path}:{node.lineno}", _UNCOUNTED.sub("", text))
+
+
+def unwanted_forms_of_page(path: str, markdown: str) -> Iterator[str]:
+    """Yield the place and the name of each unwanted form in a page, outside of fenced blocks."""
+    is_fenced = False
+    for number, line in enumerate(markdown.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_fenced = not is_fenced
+        elif not is_fenced:
+            yield from _forms(f"{path}:{number}", _UNCOUNTED.sub("", line))
+            if line.startswith("#") and line.rstrip().endswith("?"):
+                yield f"{path}:{number}: a question as a heading"
+
+
+def _forms(place: str, text: str) -> Iterator[str]:
+    return (f"{place}: {name}" for name, form in _FORMS.items() if form.search(text))
