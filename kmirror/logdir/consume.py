@@ -61,16 +61,16 @@ class ConsumeQuery:
     to_end: bool = False  # Include records at or above the high watermark.
 
 
-def consume(folder: PartitionFolder, wanted: ConsumeQuery) -> Iterator[Record]:
+def consume(folder: PartitionFolder, query: ConsumeQuery) -> Iterator[Record]:
     """Yield the records in offset order; raises `FileFault` for invalid batches and checksums."""
-    end = None if wanted.to_end else folder.high_watermark
-    span = _Span(folder, max(wanted.from_offset, folder.log_start_offset), wanted.until_offset, end)
+    end = None if query.to_end else folder.high_watermark
+    span = _Span(folder, max(query.from_offset, folder.log_start_offset), query.until_offset, end)
     committed = Committed()
-    if wanted.read_committed:
+    if query.read_committed:
         end, committed = read_transactions(folder, end=end)
         span = span._replace(end=end)
-    if wanted.timestamp is not None:
-        first = _first_not_older(span, wanted.timestamp)
+    if query.timestamp is not None:
+        first = _first_not_older(span, query.timestamp)
         if first is None:
             return
         span = span._replace(start=first)
@@ -110,15 +110,15 @@ class _Span(NamedTuple):
 
     def record_count(self, file: MappedFile, batch: AnyBatch) -> int:
         """Return the number of records of a batch within the range, from the header if possible; raises `FileFault`."""
-        is_inside = self.until is None or batch.next_offset <= self.until
-        known = batch.record_count
-        if known is None or known < 0 or not is_inside or batch.base_offset < self.start:
+        is_within = self.until is None or batch.next_offset <= self.until
+        count = batch.record_count
+        if count is None or count < 0 or not is_within or batch.base_offset < self.start:
             return sum(1 for _ in self.records(file, batch))
         try:
             batch.verify_crc()
         except CorruptBatch as error:
             raise fault_of(error, file.path) from None
-        return known
+        return count
 
 
 def _first_not_older(span: _Span, timestamp: int) -> int | None:
@@ -142,13 +142,13 @@ class HiddenRecords(NamedTuple):
     is_whole: bool  # If False, there may be more: the log is damaged there or being written.
 
 
-def hidden_records(folder: PartitionFolder, wanted: ConsumeQuery) -> HiddenRecords | None:
-    """Return the records that the high watermark hides from `wanted`, None if there are none."""
+def hidden_records(folder: PartitionFolder, query: ConsumeQuery) -> HiddenRecords | None:
+    """Return the records that the high watermark hides from `query`, None if there are none."""
     high_watermark = folder.high_watermark
-    if high_watermark is None or wanted.to_end:
+    if high_watermark is None or query.to_end:
         return None
-    start = max(wanted.from_offset, folder.log_start_offset, high_watermark)
-    span = _Span(folder, start, wanted.until_offset, None)
+    start = max(query.from_offset, folder.log_start_offset, high_watermark)
+    span = _Span(folder, start, query.until_offset, None)
     count, is_whole = 0, True
     try:
         for file, batch in span.batches():

@@ -29,12 +29,12 @@ class FileFault(CorruptBatch):
         super().__init__(reason, position=position, offset=offset)
         self.reason = reason
         self.path = path
-        place = str(path)
+        location = str(path)
         if position is not None:
-            place += f", position {position}"
+            location += f", position {position}"
         if offset is not None:
-            place += f", offset {offset}"
-        self.args = (f"{place}: {reason}",)
+            location += f", offset {offset}"
+        self.args = (f"{location}: {reason}",)
 
 
 class Unreadable(KmirrorError):
@@ -115,7 +115,7 @@ class Tally:
         self.skipped: list[str] = []
         self.gaps: list[Gap] = []  # Per partition by offset; a gap at the log's end comes last.
 
-    def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
+    def add_fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
         """Count and report a fault; `position` is a byte of the file, `offset` a Kafka offset."""
         self.faults += 1
         self.on_fault(FileFault(reason, path=path, position=position, offset=offset))

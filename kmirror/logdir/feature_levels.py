@@ -28,10 +28,10 @@ def check_levels(folder: Path, requested: Mapping[str, int | None]) -> None:
         present = found.get(name, 0)
         if level is None or level == present or (name == MIRROR_VERSION and level > present):
             continue
-        how = "upgrade" if level > present else "downgrade"
+        action = "upgrade" if level > present else "downgrade"
         raise UsageError(
             f"{folder}: its {name} is {present}, and {level} is asked for: serve it as it is, and change it by "
-            f"kmirror features {how} --feature {name}={level}"
+            f"kmirror features {action} --feature {name}={level}"
         )
 
 

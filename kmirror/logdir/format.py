@@ -1,7 +1,8 @@
 """Formatting an empty folder as a node's log folder, like `kafka-storage format --standalone`.
 
-meta.properties           the ids of cluster, node and folder bootstrap.checkpoint      the first records of an empty
-metadata log: feature levels __cluster_metadata-0/     if the node is a controller
+meta.properties           the ids of cluster, node and folder
+bootstrap.checkpoint      the first records of an empty metadata log: feature levels
+__cluster_metadata-0/     if the node is a controller
     00000000000000000000-0000000000.checkpoint   the voters: only this controller
 """
 
@@ -59,9 +60,9 @@ class MetaProperties:
 def random_uuid() -> Uuid:
     """Return a new random id as Kafka creates them: without a leading dash, which commands would read as an option."""
     while True:
-        drawn = Uuid(os.urandom(16))
-        if not str(drawn).startswith("-"):
-            return drawn
+        uuid = Uuid(os.urandom(16))
+        if not str(uuid).startswith("-"):
+            return uuid
 
 
 def directory_id_of(folder: Path) -> Uuid:

@@ -109,7 +109,7 @@ def read_log_dirs(
     `topics` selects topics; without it all mirrorable partitions are read. `memory_limit` (bytes) replaces the
     machine's free memory. Raises `UsageError`, `Unreadable`, and `FileFault` at the first fault in a file.
     """
-    folder = _checked_path(path)
+    folder = _check_path(path)
     selected = None if topics is None else as_names(topics)
     if progress is not None:
         callback("progress", progress)
@@ -144,7 +144,7 @@ def read_sample(topics: Collection[str] | None = None) -> LogDirs:
         return read_log_dirs(folder, topics=topics)
 
 
-def _checked_path(path: object) -> Path:
+def _check_path(path: object) -> Path:
     """Return the path; raises `UsageError` for other types and for an empty str, which would mean the folder `.`."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise UsageError(f"a folder must be a str or a path, not {shown(path)}; {_ADVICE}")
@@ -174,9 +174,9 @@ def _find_partitions(
         if found is None:
             skipped.append(SkippedFolder(name, "the name is not TOPIC-PARTITION"))
             continue
-        tp, set_aside = found
-        if set_aside is not None:
-            skipped.append(SkippedFolder(name, RENAME_REASONS[set_aside]))
+        tp, rename_suffix = found
+        if rename_suffix is not None:
+            skipped.append(SkippedFolder(name, RENAME_REASONS[rename_suffix]))
         elif tp.topic in SYSTEM_TOPICS:
             if tp.topic not in internal:
                 skipped.append(SkippedFolder(tp.topic, "internal topic"))
@@ -197,8 +197,8 @@ def _select_topics(
     present = sorted({item.tp.topic for item in found})
     for topic in topics:
         if topic not in present:
-            why = reasons.get(topic, f"it has {few(present, 'topics')}")
-            raise UsageError(f"{folder}: no topic {topic!r} to mirror: {why}")
+            reason = reasons.get(topic, f"it has {few(present, 'topics')}")
+            raise UsageError(f"{folder}: no topic {topic!r} to mirror: {reason}")
     return [item for item in found if item.tp.topic in topics]
 
 
@@ -228,9 +228,9 @@ def _read_partitions(
             progress(done, total)
 
     for item in sorted(found, key=lambda item: item.tp):
-        before = done
+        done_before = done
         partitions[item.tp] = _read_partition(item, facts, advance)
-        advance(item.size - (done - before))
+        advance(item.size - (done - done_before))
     return partitions
 
 
@@ -277,7 +277,7 @@ def _no_log_message(folder: Path, skipped: list[SkippedFolder]) -> str:
     if hint:
         return f"{folder}: contains no log{hint}"
     if skipped:
-        listed = "; ".join(f"{name}: {reason}" for name, reason in skipped[:5])
+        listing = "; ".join(f"{name}: {reason}" for name, reason in skipped[:5])
         more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
-        return f"{folder}: contains no log to mirror ({listed}{more})"
+        return f"{folder}: contains no log to mirror ({listing}{more})"
     return f"{folder}: contains no log; {_ADVICE}"

@@ -42,13 +42,13 @@ def load_segments(
     if not folder.segments:
         # A broker starts an empty segment at the log start offset.
         folder = folder._replace(segments=[SegmentFile(folder.log_start_offset, folder.path, 0)])
-    tally = Tally(_stop, on_read)
+    tally = Tally(_raise_fault, on_read)
     load = _Load(folder, tally, flushed_offset)
     end_offset = load.run()
     return LoadedSegments(load.segments, end_offset, tally.batches, tally.gaps)
 
 
-def _stop(fault: FileFault) -> NoReturn:
+def _raise_fault(fault: FileFault) -> NoReturn:
     raise fault from None
 
 
@@ -74,7 +74,7 @@ class _Load(LogWalk):
         yield WholeFile(segment.path, data)
         self.segments[segment.base_offset] = data
 
-    def _located(self, error: CorruptBatch, file: MappedFile | WholeFile) -> FileFault:
+    def _locate_fault(self, error: CorruptBatch, file: MappedFile | WholeFile) -> FileFault:
         return segment_fault(self._log, file.view, error, self._next_offset)
 
     def _on_segment_end(self, segment: SegmentFile, end: int | None, position: int) -> None:
@@ -86,22 +86,26 @@ class _Load(LogWalk):
 
         After a kill, records below the high watermark may be lost if the broker had not flushed them.
         """
-        ends, start, flushed_offset = self._next_offset, self._folder.log_start_offset, self._flushed_offset
-        if ends < start:
-            self._wrong_end(f"the log ends here, below its log start offset {start}: batches are missing")
-        if flushed_offset is not None and ends < flushed_offset:
-            self._wrong_end(
+        end_offset, start, flushed_offset = self._next_offset, self._folder.log_start_offset, self._flushed_offset
+        if end_offset < start:
+            self._raise_end_fault(f"the log ends here, below its log start offset {start}: batches are missing")
+        if flushed_offset is not None and end_offset < flushed_offset:
+            self._raise_end_fault(
                 f"the log ends here, and it had been flushed up to offset {flushed_offset}: batches are missing"
             )
-        if flushed_offset is not None and ends > flushed_offset and self._folder.clean_shutdown:
-            self._wrong_end(f"the log ends here, and the broker had closed it at offset {flushed_offset}")
+        if flushed_offset is not None and end_offset > flushed_offset and self._folder.clean_shutdown:
+            self._raise_end_fault(f"the log ends here, and the broker had closed it at offset {flushed_offset}")
         high_watermark = self._folder.high_watermark
-        if high_watermark is not None and ends < high_watermark:
+        if high_watermark is not None and end_offset < high_watermark:
             if self._folder.clean_shutdown:
-                self._wrong_end(f"the log ends here, and its high watermark is {high_watermark}: batches are missing")
-            self._tally.gaps.append(Gap(self._folder.path, ends, high_watermark - 1, "the high watermark is above it"))
+                self._raise_end_fault(
+                    f"the log ends here, and its high watermark is {high_watermark}: batches are missing"
+                )
+            self._tally.gaps.append(
+                Gap(self._folder.path, end_offset, high_watermark - 1, "the high watermark is above it")
+            )
 
-    def _wrong_end(self, reason: str) -> NoReturn:
+    def _raise_end_fault(self, reason: str) -> NoReturn:
         last = self._folder.segments[-1]
         size = len(self.segments[last.base_offset])
         raise FileFault(reason, path=last.path, position=size, offset=self._next_offset)

@@ -26,27 +26,27 @@ _POPULATE_READ: Final = 22  # MADV_POPULATE_READ of Linux 5.14; Python has no na
 class MappedFile:
     """A file as one read-only view; `size` is the size when it was opened."""
 
-    __slots__ = ("_ahead", "_map", "_released", "path", "size", "view")
+    __slots__ = ("_map", "_prefetched", "_released", "path", "size", "view")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
-        self._ahead = self._released = 0
-        with open(path, "rb", opener=_without_waiting) as opened:
-            status = os.fstat(opened.fileno())
+        self._prefetched = self._released = 0
+        with open(path, "rb", opener=_open_nonblocking) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")
             self.size = status.st_size
             if self.size:
-                self._map = mmap.mmap(opened.fileno(), self.size, access=mmap.ACCESS_READ)
+                self._map = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
         self.view = memoryview(self._map or b"")
 
-    def will_need(self, position: int) -> None:
+    def prefetch(self, position: int) -> None:
         """Announce that everything from `position` on will be read: mapping a window at once is faster than by page."""
-        if self._map is None or not self._ahead <= position < self.size or not _CAN_POPULATE:
+        if self._map is None or not self._prefetched <= position < self.size or not _CAN_POPULATE:
             return
         begin = position - position % mmap.PAGESIZE
-        self._ahead = begin + _WINDOW
+        self._prefetched = begin + _WINDOW
         try:
             self._map.madvise(_POPULATE_READ, begin, min(self.size - begin, _WINDOW))
         except OSError:
@@ -71,7 +71,7 @@ class MappedFile:
 
 
 class WholeFile:
-    """A file read into memory, with the interface of `Mapped`."""
+    """A file read into memory, with the interface of `MappedFile`."""
 
     __slots__ = ("data", "path", "size", "view")
 
@@ -81,14 +81,14 @@ class WholeFile:
         self.size = len(data)
         self.view = memoryview(data)
 
-    def will_need(self, position: int) -> None:
+    def prefetch(self, position: int) -> None:
         """Do nothing: the bytes are in memory."""
 
     def release_before(self, position: int) -> None:
         """Do nothing: the bytes are kept."""
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open without blocking: a plain `open` of a pipe waits for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -110,7 +110,7 @@ def mapped(path: Path) -> Iterator[MappedFile]:
 
 def map_file(path: str | Path) -> memoryview:
     """Return a file's bytes as a view that keeps the mapping alive; raises `OSError` like `open`."""
-    with open(path, "rb") as opened:
-        if not opened.seek(0, os.SEEK_END):
+    with open(path, "rb") as file:
+        if not file.seek(0, os.SEEK_END):
             return memoryview(b"")
-        return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -76,9 +76,9 @@ def open_partition(
     """
     folder = Path(folder)
     if not has_partition_files(folder):
-        near = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
-        hint = f"; it has {few(near, '')}" if near else suggestion(folder)
-        if near or not may_be_empty:
+        suggestions = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
+        hint = f"; it has {few(suggestions, '')}" if suggestions else suggestion(folder)
+        if suggestions or not may_be_empty:
             raise UsageError(f"{folder}: contains no segment files{hint}; {_ADVICE}")
     return read_partition(folder, facts)
 
@@ -88,36 +88,36 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
 
     Raises `UsageError` for an invalid name, `FileFault` for a file of the surrounding folder or the name of a segment.
     """
-    named = Path(os.path.abspath(folder))  # `.` is not the folder's name, and a link has its own.
-    name = parse_folder_name(named.name)
+    absolute = Path(os.path.abspath(folder))  # `.` is not the folder's name, and a link has its own.
+    name = parse_folder_name(absolute.name)
     if name is None:
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
-    tp, is_set_aside = name.tp, name.set_aside is not None
-    around = read_folder_facts(named.parent) if facts is None else facts
-    if is_set_aside and (named.parent / str(tp)).is_dir():
-        around = FolderFacts()  # The checkpoints refer to the folder without the suffix.
-    is_closed = around.clean_shutdown and not is_set_aside  # A broker does not close a log that it is deleting.
+    tp, is_set_aside = name.tp, name.rename_suffix is not None
+    folder_facts = read_folder_facts(absolute.parent) if facts is None else facts
+    if is_set_aside and (absolute.parent / str(tp)).is_dir():
+        folder_facts = FolderFacts()  # The checkpoints refer to the folder without the suffix.
+    is_closed = folder_facts.clean_shutdown and not is_set_aside  # A broker does not close a log that it is deleting.
     segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
-    start = around.log_start_offsets.get(tp, 0)
+    start = folder_facts.log_start_offsets.get(tp, 0)
     return PartitionFolder(
         tp=tp,
         path=folder,
         segments=segments,
         log_start_offset=max(start, min(bases, default=start)),
-        high_watermark=around.high_watermarks.get(tp),
+        high_watermark=folder_facts.high_watermarks.get(tp),
         clean_shutdown=is_closed,
         is_set_aside=is_set_aside,
-        recovery_point=_recovery_point(around, tp),
-        closed_at=around.recovery_points.get(tp) if is_closed else None,
+        recovery_point=_recovery_point(folder_facts, tp),
+        closed_at=folder_facts.recovery_points.get(tp) if is_closed else None,
     )
 
 
-def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
+def _recovery_point(folder_facts: FolderFacts, tp: TopicPartition) -> int | None:
     """Return the start of recovery after a kill: offset 0 if the broker has not recorded one yet."""
-    if around.clean_shutdown or not around.has_meta_properties:
+    if folder_facts.clean_shutdown or not folder_facts.has_meta_properties:
         return None
-    return around.recovery_points.get(tp, 0)
+    return folder_facts.recovery_points.get(tp, 0)
 
 
 def partition_paths(top: Path) -> list[Path]:
@@ -131,14 +131,14 @@ def partition_paths(top: Path) -> list[Path]:
     return [path for _, path in sorted(found)]
 
 
-def set_aside(top: Path) -> list[tuple[str, str]]:
+def list_renamed_folders(top: Path) -> list[tuple[str, str]]:
     """Return the folders of `top` that a broker renamed because they are no current partition, each with the reason."""
     found = []
     with reading(top), os.scandir(top) as entries:
         for entry in entries:
             name = parse_folder_name(entry.name)
-            if name is not None and name.set_aside is not None and entry.is_dir():
-                found.append((entry.name, RENAME_REASONS[name.set_aside]))
+            if name is not None and name.rename_suffix is not None and entry.is_dir():
+                found.append((entry.name, RENAME_REASONS[name.rename_suffix]))
     return sorted(found)
 
 
@@ -169,10 +169,10 @@ def log_dirs_below(top: Path) -> list[Path]:
 def suggestion(folder: Path) -> str:
     """Return "; did you mean" with the log folders below `folder`; "" if there are none or it is a file."""
     try:
-        near = log_dirs_below(folder)
+        suggestions = log_dirs_below(folder)
     except Unreadable:
         return ""
-    return f"; did you mean {few(near, '')}?" if near else ""
+    return f"; did you mean {few(suggestions, '')}?" if suggestions else ""
 
 
 def snapshots_of(folder: Path) -> list[tuple[int, Path]]:

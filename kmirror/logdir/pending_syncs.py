@@ -68,16 +68,16 @@ class PendingSyncs:
             self._replacing.pop(path, None)
             path.unlink(missing_ok=True)
 
-    def delete_replaced(self, path: Path, aside: Path) -> None:
-        """Remove the file's name; its bytes are kept at `aside` until its replacement is safe."""
+    def delete_replaced(self, path: Path, kept_path: Path) -> None:
+        """Remove the file's name; its bytes are kept at `kept_path` until its replacement is safe."""
         if not self._is_deferred:
             path.unlink()
             return
         with self._lock:
-            self._replaced.setdefault(path.parent, []).append(path.rename(aside))
+            self._replaced.setdefault(path.parent, []).append(path.rename(kept_path))
             self._folders.setdefault(path.parent, {})
 
-    def forget(self, folder: Path) -> None:
+    def discard(self, folder: Path) -> None:
         """Record that a folder will be deleted: its content no longer matters."""
         with self._lock:
             self._folders.pop(folder, None)
@@ -87,8 +87,8 @@ class PendingSyncs:
 
     def sync(self, folder: Path | None = None) -> None:
         """Make the content and the name of `folder` safe, or without it everything. Raises OSError."""
-        wanted = [*self._folders] if folder is None else [folder]
-        for each in [path for path in wanted if path != self._top] + [self._top]:
+        folders = [*self._folders] if folder is None else [folder]
+        for each in [path for path in folders if path != self._top] + [self._top]:
             with self._lock:
                 names = self._folders.pop(each, None)
                 replaced = self._replaced.pop(each, [])

@@ -108,10 +108,10 @@ def segment_fault(path: Path, data: bytes | memoryview, error: CorruptBatch, exp
     position = error.position
     assert position is not None, "a parser that walks a buffer gives every fault a position"
     rest = bytes(data[position:])
-    stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
-    complete = len(rest) >= layout.BATCH_LENGTH_AT
+    stored_offset = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
+    is_complete = len(rest) >= layout.BATCH_LENGTH_AT
     # Offsets of a segment are within 31 bits of each other.
-    offset = stated if complete and expected <= stated <= expected + 2**31 else expected
+    offset = stored_offset if is_complete and expected <= stored_offset <= expected + 2**31 else expected
     if not rest.strip(b"\0"):
         return FileFault(
             f"the last {len(rest)} bytes of the file are zero", path=path, position=position, offset=expected

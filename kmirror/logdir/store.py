@@ -63,8 +63,8 @@ class LogFolder:
     In a node with both roles, the controller's log is in a folder with the broker's logs. With
     `shares_checkpoints=False` the controller's offsets are kept in memory only, and the broker owns the common
     checkpoints. Kafka's controllers do the same and read their log completely at each start. With `flushes_in_jobs`,
-    only `flush`, `write_shared`, `purge`, `stage` and `write_safe_file` wait for the disk (`unsafe.py`), with one
-    exception: an append after a truncation that no such call has made safe.
+    only `flush`, `write_shared`, `purge`, `stage` and `write_safe_file` wait for the disk, with one exception: an
+    append after a truncation that no such call has made safe.
     """
 
     def __init__(self, path: Path | str, *, shares_checkpoints: bool = True, flushes_in_jobs: bool = False) -> None:
@@ -77,9 +77,9 @@ class LogFolder:
         self._offsets: dict[str, dict[TopicPartition, int]] = {
             name: read_offsets(self.path / file) if shares_checkpoints else {} for name, file in SHARED_FILES.items()
         }
-        self._writing = threading.Lock()
+        self._offsets_lock = threading.Lock()
         """Guards changes of the common checkpoints: a broker makes them concurrently with its disk jobs."""
-        self._writing_files = threading.Lock()
+        self._files_lock = threading.Lock()
         """Serialises writes of the checkpoint files (normally by a disk job)."""
         self.is_deferred = flushes_in_jobs
         self.pending_syncs = PendingSyncs(self.path, is_deferred=flushes_in_jobs)
@@ -137,14 +137,14 @@ class LogFolder:
             path.rename(self.path / name)
             if store is not None:
                 store.path = self.path / name
-            self.pending_syncs.forget(path)
+            self.pending_syncs.discard(path)
             self.pending_syncs.mark_renamed(self.path)
         return name
 
     def leftovers(self) -> list[str]:
         """Return the names of folders that were set aside by any process and not purged, sorted."""
         found = ((entry.name, parse_folder_name(entry.name)) for entry in os.scandir(self.path) if entry.is_dir())
-        return sorted(name for name, parsed in found if parsed is not None and parsed.set_aside == "delete")
+        return sorted(name for name, parsed in found if parsed is not None and parsed.rename_suffix == "delete")
 
     def purge(self, name: str) -> None:
         """Delete a folder that was set aside, if it exists; may run concurrently with other calls."""
@@ -185,7 +185,7 @@ class LogFolder:
 
     def set_offset(self, name: str, tp: TopicPartition, offset: int | None) -> None:
         """Set or remove a partition's offset in a common checkpoint."""
-        with self._writing:
+        with self._offsets_lock:
             offsets = self._offsets[name]
             before = offsets.get(tp, -1)
             if offsets.get(tp) == offset:
@@ -202,9 +202,9 @@ class LogFolder:
 
     def _write_dirty(self) -> None:
         """Write the deferred common checkpoints in their current state; changes of offsets need not wait for it."""
-        with self._writing_files:
+        with self._files_lock:
             while self._dirty:
-                with self._writing:
+                with self._offsets_lock:
                     name = next(iter(self._dirty))
                     data = encode_offsets(self._offsets[name])
                     del self._dirty[name]
@@ -213,13 +213,13 @@ class LogFolder:
                 try:
                     replace_file(self.path / SHARED_FILES[name], data)
                 except OSError:
-                    with self._writing:
+                    with self._offsets_lock:
                         self._dirty[name] = None
                     raise
 
     def record_truncation(self, tp: TopicPartition, name: str = "") -> None:
         """Record that a file of a partition was truncated, or (without a name) that files were deleted."""
-        with self._writing:
+        with self._offsets_lock:
             self._add_truncation(tp, name)
 
     def _add_truncation(self, tp: TopicPartition, name: str = "") -> None:
@@ -234,7 +234,7 @@ class LogFolder:
         for name in names:  # The last one may be the folder itself.
             flush(self.path / str(tp) / name)
         flush(self.path / str(tp))
-        with self._writing:
+        with self._offsets_lock:
             if self.truncations.get(tp) is names:  # Otherwise there was another truncation.
                 del self.truncations[tp]
 
@@ -279,7 +279,7 @@ class FileStore:
 
     def close(self) -> None:
         """Close the files; they are reopened on the next use."""
-        self._release()
+        self._close_descriptor()
         for base_offset in list(self._maps):
             self._unmap(base_offset)
 
@@ -290,8 +290,8 @@ class FileStore:
 
     def create(self, base_offset: int) -> None:
         assert base_offset not in self._sizes, f"segment {base_offset} exists"
-        self._release()
-        descriptor = os.open(self._log(base_offset), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self._close_descriptor()
+        descriptor = os.open(self._log_path(base_offset), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         self._open = base_offset, descriptor
         self._sizes[base_offset] = 0
         self._folder.pending_syncs.mark_renamed(self.path)
@@ -300,7 +300,7 @@ class FileStore:
         return self._sizes[base_offset]
 
     def modified_ms(self, base_offset: int) -> int | None:
-        return self._log(base_offset).stat().st_mtime_ns // 1_000_000
+        return self._log_path(base_offset).stat().st_mtime_ns // 1_000_000
 
     def append(self, base_offset: int, data: Chunk) -> None:
         if (
@@ -333,31 +333,31 @@ class FileStore:
         data = os.pread(descriptor, end - start, start)
         while len(data) < end - start:
             more = os.pread(descriptor, end - start - len(data), start + len(data))
-            assert more, f"{self._log(base_offset)} was truncated by another process"
+            assert more, f"{self._log_path(base_offset)} was truncated by another process"
             data += more
         return memoryview(data)
 
     def flush(self, base_offset: int) -> None:
         self._folder.sync_truncations(self._tp)
         self._folder.pending_syncs.sync(self.path)
-        flush(self._log(base_offset))  # Uses a new descriptor: other threads may close the current one.
+        flush(self._log_path(base_offset))  # Uses a new descriptor: other threads may close the current one.
 
     def truncate(self, base_offset: int, size: int) -> None:
         assert 0 <= size <= self._sizes[base_offset], f"a truncation to {size} of {self._sizes[base_offset]} bytes"
         self._unmap(base_offset)
         if any(mapped() is not None for mapped in self._maps_in_use.pop(base_offset, ())):
-            self._move(base_offset, size)
+            self._truncate_by_copy(base_offset, size)
         else:
             os.ftruncate(self._descriptor(base_offset), size)
         if self._folder.is_deferred:
-            self._folder.record_truncation(self._tp, self._log(base_offset).name)
+            self._folder.record_truncation(self._tp, self._log_path(base_offset).name)
         else:
             os.fsync(self._descriptor(base_offset))
         self._sizes[base_offset] = size
 
-    def _move(self, base_offset: int, size: int) -> None:
+    def _truncate_by_copy(self, base_offset: int, size: int) -> None:
         """Truncate the segment by replacing its file, because a view of the old file's pages is still in use."""
-        path = self._log(base_offset)
+        path = self._log_path(base_offset)
         copy = path.with_name(path.name + ".tmp")
         with copy.open("wb") as file:
             position = 0
@@ -367,16 +367,16 @@ class FileStore:
                 position += len(chunk)
             file.flush()
             os.fsync(file.fileno())
-        self._release()
+        self._close_descriptor()
         copy.rename(path)
         sync_folder(self.path)
 
     def delete(self, base_offset: int) -> None:
         if self._open is not None and self._open[0] == base_offset:
-            self._release()
+            self._close_descriptor()
         self._unmap(base_offset)
         self._maps_in_use.pop(base_offset, None)
-        self._log(base_offset).unlink()
+        self._log_path(base_offset).unlink()
         del self._sizes[base_offset]
         if self._folder.is_deferred:
             self._folder.record_truncation(self._tp)
@@ -385,34 +385,34 @@ class FileStore:
 
     def set_aside(self, base_offset: int) -> None:
         if self._open is not None and self._open[0] == base_offset:
-            self._release()
+            self._close_descriptor()
         self._unmap(base_offset)
         self._maps_in_use.pop(base_offset, None)
-        self._log(base_offset).rename(self._aside(base_offset))
+        self._log_path(base_offset).rename(self._deleted_path(base_offset))
         del self._sizes[base_offset]
         self._folder.pending_syncs.mark_renamed(self.path)
 
     def purge(self, base_offset: int) -> None:
-        self._aside(base_offset).unlink(missing_ok=True)
+        self._deleted_path(base_offset).unlink(missing_ok=True)
 
-    def _aside(self, base_offset: int) -> Path:
-        log = self._log(base_offset)
+    def _deleted_path(self, base_offset: int) -> Path:
+        log = self._log_path(base_offset)
         return log.with_name(log.name + DELETED_SUFFIX)
 
     def stage(self, base_offset: int, data: Chunk) -> None:
-        write_new(self._staged(base_offset), data)
+        write_new(self._staged_path(base_offset), data)
 
     def unstage(self, base_offset: int) -> None:
-        self._staged(base_offset).unlink(missing_ok=True)
+        self._staged_path(base_offset).unlink(missing_ok=True)
 
-    def _staged(self, base_offset: int) -> Path:
-        log = self._log(base_offset)
+    def _staged_path(self, base_offset: int) -> Path:
+        log = self._log_path(base_offset)
         return log.with_name(log.name + CLEANED_SUFFIX)
 
     def replace(self, base_offsets: Sequence[int]) -> None:
-        first, cleaned = self._log(base_offsets[0]), self._staged(base_offsets[0])
+        first, cleaned = self._log_path(base_offsets[0]), self._staged_path(base_offsets[0])
         swap = first.with_name(first.name + SWAP_SUFFIX)
-        last = self._log(base_offsets[-1]).stat()
+        last = self._log_path(base_offsets[-1]).stat()
         size = cleaned.stat().st_size
         os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
@@ -420,7 +420,7 @@ class FileStore:
         self._folder.pending_syncs.mark_renamed(self.path)  # From here on the replacement is valid.
         for base_offset in base_offsets:
             self._maps_in_use.pop(base_offset, None)
-            self._folder.pending_syncs.delete_replaced(self._log(base_offset), self._aside(base_offset))
+            self._folder.pending_syncs.delete_replaced(self._log_path(base_offset), self._deleted_path(base_offset))
             del self._sizes[base_offset]
         swap.rename(first)
         self._folder.pending_syncs.mark_renamed(self.path)
@@ -432,7 +432,7 @@ class FileStore:
         All files of a segment are handled together: a remaining index would be taken for that of the new log.
         """
         found: dict[str, list[tuple[int, Path]]] = {DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
-        for offset, path in self._files_about_offsets():
+        for offset, path in self._files_with_offsets():
             if path.suffix in found:
                 found[path.suffix].append((offset, path))
         deleted, cleaned, swaps = found.values()
@@ -455,24 +455,24 @@ class FileStore:
         """Delete all files whose offset is covered by these swap logs, including snapshots."""
         low = min(base for base, _ in swaps)
         high = max(next_offset(memoryview(path.read_bytes()), base) for base, path in swaps)
-        for offset, path in self._files_about_offsets():
+        for offset, path in self._files_with_offsets():
             if low <= offset < high and path.suffix != SWAP_SUFFIX:
                 path.unlink()
 
-    def _files_about_offsets(self) -> list[tuple[int, Path]]:
+    def _files_with_offsets(self) -> list[tuple[int, Path]]:
         return [(offset, path) for path in self.path.iterdir() if (offset := offset_in(path.name)) is not None]
 
-    def _log(self, base_offset: int) -> Path:
+    def _log_path(self, base_offset: int) -> Path:
         return self.path / file_name(base_offset, LOG_SUFFIX)
 
     def _descriptor(self, base_offset: int) -> int:
         """Return the segment's open file; the previously open one is closed."""
         if self._open is None or self._open[0] != base_offset:
-            self._release()
-            self._open = base_offset, os.open(self._log(base_offset), os.O_RDWR)
+            self._close_descriptor()
+            self._open = base_offset, os.open(self._log_path(base_offset), os.O_RDWR)
         return self._open[1]
 
-    def _release(self) -> None:
+    def _close_descriptor(self) -> None:
         if self._open is not None:
             os.close(self._open[1])
             self._open = None

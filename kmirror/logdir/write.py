@@ -107,14 +107,14 @@ def _write_broker(folder: Path, broker: BrokerFiles, cluster_id: str) -> None:
     logs = {tp: replica.store for tp, replica in broker.partitions.items()} | {_METADATA: broker.metadata}
     for tp, store in sorted(logs.items()):
         _write_log(folder / str(tp), store)
-        for name, known in offsets.items():
+        for name, partition_offsets in offsets.items():
             data = store.read_file(name)
             # The log start is recorded only if it is above the first segment's base offset.
             if data is not None and (name != LOG_START_OFFSET or int(data) > min(store.segments())):
-                known[tp] = int(data)
-    for name, known in offsets.items():
-        if known:
-            _write(folder / SHARED_FILES[name], encode_offsets(known))
+                partition_offsets[tp] = int(data)
+    for name, partition_offsets in offsets.items():
+        if partition_offsets:
+            _write(folder / SHARED_FILES[name], encode_offsets(partition_offsets))
     _write(folder / str(_METADATA) / QUORUM_STATE, encode_quorum_state(broker.metadata_epoch))
     _write(folder / META_PROPERTIES, MetaProperties(cluster_id, broker.broker_id, broker.directory_id).encode())
     _write(folder / CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}')

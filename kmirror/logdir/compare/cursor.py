@@ -43,7 +43,7 @@ class LogCursor:
     """
 
     def __init__(self, paths: Sequence[Path], *, start: int, end: int | None, position: int = 0) -> None:
-        self._left = list(reversed(paths))
+        self._remaining_paths = list(reversed(paths))
         self._file: MappedFile | None = None
         self.end = end
         self.path: Path | None = None
@@ -57,9 +57,9 @@ class LogCursor:
     def _open(self, position: int) -> bool:
         """Go to `position` of the next file; return False if there is none."""
         self._close_file()
-        if not self._left:
+        if not self._remaining_paths:
             return False
-        self.path = self._left.pop()
+        self.path = self._remaining_paths.pop()
         try:
             self._file = MappedFile(self.path)
         except (OSError, ValueError) as error:
@@ -74,7 +74,7 @@ class LogCursor:
 
     def close(self) -> None:
         """Move to the end: the rest is not compared."""
-        self._left.clear()
+        self._remaining_paths.clear()
         self._close_file()
 
     @property
@@ -122,8 +122,8 @@ class LogCursor:
         """Return EQUAL or FLIPPED if `batch` comes next here, else None."""
         if self.is_at_end():
             return None
-        there, size = self.next_bytes(batch), len(batch.view)
-        if len(there) == size and _first_block(batch.view, there, size) is None:
+        other_bytes, size = self.next_bytes(batch), len(batch.view)
+        if len(other_bytes) == size and _first_block(batch.view, other_bytes, size) is None:
             return Match.EQUAL
         return None if self.bit_flips(batch) is None else Match.FLIPPED
 
@@ -133,18 +133,18 @@ class LogCursor:
 
     def bit_flips(self, batch: AnyBatch) -> FlippedBits | None:
         """Return the bits in which the next batch differs from `batch`, None if it is a different batch."""
-        there = self.next_bytes(batch)
-        bit_flips = flipped_bits(batch.view, there) if len(there) == len(batch.view) else None
-        if bit_flips is None or (there[:8] != batch.view[:8] and not self._is_same_place(batch, there)):
+        other_bytes = self.next_bytes(batch)
+        bit_flips = flipped_bits(batch.view, other_bytes) if len(other_bytes) == len(batch.view) else None
+        if bit_flips is None or (other_bytes[:8] != batch.view[:8] and not self._has_same_position(batch, other_bytes)):
             return None  # A different batch, perhaps with the same records.
-        if there[8:12] != batch.view[8:12] and not self._ends_after(batch):
+        if other_bytes[8:12] != batch.view[8:12] and not self._ends_after(batch):
             return None  # A batch of a different length with the same start.
         return bit_flips
 
-    def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
+    def _has_same_position(self, batch: AnyBatch, other_bytes: memoryview) -> bool:
         """Return whether one of two different base offsets does not fit its neighbours."""
-        offset = int.from_bytes(there[:8], "big")
-        ours_fits = self._offset_after(len(there)) == batch.next_offset
+        offset = int.from_bytes(other_bytes[:8], "big")
+        ours_fits = self._offset_after(len(other_bytes)) == batch.next_offset
         theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
         return ours_fits or theirs_fits
 
@@ -166,17 +166,17 @@ class LogCursor:
         """
         if self.is_at_end() or other.is_at_end():
             return None
-        here, there = self.view[self.position :], other.view[other.position :]
-        longest = min(len(here), len(there))
-        size = min(longest, self._window)
-        if longest >= layout.LOG_OVERHEAD:  # Compare at least one whole batch.
-            size = min(longest, max(size, layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(here)[1]))
-        block = _first_block(here, there, size)
+        own_bytes, other_bytes = self.view[self.position :], other.view[other.position :]
+        common_size = min(len(own_bytes), len(other_bytes))
+        size = min(common_size, self._window)
+        if common_size >= layout.LOG_OVERHEAD:  # Compare at least one whole batch.
+            size = min(common_size, max(size, layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(own_bytes)[1]))
+        block = _first_block(own_bytes, other_bytes, size)
         if block is None:
             self._window = min(max(2 * self._window, _RUN_BYTES_MIN), _RUN_BYTES_MAX)
         elif self._window:
             self._window = 0  # After a difference the next batch may differ too: compare only that one.
-            size = _first_byte(here, there, block)
+            size = _first_byte(own_bytes, other_bytes, block)
         else:
             return None
         run = self._run(size)
@@ -192,38 +192,38 @@ class LogCursor:
         stop = start + size
         view, end, next_offset = self.view, self.end, self.next_offset
         while start + _HEAD.size <= stop:
-            offset, length, magic, old_attributes, delta = _HEAD.unpack_from(view, start)
-            after = start + layout.LOG_OVERHEAD + length
-            if length < layout.LEGACY_LENGTH_MIN or after > stop or (end is not None and offset >= end):
+            offset, length, magic, legacy_attributes, delta = _HEAD.unpack_from(view, start)
+            next_start = start + layout.LOG_OVERHEAD + length
+            if length < layout.LEGACY_LENGTH_MIN or next_start > stop or (end is not None and offset >= end):
                 break
             if 0 <= magic < layout.MAGIC_V2:
-                is_plain = not old_attributes & layout.COMPRESSION_MASK
+                is_plain = not legacy_attributes & layout.COMPRESSION_MASK
                 offsets += 1 if is_plain else max(offset + 1 - next_offset, 1)
                 next_offset = offset + 1
             else:
                 offsets += max(delta + 1, 0)
                 next_offset = offset + delta + 1
             batches += 1
-            start = after
+            start = next_start
         return Run(batches, offsets, start - self.position, next_offset) if batches else None
 
 
-def _first_block(here: memoryview, there: memoryview, size: int) -> tuple[int, int] | None:
+def _first_block(own_bytes: memoryview, other_bytes: memoryview, size: int) -> tuple[int, int] | None:
     """Return the first block within `size` bytes that differs, as (start, end); None if all bytes are equal."""
     for begin in range(0, size, _RUN_BYTES_MAX):
         end = min(begin + _RUN_BYTES_MAX, size)
         # Views are compared byte by byte, copies at once.
-        if bytes(here[begin:end]) != bytes(there[begin:end]):
+        if bytes(own_bytes[begin:end]) != bytes(other_bytes[begin:end]):
             return begin, end
     return None
 
 
-def _first_byte(here: memoryview, there: memoryview, block: tuple[int, int]) -> int:
+def _first_byte(own_bytes: memoryview, other_bytes: memoryview, block: tuple[int, int]) -> int:
     """Return the position of the first different byte, which lies in `block`."""
     low, high = block  # Everything before `low` is equal, not everything before `high`.
     while high - low > 1:
         middle = (low + high) // 2
-        if bytes(here[low:middle]) == bytes(there[low:middle]):
+        if bytes(own_bytes[low:middle]) == bytes(other_bytes[low:middle]):
             low = middle
         else:
             high = middle

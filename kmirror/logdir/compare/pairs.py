@@ -42,7 +42,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
     `topics` selects topics; without it all are compared, internal ones only with `internal`. Raises `UsageError` if a
     side has nothing to compare or no such topic, `FileFault` and `Unreadable` for the files of a log folder.
     """
-    wanted = None if topics is None else as_names(topics)
+    selected_topics = None if topics is None else as_names(topics)
     are_logs = [is_log_dirs(path) for path in (left, right)]
     if not any(are_logs):
         return Pairs([(open_partition(left), open_partition(right))], [], [])
@@ -56,32 +56,32 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
     if are_logs[0] != are_logs[1]:
         one, other = (left, right) if are_logs[0] else (right, left)
         raise UsageError(f"{one} is a log folder, but {other} is not{suggestion(other)}: give two of the same kind")
-    for topic in wanted or ():
+    for topic in selected_topics or ():
         if not any(tp.topic == topic for side in sides for tp in side):
             topics_found = sorted({tp.topic for side in sides for tp in side})
             raise UsageError(
                 f"neither {left} nor {right} has the topic {topic!r}: they have {few(topics_found, 'topics')}"
             )
 
-    def is_wanted(tp: TopicPartition) -> bool:
-        return internal or tp.topic not in SYSTEM_TOPICS if wanted is None else tp.topic in wanted
+    def is_selected(tp: TopicPartition) -> bool:
+        return internal or tp.topic not in SYSTEM_TOPICS if selected_topics is None else tp.topic in selected_topics
 
-    ours, theirs = (_selected(side, is_wanted) for side in sides)
-    if not (ours or theirs):
+    left_partitions, right_partitions = (_select(side, is_selected) for side in sides)
+    if not (left_partitions or right_partitions):
         raise UsageError(f"{left} and {right} have internal topics only: compare them with --internal")
-    both = sorted(ours.keys() & theirs.keys())
+    both = sorted(left_partitions.keys() & right_partitions.keys())
     return Pairs(
-        [(ours[tp], theirs[tp]) for tp in both],
-        [ours[tp] for tp in sorted(ours.keys() - theirs.keys())],
-        [theirs[tp] for tp in sorted(theirs.keys() - ours.keys())],
+        [(left_partitions[tp], right_partitions[tp]) for tp in both],
+        [left_partitions[tp] for tp in sorted(left_partitions.keys() - right_partitions.keys())],
+        [right_partitions[tp] for tp in sorted(right_partitions.keys() - left_partitions.keys())],
         notes,
     )
 
 
-def _selected(
-    found: dict[TopicPartition, PartitionFolder], is_wanted: Callable[[TopicPartition], bool]
+def _select(
+    found: dict[TopicPartition, PartitionFolder], is_selected: Callable[[TopicPartition], bool]
 ) -> dict[TopicPartition, PartitionFolder]:
-    return {tp: folder for tp, folder in found.items() if is_wanted(tp)}
+    return {tp: folder for tp, folder in found.items() if is_selected(tp)}
 
 
 def _partitions(top: Path, notes: list[str]) -> dict[TopicPartition, PartitionFolder]:

@@ -48,7 +48,7 @@ def compare(
     options: CompareOptions | None = None,
     *,
     progress: Progress = lambda count: None,
-    on_result: Callable[[PartitionResult | Difference], None] = lambda what: None,
+    on_result: Callable[[PartitionResult | Difference], None] = lambda result: None,
 ) -> ComparisonResult:
     """Compare everything; `on_result` receives each result as it is found.
 
@@ -57,7 +57,7 @@ def compare(
     """
     chosen = options or CompareOptions()
     result = ComparisonResult(notes=list(pairs.notes))
-    for folders, tps, has in (
+    for folders, tps, presence in (
         (pairs.only_left, result.only_left, (True, False)),
         (pairs.only_right, result.only_right, (False, True)),
     ):
@@ -65,33 +65,33 @@ def compare(
             tps.append(folder.tp)
             if not chosen.common:
                 text = f"only {folder.path.parent} has this partition"
-                result.differences.append(Difference(folder.tp, None, "partition", *has, text))
+                result.differences.append(Difference(folder.tp, None, "partition", *presence, text))
                 on_result(result.differences[-1])
     for left, right in pairs.both:
-        passed = 0
+        processed = 0
 
         def advance(count: int) -> None:
-            nonlocal passed
-            passed += count
+            nonlocal processed
+            processed += count
             progress(count)
 
         found = compare_partition(left, right, chosen, progress=advance)
-        progress(max(0, left.size - passed))  # Unreadable bytes count as done.
+        progress(max(0, left.size - processed))  # Unreadable bytes count as done.
         result.partitions.append(found)
         result.differences += found.differences
         result.notes += found.notes
         on_result(found)
     if result.is_empty and not result.differences:
-        raise UsageError(f"nothing was compared: {_why_nothing(result, chosen)}")
+        raise UsageError(f"nothing was compared: {_reason_if_empty(result, chosen)}")
     return result
 
 
-def _why_nothing(result: ComparisonResult, options: CompareOptions) -> str:
+def _reason_if_empty(result: ComparisonResult, options: CompareOptions) -> str:
     if not result.partitions:
         return "no partition exists on both sides"
-    what = "the partition has" if len(result.partitions) == 1 else f"the {len(result.partitions)} partitions have"
+    subject = "the partition has" if len(result.partitions) == 1 else f"the {len(result.partitions)} partitions have"
     bound = " below the last stable offset" if options.until_lso else ""
-    return f"{what} no batch{bound} on either side"
+    return f"{subject} no batch{bound} on either side"
 
 
 def compare_partition(
@@ -142,8 +142,8 @@ class _Pair:
             self._note_starts("each from its start")
         else:
             self._note_starts(f"from {max(starts)}")
-        here, there = self._cursors
-        compare_records(here, there, starts, self._result, self._progress)
+        left_cursor, right_cursor = self._cursors
+        compare_records(left_cursor, right_cursor, starts, self._result, self._progress)
 
     def _note_starts(self, compared: str) -> None:
         left, right = self._folders

@@ -45,16 +45,16 @@ class _Side:
         self._cursor = cursor
         self._first = first
         self._progress = progress
-        self._ahead: deque[Record] = deque()
+        self._lookahead: deque[Record] = deque()
         self._batch: AnyBatch | None = None
         """The batch with the next records, None before it is opened."""
         self._records: Iterator[Record] = iter(())
 
     def whole_batch(self) -> AnyBatch | None:
         """Return the next batch if none of its records has been read; None at the end and inside a batch."""
-        if not self._ahead and self._batch is not None:
+        if not self._lookahead and self._batch is not None:
             self._read()
-        if self._ahead:
+        if self._lookahead:
             return None
         while (batch := self._cursor.batch()) is not None and batch.is_control:
             self.skip(batch)
@@ -76,7 +76,7 @@ class _Side:
             self.skip(self._batch)
             self._batch = None
             return False
-        self._ahead.append(record)
+        self._lookahead.append(record)
         return True
 
     def _fault(self, error: CorruptBatch) -> FileFault:
@@ -102,19 +102,19 @@ class _Side:
 
     def peek(self) -> Record | None:
         """Return the next record, None at the end."""
-        return self._ahead[0] if self._ahead or self._fetch() else None
+        return self._lookahead[0] if self._lookahead or self._fetch() else None
 
-    def take(self, count: int) -> None:
+    def drop(self, count: int) -> None:
         """Drop records that were read ahead."""
         for _ in range(count):
-            self._ahead.popleft()
+            self._lookahead.popleft()
 
     def look_ahead(self) -> deque[Record]:
         """Return the next records, as many as may be kept in memory."""
-        size = sum(map(_size, self._ahead))
-        while len(self._ahead) < _AHEAD_MAX and size < _AHEAD_BYTES_MAX and self._fetch():
-            size += _size(self._ahead[-1])
-        return self._ahead
+        size = sum(map(_size, self._lookahead))
+        while len(self._lookahead) < _AHEAD_MAX and size < _AHEAD_BYTES_MAX and self._fetch():
+            size += _size(self._lookahead[-1])
+        return self._lookahead
 
 
 def compare_records(
@@ -124,40 +124,40 @@ def compare_records(
 
     Records below `firsts`, the log start offsets, are not part of the logs.
     """
-    here = _Side(left, firsts[0], progress)
-    there = _Side(right, firsts[1], lambda count: None)
+    left_side = _Side(left, firsts[0], progress)
+    right_side = _Side(right, firsts[1], lambda count: None)
     shares = result.shares
     while True:
-        same = _take_batch(here, there)
-        if same:
-            shares.common.records += same
+        equal_count = _skip_equal_batch(left_side, right_side)
+        if equal_count:
+            shares.common.records += equal_count
             continue
-        one, other = here.peek(), there.peek()
+        one, other = left_side.peek(), right_side.peek()
         if one is None and other is None:
             return
         if one is not None and other is not None and _content(one) == _content(other):
-            here.take(1)
-            there.take(1)
+            left_side.drop(1)
+            right_side.drop(1)
             shares.common.records += 1
             continue
-        left_count, right_count = _next_equal_pair(here.look_ahead(), there.look_ahead())
+        left_count, right_count = _next_equal_pair(left_side.look_ahead(), right_side.look_ahead())
         if not result.differences:
             result.differences.append(_difference(result, one, other, left_count, right_count))
         both = min(left_count, right_count)
         shares.differing.records += both
         shares.only_expected.records += left_count - both
         shares.only_found.records += right_count - both
-        here.take(left_count)
-        there.take(right_count)
+        left_side.drop(left_count)
+        right_side.drop(right_count)
 
 
-def _take_batch(here: _Side, there: _Side) -> int:
+def _skip_equal_batch(left_side: _Side, right_side: _Side) -> int:
     """Skip two batches with the same record bytes and return their number of records; 0 if the next ones differ."""
-    one, other = here.whole_batch(), there.whole_batch()
+    one, other = left_side.whole_batch(), right_side.whole_batch()
     if not (isinstance(one, Batch) and isinstance(other, Batch)) or not _have_equal_records(one, other):
         return 0
-    here.skip(one)
-    there.skip(other)
+    left_side.skip(one)
+    right_side.skip(other)
     return one.record_count
 
 
@@ -178,37 +178,41 @@ def _have_equal_records(one: Batch, other: Batch) -> bool:
 
 def _next_equal_pair(left: deque[Record], right: deque[Record]) -> tuple[int, int]:
     """Return the numbers of records before the nearest equal pair, or of all records read ahead if there is none."""
-    places: dict[_Content, int] = {}
-    for place, record in enumerate(right):
-        places.setdefault(_content(record), place)
+    indexes: dict[_Content, int] = {}
+    for index, record in enumerate(right):
+        indexes.setdefault(_content(record), index)
     best = len(left), len(right)
-    for place, record in enumerate(left):
-        if place >= sum(best):
+    for index, record in enumerate(left):
+        if index >= sum(best):
             break
-        found = places.get(_content(record))
-        if found is not None and place + found < sum(best):
-            best = place, found
+        found = indexes.get(_content(record))
+        if found is not None and index + found < sum(best):
+            best = index, found
     return best
 
 
 def _difference(
     result: PartitionResult, one: Record | None, other: Record | None, left_count: int, right_count: int
 ) -> Difference:
-    """Return the difference between the next records; `mine` and `theirs` count those before the next equal pair."""
+    """Return the difference between the next records; the counts are those before the next equal pair."""
     tp = result.tp
     if one is not None and other is not None and left_count and right_count:
-        where = record_difference(one, other)
-        assert where is not None, "they are not equal"
-        return difference_of(tp, where, other.offset)
+        difference = record_difference(one, other)
+        assert difference is not None, "they are not equal"
+        return difference_of(tp, difference, other.offset)
     if one is not None and left_count:
         text = f"only the left log has the record at offset {one.offset}"
         at = None if other is None else other.offset
-        return Difference(tp, one.offset, RECORD, one.offset, NONE, f"{text}{_more(left_count)}", right_offset=at)
+        return Difference(
+            tp, one.offset, RECORD, one.offset, NONE, f"{text}{_further_text(left_count)}", right_offset=at
+        )
     assert other is not None and right_count, "one side continues"
     text = f"only the right log has the record at offset {other.offset}"
     at = other.offset if one is None else one.offset
-    return Difference(tp, at, RECORD, NONE, other.offset, f"{text}{_more(right_count)}", right_offset=other.offset)
+    return Difference(
+        tp, at, RECORD, NONE, other.offset, f"{text}{_further_text(right_count)}", right_offset=other.offset
+    )
 
 
-def _more(count: int) -> str:
+def _further_text(count: int) -> str:
     return "" if count == 1 else f" and the {count - 1} after it" if count < _AHEAD_MAX else " and those after it"

@@ -32,23 +32,23 @@ class Difference(NamedTuple):
     right_offset: int | None = None
 
     def __str__(self) -> str:
-        place = str(self.tp) if self.offset is None else f"{self.tp} offset {self.offset}"
+        location = str(self.tp) if self.offset is None else f"{self.tp} offset {self.offset}"
         if self.right_offset is not None and self.right_offset != self.offset:
-            place += f" (right: {self.right_offset})"
-        return f"{place}: {self.text}"
+            location += f" (right: {self.right_offset})"
+        return f"{location}: {self.text}"
 
 
-def difference_of(tp: TopicPartition, where: FirstDifference, right_offset: int | None = None) -> Difference:
+def difference_of(tp: TopicPartition, first: FirstDifference, right_offset: int | None = None) -> Difference:
     """Return the difference between two batches or records, with a text."""
-    text = f"{where.field} is {_shown(where.expected)} on the left and {_shown(where.found)} on the right"
-    if where.place is not None:
-        text += f"; {where.place.words(LEFT, RIGHT)}"
+    text = f"{first.field} is {_value_text(first.expected)} on the left and {_value_text(first.found)} on the right"
+    if first.place is not None:
+        text += f"; {first.place.words(LEFT, RIGHT)}"
     return Difference(
-        tp, where.offset, where.field, where.expected, where.found, text, where.place, right_offset
+        tp, first.offset, first.field, first.expected, first.found, text, first.place, right_offset
     )  # fmt: skip
 
 
-def _shown(value: Value) -> Value:
+def _value_text(value: Value) -> Value:
     return "null" if value is None else value
 
 
@@ -85,7 +85,7 @@ def shares_in_words(shares: Shares, one: str, other: str) -> str:
     return ", ".join(
         [
             f"{common} on both sides",
-            *(f"{extent_in_words(part)} {where}" for where, part in rows.items() if not part.is_empty),
+            *(f"{extent_in_words(part)} {side}" for side, part in rows.items() if not part.is_empty),
         ]
     )
 

@@ -65,14 +65,14 @@ def value_of(obj: Any) -> Any:
     return obj.value if isinstance(obj, Span) else obj
 
 
-def plain(parsed: Any) -> Any:
+def plain_value(parsed: Any) -> Any:
     """Return parsed data without positions: dicts, lists and values."""
     if isinstance(parsed, Span):
-        return plain(parsed.value)
+        return plain_value(parsed.value)
     if isinstance(parsed, c.Container):
-        return {name: plain(value) for name, value in parsed.items() if not name.startswith("_")}
+        return {name: plain_value(value) for name, value in parsed.items() if not name.startswith("_")}
     if isinstance(parsed, list):
-        return [plain(value) for value in parsed]
+        return [plain_value(value) for value in parsed]
     return parsed
 
 

@@ -68,22 +68,22 @@ def kind_of(file_name: str) -> tuple[FileKind, int] | None:
 # -- batches and messages ---------------------------------------------------------------------
 
 
-def _log(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
+def _dissect_log(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
     for index, batch in enumerate(iter_any_batches(data)):
         name = f"batch[{index}]"
         if isinstance(batch, LegacyBatch):
-            yield from _message(name, batch, limit)
+            yield from _dissect_message(name, batch, limit)
         else:
-            yield from _batch(name, batch, limit)
+            yield from _dissect_batch(name, batch, limit)
 
 
-def _batch(name: str, batch: Batch, limit: int) -> Iterator[DissectedRow]:
+def _dissect_batch(name: str, batch: Batch, limit: int) -> Iterator[DissectedRow]:
     start, end = batch.position, batch.position + batch.size_in_bytes
     count = f"{batch.record_count} record{'' if batch.record_count == 1 else 's'}"
     yield DissectedRow(0, name, start, end, None, f"offsets {batch.base_offset} to {batch.last_offset}, {count}")
-    crc = _checksum(batch.crc, crc32c(batch.view[21:]))
+    crc = _checksum_meaning(batch.crc, crc32c(batch.view[21:]))
     for row in rows_of("", _parse(layouts.BATCH_HEADER, batch.view, start), 1, shift=start):
-        yield _marked(row, crc) if row.name == "crc" else row
+        yield _mark_checksum(row, crc) if row.name == "crc" else row
     if batch.record_count < 0:
         text = f"a batch cannot hold {batch.record_count} records"
         raise CorruptBatch(text, position=start, offset=batch.base_offset)
@@ -102,19 +102,19 @@ def _batch(name: str, batch: Batch, limit: int) -> Iterator[DissectedRow]:
         within, shift = f"{name}.payload", 0
     stream = io.BytesIO(payload)
     for index in range(batch.record_count):
-        yield from _record(f"record[{index}]", batch, stream, within, shift)
+        yield from _dissect_record(f"record[{index}]", batch, stream, within, shift)
     if stream.tell() != len(payload):
         left = len(payload) - stream.tell()
         raise CorruptBatch(f"{left} bytes are left after the last record", position=start, offset=batch.base_offset)
 
 
-def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int) -> Iterator[DissectedRow]:
+def _dissect_record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int) -> Iterator[DissectedRow]:
     start = stream.tell()
     depth = 2 if within else 1
     try:
         record = layouts.RECORD.parse_stream(stream)
     except c.ConstructError as error:
-        raise _broken(error, f"{name}, byte {start} of the records", batch.position, batch.base_offset) from None
+        raise _make_error(error, f"{name}, byte {start} of the records", batch.position, batch.base_offset) from None
     fields = record.fields.value
     offset = batch.base_offset + fields.offset_delta.value
     if batch.timestamp_type == 0:
@@ -126,10 +126,10 @@ def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int
     for row in rows_of("", fields, depth + 1, within=within, shift=shift):
         yield row
         if batch.is_control and row.depth == depth + 1 and row.name in ("key", "value"):
-            yield from _control(row, fields)
+            yield from _dissect_control(row, fields)
 
 
-def _control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
+def _dissect_control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
     """Yield the fields inside a control record's key or value, given as its row."""
     key = fields.key.value or b""
     layout = layouts.CONTROL_KEY
@@ -140,7 +140,7 @@ def _control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
         elif kind == ControlType.MIRROR_PID_RESET:
             layout = layouts.MIRROR_PID_RESET
         else:
-            yield from _control_message(kind, row)
+            yield from _dissect_control_message(kind, row)
             return
     try:
         parsed = layout.parse(row.value or b"")
@@ -151,17 +151,17 @@ def _control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
     for member in rows_of("", parsed, row.depth + 1, within=row.within, shift=row.start):
         yield member
         at = member.end
-    yield from _rest(row.value or b"", at - row.start, replace(row, depth=row.depth + 1), "of a later version")
+    yield from _uncovered_row(row.value or b"", at - row.start, replace(row, depth=row.depth + 1), "of a later version")
 
 
-def _rest(data: Buffer, at: int, whole: DissectedRow, meaning: str) -> Iterator[DissectedRow]:
+def _uncovered_row(data: Buffer, at: int, whole: DissectedRow, meaning: str) -> Iterator[DissectedRow]:
     """Yield a row for the bytes from `at` on that no field of `whole` covers; `data` are the bytes of `whole`."""
     if at < len(data):
         start, end = whole.start + at, whole.start + len(data)
         yield DissectedRow(whole.depth, "rest", start, end, bytes(data[at:]), meaning, whole.within)
 
 
-def _control_message(kind: int, row: DissectedRow) -> Iterator[DissectedRow]:
+def _dissect_control_message(kind: int, row: DissectedRow) -> Iterator[DissectedRow]:
     """Yield a KRaft control value as the JSON of its message."""
     name = CONTROL_MESSAGES.get(ControlType(kind)) if kind in list(ControlType) else None
     if name is None or row.value is None:
@@ -177,22 +177,24 @@ def _control_message(kind: int, row: DissectedRow) -> Iterator[DissectedRow]:
     yield DissectedRow(row.depth + 1, name, row.start, row.end, None, text, row.within)
 
 
-def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth: int = 0) -> Iterator[DissectedRow]:
+def _dissect_message(
+    name: str, batch: LegacyBatch, limit: int, within: str = "", depth: int = 0
+) -> Iterator[DissectedRow]:
     start, end = batch.position, batch.position + batch.size_in_bytes
     codec = batch.compression
     about = "a wrapper" if codec is not Compression.NONE else "a message"
     yield DissectedRow(
         depth, name, start, end, None, f"{about} of format {batch.magic}, offset {batch.last_offset}", within
     )
-    crc = _checksum(batch.crc, zlib.crc32(batch.view[16:]))
+    crc = _checksum_meaning(batch.crc, zlib.crc32(batch.view[16:]))
     parsed = _parse(layouts.MESSAGE_V0 if batch.magic == 0 else layouts.MESSAGE_V1, batch.view, start)
     at = start
     for row in rows_of("", parsed, depth + 1, within=within, shift=start):
         if row.name == "value" and codec is not Compression.NONE:
             row = replace(row, value=None, meaning=f"{codec.name.lower()}, a message set")
-        yield _marked(row, crc) if row.name == "crc" else row
+        yield _mark_checksum(row, crc) if row.name == "crc" else row
         at = row.end
-    yield from _rest(
+    yield from _uncovered_row(
         batch.view, at - start, DissectedRow(depth + 1, "", start, end, within=within), "ignored: after the value"
     )
     if codec is not Compression.NONE:
@@ -202,13 +204,13 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
         for index, message in enumerate(iter_any_batches(payload)):
             if not isinstance(message, LegacyBatch) or message.compression is not Compression.NONE:
                 raise CorruptBatch("the wrapper contains no plain message", position=start, offset=batch.last_offset)
-            yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
+            yield from _dissect_message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
 
 
 # -- files of a segment -----------------------------------------------------------------------
 
 
-def _rows(
+def _entries_reader(
     name: str, layout: Any, about: Callable[[Any, int], str]
 ) -> Callable[[memoryview, int, int], Iterator[DissectedRow]]:
     """Return a reader of fixed-size entries; trailing zeros are space that a running broker preallocates."""
@@ -235,13 +237,13 @@ def _rows(
     return read
 
 
-def _snapshot(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
-    crc = _checksum(int.from_bytes(data[2:6], "big"), crc32c(data[6:]))
+def _dissect_snapshot(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
+    crc = _checksum_meaning(int.from_bytes(data[2:6], "big"), crc32c(data[6:]))
     for row in rows_of("", _parse(layouts.PRODUCER_SNAPSHOT, data, 0), 0):
-        yield _marked(row, crc) if row.name == "crc" else row
+        yield _mark_checksum(row, crc) if row.name == "crc" else row
 
 
-def _whole(layout: Any) -> Callable[[memoryview, int, int], Iterator[DissectedRow]]:
+def _file_reader(layout: Any) -> Callable[[memoryview, int, int], Iterator[DissectedRow]]:
     def read(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
         if not data:
             return  # A broker creates checkpoints empty and fills them later.
@@ -250,50 +252,52 @@ def _whole(layout: Any) -> Callable[[memoryview, int, int], Iterator[DissectedRo
     return read
 
 
-def _text(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
+def _dissect_text(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
     at = 0
     for index, line in enumerate(bytes(data).splitlines(keepends=True)):
         yield DissectedRow(0, f"line[{index}]", at, at + len(line), line, layouts.as_text(line.rstrip(b"\r\n")))
         at += len(line)
 
 
-def _at(what: str) -> Callable[[Any, int], str]:
+def _offset_meaning(suffix: str) -> Callable[[Any, int], str]:
     def about(entry: Any, base_offset: int) -> str:
-        return f"offset {base_offset + entry.relative_offset.value}{what}"
+        return f"offset {base_offset + entry.relative_offset.value}{suffix}"
 
     return about
 
 
-def _aborted(entry: Any, base_offset: int) -> str:
+def _aborted_meaning(entry: Any, base_offset: int) -> str:
     return f"offsets {entry.first_offset.value} to {entry.last_offset.value} of producer {entry.producer_id.value}"
 
 
 KINDS: Final = (
-    FileKind("log", "record batches and messages", r"\d{20}\.log", _log),
-    FileKind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _log),
-    FileKind("index", "offset index", r"\d{20}\.index", _rows("entry", layouts.INDEX_ENTRY, _at(""))),
+    FileKind("log", "record batches and messages", r"\d{20}\.log", _dissect_log),
+    FileKind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _dissect_log),
+    FileKind(
+        "index", "offset index", r"\d{20}\.index", _entries_reader("entry", layouts.INDEX_ENTRY, _offset_meaning(""))
+    ),
     FileKind(
         "timeindex",
         "time index",
         r"\d{20}\.timeindex",
-        _rows("entry", layouts.TIME_INDEX_ENTRY, _at(" and all below it are not later")),
+        _entries_reader("entry", layouts.TIME_INDEX_ENTRY, _offset_meaning(" and all below it are not later")),
     ),
     FileKind(
         "txnindex",
         "aborted transactions",
         r"\d{20}\.txnindex",
-        _rows("aborted", layouts.TXN_INDEX_ENTRY, _aborted),
+        _entries_reader("aborted", layouts.TXN_INDEX_ENTRY, _aborted_meaning),
     ),
-    FileKind("snapshot", "producer states", r"\d{20}\.snapshot", _snapshot),
-    FileKind("epochs", "leader epochs", "leader-epoch-checkpoint", _whole(layouts.LEADER_EPOCH_CHECKPOINT)),
+    FileKind("snapshot", "producer states", r"\d{20}\.snapshot", _dissect_snapshot),
+    FileKind("epochs", "leader epochs", "leader-epoch-checkpoint", _file_reader(layouts.LEADER_EPOCH_CHECKPOINT)),
     FileKind(
         "offsets",
         "an offset for each partition",
         "(replication|recovery-point|log-start|cleaner)-offset-checkpoint",
-        _whole(layouts.OFFSET_CHECKPOINT),
+        _file_reader(layouts.OFFSET_CHECKPOINT),
     ),
-    FileKind("partition", "the topic's id", r"partition\.metadata", _whole(layouts.PARTITION_METADATA)),
-    FileKind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _text),
+    FileKind("partition", "the topic's id", r"partition\.metadata", _file_reader(layouts.PARTITION_METADATA)),
+    FileKind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _dissect_text),
 )
 
 
@@ -301,7 +305,7 @@ def _parse(layout: Any, data: memoryview, position: int) -> Any:
     try:
         return layout.parse(bytes(data))
     except (c.ConstructError, ValueError) as error:
-        raise _broken(error, "the form is broken", position, None) from None
+        raise _make_error(error, "the form is broken", position, None) from None
 
 
 def _reason(error: Exception) -> str:
@@ -310,13 +314,13 @@ def _reason(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _broken(error: Exception, where: str, position: int, offset: int | None) -> CorruptBatch:
-    return CorruptBatch(f"{where}: {_reason(error)}", position=position, offset=offset)
+def _make_error(error: Exception, location: str, position: int, offset: int | None) -> CorruptBatch:
+    return CorruptBatch(f"{location}: {_reason(error)}", position=position, offset=offset)
 
 
-def _checksum(stored: int, computed: int) -> str:
+def _checksum_meaning(stored: int, computed: int) -> str:
     return "holds" if stored == computed else f"WRONG: the bytes give {computed:#010x}"
 
 
-def _marked(row: DissectedRow, crc: str) -> DissectedRow:
+def _mark_checksum(row: DissectedRow, crc: str) -> DissectedRow:
     return replace(row, meaning=crc, is_fault=crc != "holds")

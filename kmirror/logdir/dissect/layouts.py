@@ -18,15 +18,15 @@ from kmirror.records.instants import utc_text
 # -- meanings of values -----------------------------------------------------------------------
 
 
-def _none_is(text: str) -> Any:
+def _name_minus_one(text: str) -> Any:
     return lambda value: text if value == -1 else ""
 
 
-def time_of(stamp: int) -> str:
+def time_of(timestamp: int) -> str:
     """Return a timestamp as text in UTC; "no timestamp" for -1."""
-    if stamp == -1:
+    if timestamp == -1:
         return "no timestamp"
-    return utc_text(stamp).replace("T", " ")
+    return utc_text(timestamp).replace("T", " ")
 
 
 def _codec(attributes: int) -> str:
@@ -66,9 +66,9 @@ def control_name(value: int) -> str:
         return "unknown type"
 
 
-_NO_PRODUCER: Final = _none_is("no producer")
-_NO_EPOCH: Final = _none_is("no leader epoch")
-_NO_SEQUENCE: Final = _none_is("no sequence")
+_NO_PRODUCER: Final = _name_minus_one("no producer")
+_NO_EPOCH: Final = _name_minus_one("no leader epoch")
+_NO_SEQUENCE: Final = _name_minus_one("no sequence")
 
 # -- batches and messages ---------------------------------------------------------------------
 
@@ -183,8 +183,8 @@ PRODUCER_ENTRY: Final = c.Struct(
     field("last_offset", c.Int64sb),
     field("offset_delta", c.Int32sb),
     field("timestamp", c.Int64sb, time_of),
-    field("coordinator_epoch", c.Int32sb, _none_is("no marker yet")),
-    field("current_txn_first_offset", c.Int64sb, _none_is("no open transaction")),
+    field("coordinator_epoch", c.Int32sb, _name_minus_one("no marker yet")),
+    field("current_txn_first_offset", c.Int64sb, _name_minus_one("no open transaction")),
 )
 
 PRODUCER_SNAPSHOT: Final = c.Struct(
@@ -198,13 +198,13 @@ PRODUCER_SNAPSHOT: Final = c.Struct(
 # -- small text files -------------------------------------------------------------------------
 
 
-def _until(end: bytes) -> Any:
+def _terminated_by(end: bytes) -> Any:
     return c.NullTerminated(c.GreedyBytes, term=end)
 
 
 def _decimal(end: bytes) -> Any:
     """Return the layout of a decimal number, up to and including `end`."""
-    return c.ExprAdapter(_until(end), lambda text, _: int(text), lambda value, _: b"%d" % value)
+    return c.ExprAdapter(_terminated_by(end), lambda text, _: int(text), lambda value, _: b"%d" % value)
 
 
 LEADER_EPOCH_CHECKPOINT: Final = c.Struct(
@@ -229,7 +229,7 @@ OFFSET_CHECKPOINT: Final = c.Struct(
             lambda context: value_of(context.entry_count),
             Field(
                 c.Struct(
-                    field("topic", _until(b" "), as_text),
+                    field("topic", _terminated_by(b" "), as_text),
                     field("partition", _decimal(b" ")),
                     field("offset", _decimal(b"\n")),
                 )

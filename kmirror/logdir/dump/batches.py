@@ -141,11 +141,11 @@ def iter_heads(view: memoryview, start: int = 0, end: int | None = None) -> Iter
         start += layout.LOG_OVERHEAD + length
 
 
-def codec_of(attributes: int, where: LegacyRecord | FileBatch | FileMessage) -> Compression:
+def codec_of(attributes: int, owner: LegacyRecord | FileBatch | FileMessage) -> Compression:
     """Return the codec in the attributes; raises `CorruptBatch` for an unknown one."""
     bits = attributes & layout.COMPRESSION_MASK
     if bits > Compression.ZSTD:
-        raise where.corrupt(f"compression type {bits} does not exist")
+        raise owner.corrupt(f"compression type {bits} does not exist")
     return Compression(bits)
 
 
@@ -257,11 +257,11 @@ class FileBatch:
         if self.record_count == 0:
             return iter(())
         codec = self.compression
-        appended = self.max_timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+        log_append_time = self.max_timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
         context = RecordContext(
             self.base_offset,
             self.base_timestamp,
-            appended,
+            log_append_time,
             self.base_sequence,
             self.partition_leader_epoch,
             self.timestamp_type,
@@ -269,16 +269,16 @@ class FileBatch:
         try:
             payload = decompress(codec, self.file[start + layout.RECORDS_AT : start + size])
         except CorruptBatch as error:
-            raise self._located(error) from None
-        found = decode_records(payload, self.record_count, context, self._located)
-        return _last_is_checked(found, self.record_count) if codec is Compression.NONE else iter(list(found))
+            raise self._add_position(error) from None
+        found = decode_records(payload, self.record_count, context, self._add_position)
+        return _check_after_last(found, self.record_count) if codec is Compression.NONE else iter(list(found))
 
-    def _located(self, error: CorruptBatch) -> CorruptBatch:
+    def _add_position(self, error: CorruptBatch) -> CorruptBatch:
         inner = "" if error.position is None else f", {error.position} bytes into the records"
         return self.corrupt(error.reason + inner)
 
 
-def _last_is_checked(records: Iterator[Record], count: int) -> Iterator[Record]:
+def _check_after_last(records: Iterator[Record], count: int) -> Iterator[Record]:
     """Yield the records; the last one only after checking that nothing follows it."""
     for number, record in enumerate(records, start=1):
         if number == count:
@@ -361,11 +361,11 @@ class FileMessage:
         if value is None:
             raise self.corrupt("a compressed message has no value")
         try:
-            packed = fix_lz4_header_checksum(value) if codec is Compression.LZ4 and self.head.magic == 0 else value
-            data = memoryview(decompress(codec, packed))
+            compressed = fix_lz4_header_checksum(value) if codec is Compression.LZ4 and self.head.magic == 0 else value
+            data = memoryview(decompress(codec, compressed))
         except CorruptBatch as error:
             raise self.corrupt(error.reason) from None
-        stamp = self.max_timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+        log_append_time = self.max_timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
         found: list[LegacyRecord] = []
         at = 0
         while at + layout.LOG_OVERHEAD <= len(data):
@@ -377,7 +377,7 @@ class FileMessage:
                 break  # The JVM treats an incomplete message as the end.
             record = LegacyRecord(data[at : at + size], offset, self.head.position)
             if record.magic == 1:
-                record.timestamp_of_wrapper = stamp
+                record.timestamp_of_wrapper = log_append_time
             found.append(record)
             at += size
         return found

@@ -155,10 +155,10 @@ def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes |
     try:
         read_key = coordinator.decode_key(topic, key)
     except ProtocolError as error:
-        raise _unreadable(record_type, "key", error, key) from None
-    shown = {"type": str(record_type), "data": to_json(read_key, 0)}
+        raise _make_error(record_type, "key", error, key) from None
+    key_json = {"type": str(record_type), "data": to_json(read_key, 0)}
     if value is None:
-        return DecodedRecord(shown, "<DELETE>")
+        return DecodedRecord(key_json, "<DELETE>")
     cls = by_name(COORDINATOR_RECORDS[topic][record_type][1])
     if len(value) < 2:
         raise ProtocolError("Could not read version from value's buffer.")
@@ -168,26 +168,26 @@ def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes |
     try:
         message, _ = cls.decode_prefix(value, version, 2)
     except ProtocolError as error:
-        raise _unreadable(version, "value", error, value) from None
+        raise _make_error(version, "value", error, value) from None
     data = to_json(message, version)
     if cls.NAME == "GroupMetadataValue" and data.get("protocolType") == _CONSUMER_PROTOCOL:
-        _open_members(data)
-    return DecodedRecord(shown, {"version": str(version), "data": data})
+        _decode_members(data)
+    return DecodedRecord(key_json, {"version": str(version), "data": data})
 
 
-def _unreadable(version: int, name: str, error: ProtocolError, data: bytes) -> ProtocolError:
+def _make_error(version: int, name: str, error: ProtocolError, data: bytes) -> ProtocolError:
     reason = jvm_message(error, data)
     return ProtocolError(f"Could not read record with version {version} from {name}'s buffer due to: {reason}.")
 
 
-def _open_members(data: dict[str, Any]) -> None:
+def _decode_members(data: dict[str, Any]) -> None:
     """Replace the bytes of the members' subscriptions and assignments by their decoded content."""
-    inside: tuple[tuple[str, type[Message]], ...] = (
+    member_fields: tuple[tuple[str, type[Message]], ...] = (
         ("subscription", ConsumerProtocolSubscription),
         ("assignment", ConsumerProtocolAssignment),
     )
     for member in data["members"]:
-        for field, cls in inside:
+        for field, cls in member_fields:
             raw = base64.b64decode(member[field])
             if len(raw) < 2:
                 continue
@@ -204,7 +204,7 @@ def _open_members(data: dict[str, Any]) -> None:
 def decode_cluster_metadata(record: AnyRecord) -> DecodedRecord:
     """Return the output of Kafka's tool for a record of `__cluster_metadata` or of one of its snapshots."""
     try:
-        message, version = _framed(record.value or b"", METADATA_RECORDS)
+        message, version = _decode_framed(record.value or b"", METADATA_RECORDS)
     except ProtocolError as error:
         return DecodedRecord(None, f"Error at {record.offset}, skipping. {error.reason}")
     data = to_json(message, min(version, message.MAX_VERSION))
@@ -215,7 +215,7 @@ def _constant_name(message: Message) -> str:
     return _WORD_START.sub("_", message.NAME).upper()
 
 
-def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
+def _decode_framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
     """Return a framed message and its version; raises `ProtocolError` in the wording of Kafka's reader."""
     numbers = []
     at = 0
@@ -227,7 +227,7 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
         if number > _INT16_MAX:
             raise ProtocolError(f"Value for {name} was too large.")
         if name == "frame version" and number != coordinator.FRAME_VERSION:
-            raise ProtocolError(_wrong_frame(number))
+            raise ProtocolError(_frame_version_error(number))
         numbers.append(number)
     _, record_type, version = numbers
     if record_type not in table:
@@ -239,7 +239,7 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
         message, end = cls.decode_prefix(data, min(version, cls.MAX_VERSION), at)
     except ProtocolError:
         raise ProtocolError(f"Failed to deserialize record with type {record_type}") from None
-    if version > cls.MAX_VERSION and _holds_structs(message):
+    if version > cls.MAX_VERSION and _has_structs(message):
         # but each nested struct rejects an unknown version.
         raise ProtocolError(f"Failed to deserialize record with type {record_type}")
     if end < len(data):
@@ -247,13 +247,13 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
     return message, version
 
 
-def _holds_structs(message: Message) -> bool:
+def _has_structs(message: Message) -> bool:
     names: Iterable[str] = message.__slots__
     values = (getattr(message, name) for name in names)
     return any(isinstance(value[0] if isinstance(value, list) and value else value, Struct) for value in values)
 
 
-def _wrong_frame(version: int) -> str:
+def _frame_version_error(version: int) -> str:
     if version == 0:
         return (
             "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
@@ -270,28 +270,28 @@ def decode_remote_log_metadata(record: AnyRecord) -> DecodedRecord:
     try:
         if record.value is None:
             raise ProtocolError(_NULL_REMOTE_VALUE)
-        message, _ = _framed(record.value, REMOTE_LOG_RECORDS)
+        message, _ = _decode_framed(record.value, REMOTE_LOG_RECORDS)
         text = _REMOTE[message.NAME](message)
     except ProtocolError as error:
         return DecodedRecord(None, _error_at(record, error.reason))
     return DecodedRecord(None, text)
 
 
-def _state(states: tuple[str, ...], number: int, no_such: str = "state can not be null") -> str:
+def _state_text(states: tuple[str, ...], number: int, error_text: str = "state can not be null") -> str:
     if not 0 <= number < len(states):
-        raise ProtocolError(no_such)
+        raise ProtocolError(error_text)
     return states[number]
 
 
-def _partition(entry: Any) -> str:
+def _partition_text(entry: Any) -> str:
     return f"{entry.id}:{entry.name}-{entry.partition}"
 
 
-def _segment_id(entry: Any) -> str:
-    return f"RemoteLogSegmentId{{topicIdPartition={_partition(entry.topic_id_partition)}, id={entry.id}}}"
+def _segment_id_text(entry: Any) -> str:
+    return f"RemoteLogSegmentId{{topicIdPartition={_partition_text(entry.topic_id_partition)}, id={entry.id}}}"
 
 
-def _epochs(entries: Any) -> str:
+def _epochs_text(entries: Any) -> str:
     """Return the epochs in the form of a sorted Java map."""
     found = {entry.leader_epoch: entry.offset for entry in entries}
     if not found:
@@ -299,59 +299,59 @@ def _epochs(entries: Any) -> str:
     return "{" + ", ".join(f"{epoch}={found[epoch]}" for epoch in sorted(found)) + "}"
 
 
-def _custom(data: bytes | None) -> str:
+def _custom_text(data: bytes | None) -> str:
     return "Optional.empty" if data is None else f"Optional[CustomMetadata{{{len(data)} bytes}}]"
 
 
-def _segment(found: Any) -> str:
+def _segment_text(found: Any) -> str:
     start, end = found.start_offset, found.end_offset
     if start < 0:
         raise ProtocolError(f"Unexpected start offset = {start}. StartOffset for a remote segment cannot be negative")
     if end < start:
         reason = f"EndOffset for a remote segment cannot be less than startOffset = {start}"
         raise ProtocolError(f"Unexpected end offset = {end}. {reason}")
-    epochs = _epochs(found.segment_leader_epochs)
+    epochs = _epochs_text(found.segment_leader_epochs)
     return (
-        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(found.remote_log_segment_id)}, "
+        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id_text(found.remote_log_segment_id)}, "
         f"startOffset={start}, endOffset={end}, brokerId={found.broker_id}, maxTimestampMs={found.max_timestamp_ms}, "
         f"eventTimestampMs={found.event_timestamp_ms}, segmentLeaderEpochs={epochs}, "
-        f"segmentSizeInBytes={found.segment_size_in_bytes}, customMetadata={_custom(found.custom_metadata)}, "
-        f"state={_state(SEGMENT_STATES, found.remote_log_segment_state)}, "
+        f"segmentSizeInBytes={found.segment_size_in_bytes}, customMetadata={_custom_text(found.custom_metadata)}, "
+        f"state={_state_text(SEGMENT_STATES, found.remote_log_segment_state)}, "
         f"txnIdxEmpty={java.boolean(found.txn_index_empty)}}}"
     )
 
 
-def _segment_update(found: Any) -> str:
+def _segment_update_text(found: Any) -> str:
     return (
-        f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(found.remote_log_segment_id)}, "
-        f"customMetadata={_custom(found.custom_metadata)}, "
-        f"state={_state(SEGMENT_STATES, found.remote_log_segment_state)}, "
+        f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id_text(found.remote_log_segment_id)}, "
+        f"customMetadata={_custom_text(found.custom_metadata)}, "
+        f"state={_state_text(SEGMENT_STATES, found.remote_log_segment_state)}, "
         f"eventTimestampMs={found.event_timestamp_ms}, brokerId={found.broker_id}}}"
     )
 
 
-def _partition_delete(found: Any) -> str:
+def _partition_delete_text(found: Any) -> str:
     return (
-        f"RemotePartitionDeleteMetadata{{topicPartition={_partition(found.topic_id_partition)}, "
-        f"state={_state(DELETE_STATES, found.remote_partition_delete_state, 'null')}, "
+        f"RemotePartitionDeleteMetadata{{topicPartition={_partition_text(found.topic_id_partition)}, "
+        f"state={_state_text(DELETE_STATES, found.remote_partition_delete_state, 'null')}, "
         f"eventTimestampMs={found.event_timestamp_ms}, brokerId={found.broker_id}}}"
     )
 
 
-def _segment_snapshot(found: Any) -> str:
-    epochs = _epochs(found.segment_leader_epochs)
+def _segment_snapshot_text(found: Any) -> str:
+    epochs = _epochs_text(found.segment_leader_epochs)
     return (
         f"RemoteLogSegmentMetadataSnapshot{{segmentId={found.segment_id}, startOffset={found.start_offset}, "
         f"endOffset={found.end_offset}, maxTimestampMs={found.max_timestamp_ms}, segmentLeaderEpochs={epochs}, "
-        f"segmentSizeInBytes={found.segment_size_in_bytes}, customMetadata={_custom(found.custom_metadata)}, "
-        f"state={_state(SEGMENT_STATES, found.remote_log_segment_state)}, "
+        f"segmentSizeInBytes={found.segment_size_in_bytes}, customMetadata={_custom_text(found.custom_metadata)}, "
+        f"state={_state_text(SEGMENT_STATES, found.remote_log_segment_state)}, "
         f"txnIdxEmpty={java.boolean(found.txn_index_empty)}}}"
     )
 
 
 _REMOTE: Final[Mapping[str, Callable[[Any], str]]] = {
-    "RemoteLogSegmentMetadataRecord": _segment,
-    "RemoteLogSegmentMetadataUpdateRecord": _segment_update,
-    "RemotePartitionDeleteMetadataRecord": _partition_delete,
-    "RemoteLogSegmentMetadataSnapshotRecord": _segment_snapshot,
+    "RemoteLogSegmentMetadataRecord": _segment_text,
+    "RemoteLogSegmentMetadataUpdateRecord": _segment_update_text,
+    "RemotePartitionDeleteMetadataRecord": _partition_delete_text,
+    "RemoteLogSegmentMetadataSnapshotRecord": _segment_snapshot_text,
 }

@@ -71,29 +71,29 @@ class Disagreements:
 
     def write(self, write: Write) -> None:
         """Write the mismatches in the wording and order of Kafka's tool."""
-        for path in _in_order(self.offsets):
+        for path in _sort_paths(self.offsets):
             write(f"Mismatches in :{path}\n")
             for offset, found in sorted(self.offsets[path].items(), reverse=True):
                 write(f"  Index offset: {offset}, log offset: {found}\n")
-        for path in _in_order(self.timestamps):
+        for path in _sort_paths(self.timestamps):
             write(f"Found timestamp mismatch in :{path}\n")
             for indexed, found in self.timestamps[path]:
                 write(f"  Index timestamp: {indexed}, log timestamp: {found}\n")
-        for path in _in_order(self.order):
+        for path in _sort_paths(self.order):
             write(f"Found out of order timestamp in :{path}\n")
-            for indexed, before in self.order[path]:
-                write(f"  Index timestamp: {indexed}, Previously indexed timestamp: {before}\n")
-        for path in _in_order(self.not_found):
+            for indexed, previous in self.order[path]:
+                write(f"  Index timestamp: {indexed}, Previously indexed timestamp: {previous}\n")
+        for path in _sort_paths(self.not_found):
             write(f"The following indexed offsets are not found in :{path}\n")
             for offset, found in self.not_found[path]:
                 write(f"Indexed offset: {offset}, found log offset: {found}\n")
-        for path in _in_order(self.gaps):
+        for path in _sort_paths(self.gaps):
             write(f"Non-consecutive offsets in {path}\n")
             for offset, next_offset in sorted(self.gaps[path].items()):
                 write(f"  {offset} is followed by {next_offset}\n")
 
 
-def _in_order(paths: Iterable[str]) -> list[str]:
+def _sort_paths(paths: Iterable[str]) -> list[str]:
     return java.in_hash_order(paths, java.hash_of_text)
 
 
@@ -103,29 +103,29 @@ class Dump:
     def __init__(self, options: DumpOptions, printer: Printer, write_stderr: Write) -> None:
         self._options = options
         self._printer = printer
-        self._complain = write_stderr
-        self._found = Disagreements()
+        self._write_stderr = write_stderr
+        self._disagreements = Disagreements()
 
     def run(self, files: Sequence[str]) -> None:
         """Dump the files; raises `UsageError` or `FileFault` where Kafka's tool fails with an exception."""
-        for given in files:
-            shown = _as_java_file(given)
-            self._printer.file(shown)
-            path = Path(shown)
-            name = shown.rpartition("/")[2]
+        for argument in files:
+            java_path = _to_java_path(argument)
+            self._printer.file(java_path)
+            path = Path(java_path)
+            name = java_path.rpartition("/")[2]
             dump = KINDS.get(name[name.rindex(".") :] if "." in name else name)
             if dump is None:
-                self._complain(f"Ignoring unknown file {shown}\n")
+                self._write_stderr(f"Ignoring unknown file {java_path}\n")
                 continue
             try:
-                dump(self, shown, path)
+                dump(self, java_path, path)
             except CorruptBatch as error:
                 raise fault_of(error, path) from None
-        self._found.write(self._complain)
+        self._disagreements.write(self._write_stderr)
 
     # -- logs ---------------------------------------------------------------------------------
 
-    def _log(self, shown: str, path: Path) -> None:
+    def _dump_log(self, java_path: str, path: Path) -> None:
         decoder, max_bytes = self._options.decoder(), self._options.max_bytes()
         name = path.name
         if name.endswith(".log"):
@@ -134,10 +134,10 @@ class Dump:
             self._printer.snapshot(None, 0)
         else:
             self._printer.snapshot(*_snapshot_id(path))
-        with _segment(path) as file:
-            self._batches(file, decoder, max_bytes, _absolute(shown))
+        with _open_segment(path) as file:
+            self._dump_batches(file, decoder, max_bytes, _absolute(java_path))
 
-    def _batches(self, file: MappedFile, decoder: Decoder, max_bytes: int, absolute: str) -> None:
+    def _dump_batches(self, file: MappedFile, decoder: Decoder, max_bytes: int, absolute: str) -> None:
         printer = self._printer
         if max_bytes < 0:
             raise UsageError(f"{file.path}: --max-bytes must not be negative, but is {max_bytes}")
@@ -147,95 +147,95 @@ class Dump:
             batch = open_batch(file.view, head)
             printer.batch(batch)
             if self._options.is_deep:
-                last_offset = self._records(batch, decoder, last_offset, absolute)
+                last_offset = self._dump_records(batch, decoder, last_offset, absolute)
             at = head.position + head.size_in_bytes
             file.release_before(at)
         if end > at and max_bytes == MAX_BYTES:
             printer.invalid_bytes(end - at, file.path.name)
 
-    def _records(self, batch: FileBatch | FileMessage, decoder: Decoder, last_offset: int, absolute: str) -> int:
-        shown_by = decoder if self._options.prints_data else None
+    def _dump_records(self, batch: FileBatch | FileMessage, decoder: Decoder, last_offset: int, absolute: str) -> int:
+        record_decoder = decoder if self._options.prints_data else None
         for record in batch.records():
             if record.offset != last_offset + 1:
-                self._found.gaps.setdefault(absolute, {})[last_offset] = record.offset
+                self._disagreements.gaps.setdefault(absolute, {})[last_offset] = record.offset
             last_offset = record.offset
             try:
-                self._printer.record(batch, record, shown_by)
+                self._printer.record(batch, record, record_decoder)
             except DecodeError as error:
                 raise CorruptBatch(str(error), position=batch.head.position, offset=record.offset) from None
         return last_offset
 
     # -- files of a segment -------------------------------------------------------------------
 
-    def _offset_index(self, shown: str, path: Path) -> None:
+    def _dump_offset_index(self, java_path: str, path: Path) -> None:
         max_message_size = self._options.max_message_size()
         base_offset = _base_offset(path)
-        with _segment(sibling(path, ".log")) as log, mapped(path) as file:
+        with _open_segment(sibling(path, ".log")) as log, mapped(path) as file:
             index = OffsetIndexFile(file, base_offset)
             if index.rows == 0:
-                self._printer.verdict(shown, "is empty")
+                self._printer.verdict(java_path, "is empty")
                 return
             if self._options.checks_sanity:
                 index.sanity_check()
-                self._printer.verdict(shown, "passed sanity check")
+                self._printer.verdict(java_path, "passed sanity check")
                 return
-            walk = BatchLookup(log)
+            lookup = BatchLookup(log)
             for number in range(index.rows):
                 row = index.row(number)
                 if row.offset == base_offset and number > 0:
                     return
-                head = walk.first_at(row.position, max_message_size)
+                head = lookup.first_at(row.position, max_message_size)
                 found = open_batch(log.view, head).last_offset
                 if found != row.offset:
-                    self._found.offsets.setdefault(_absolute(shown), {})[row.offset] = found
+                    self._disagreements.offsets.setdefault(_absolute(java_path), {})[row.offset] = found
                 if not self._options.verifies_only:
                     self._printer.row(row)
 
-    def _time_index(self, shown: str, path: Path) -> None:
+    def _dump_time_index(self, java_path: str, path: Path) -> None:
         base_offset = _base_offset(path)
         offset_path = sibling(path, ".index")
-        with _segment(sibling(path, ".log")) as log, mapped(offset_path) as offsets, mapped(path) as file:
+        with _open_segment(sibling(path, ".log")) as log, mapped(offset_path) as offsets, mapped(path) as file:
             index = TimeIndexFile(file, base_offset)
             if self._options.checks_sanity:
                 index.sanity_check()
-                self._printer.verdict(shown, "passed sanity check")
+                self._printer.verdict(java_path, "passed sanity check")
                 return
-            positions, walk = OffsetIndexFile(offsets, base_offset), BatchLookup(log)
-            before = -1
+            positions, lookup = OffsetIndexFile(offsets, base_offset), BatchLookup(log)
+            previous = -1
             for number in range(index.rows):
                 row = index.row(number)
                 if row.offset == base_offset and number > 0:
                     return
-                head = walk.first_with(row.offset, positions.lookup(row.offset).position)
-                self._compare(row, head, log, before, _absolute(shown))
+                head = lookup.first_with(row.offset, positions.lookup(row.offset).position)
+                self._compare_time_row(row, head, log, previous, _absolute(java_path))
                 if not self._options.verifies_only:
                     self._printer.row(row)
-                before = row.timestamp
+                previous = row.timestamp
 
-    def _compare(self, row: TimeRow, head: Head | None, log: MappedFile, before: int, absolute: str) -> None:
+    def _compare_time_row(self, row: TimeRow, head: Head | None, log: MappedFile, previous: int, absolute: str) -> None:
         """Compare a time index row with the batch that it points to."""
         batch = None if head is None else open_batch(log.view, head)
         if batch is None or batch.last_offset != row.offset:
             offset = -1 if batch is None else batch.last_offset
-            self._found.not_found.setdefault(absolute, []).append((row.offset, offset))
+            self._disagreements.not_found.setdefault(absolute, []).append((row.offset, offset))
             return
-        newest = max(-1, max((record.timestamp for record in batch.records()), default=-1))
-        if newest != row.timestamp:
-            self._found.timestamps.setdefault(absolute, []).append((row.timestamp, newest))
-        if before >= row.timestamp:
-            self._found.order.setdefault(absolute, []).append((row.timestamp, before))
+        max_timestamp = max(-1, max((record.timestamp for record in batch.records()), default=-1))
+        if max_timestamp != row.timestamp:
+            self._disagreements.timestamps.setdefault(absolute, []).append((row.timestamp, max_timestamp))
+        if previous >= row.timestamp:
+            self._disagreements.order.setdefault(absolute, []).append((row.timestamp, previous))
 
-    def _producers(self, shown: str, path: Path) -> None:
+    def _dump_producers(self, java_path: str, path: Path) -> None:
         with mapped(path) as file:
             try:
                 rows = producer_rows(file)
             except CorruptSnapshot as error:
-                self._complain(f"{error.reason}\n")
+                self._write_stderr(f"{error.reason}\n")
                 return
         for row in rows:
             self._printer.row(row)
 
-    def _aborted(self, shown: str, path: Path) -> None:
+    def _dump_aborted(self, java_path: str, path: Path) -> None:
         _base_offset(path)
         if not path.exists():
             return  # A segment without aborted transactions has no such file.
@@ -245,24 +245,24 @@ class Dump:
 
 
 KINDS: Final[Mapping[str, Callable[[Dump, str, Path], None]]] = {
-    ".log": Dump._log,
-    ".checkpoint": Dump._log,
-    ".index": Dump._offset_index,
-    ".timeindex": Dump._time_index,
-    ".snapshot": Dump._producers,
-    ".txnindex": Dump._aborted,
+    ".log": Dump._dump_log,
+    ".checkpoint": Dump._dump_log,
+    ".index": Dump._dump_offset_index,
+    ".timeindex": Dump._dump_time_index,
+    ".snapshot": Dump._dump_producers,
+    ".txnindex": Dump._dump_aborted,
 }
 """Dump methods by file suffix, or by the whole name if it has no dot; arguments: the name and the path."""
 
 
-def _as_java_file(given: str) -> str:
+def _to_java_path(argument: str) -> str:
     """Return a path in the form of `java.io.File`."""
-    shown = _SLASHES.sub("/", given)
-    return shown[:-1] if len(shown) > 1 and shown.endswith("/") else shown
+    java_path = _SLASHES.sub("/", argument)
+    return java_path[:-1] if len(java_path) > 1 and java_path.endswith("/") else java_path
 
 
-def _absolute(shown: str) -> str:
-    return shown if shown.startswith("/") else f"{os.getcwd()}/{shown}"
+def _absolute(java_path: str) -> str:
+    return java_path if java_path.startswith("/") else f"{os.getcwd()}/{java_path}"
 
 
 def _base_offset(path: Path) -> int:
@@ -282,7 +282,7 @@ def _snapshot_id(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _segment(path: Path) -> Iterator[MappedFile]:
+def _open_segment(path: Path) -> Iterator[MappedFile]:
     """Yield the segment file; raises `FileFault` if it is larger than Kafka can open."""
     with mapped(path) as file:
         if file.size > SEGMENT_BYTES_MAX:

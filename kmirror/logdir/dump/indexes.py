@@ -17,7 +17,7 @@ from kmirror.log import state_files
 from kmirror.log.index import OFFSET_ROW, TIME_ROW
 from kmirror.log.state_files import PRODUCER_ROW, SNAPSHOT_CHECKED_AT, SNAPSHOT_HEAD
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
-from kmirror.logdir.dump.rows import AbortedRow, OffsetRow, ShownProducer, TimeRow
+from kmirror.logdir.dump.rows import AbortedRow, OffsetRow, PrintableProducer, TimeRow
 from kmirror.logdir.faults import FileFault
 from kmirror.logdir.mapped import MappedFile
 from kmirror.records.crc32c import crc32c
@@ -120,7 +120,7 @@ class BatchLookup:
 
     def first_at(self, position: int, size_max: int) -> Head:
         """Return the batch at `position`, of at most `size_max` bytes."""
-        self._check(position, size_max)
+        self._check_position(position, size_max)
         end = min(self.file.size, position + size_max)
         for head in iter_heads(self.file.view, position, end):
             return head
@@ -131,21 +131,21 @@ class BatchLookup:
 
         All later batches must be valid.
         """
-        self._check(position, _INT32_MAX)
-        heads = self._from(position)
+        self._check_position(position, _INT32_MAX)
+        heads = self._heads_from(position)
         for head in heads:
             if open_batch(self.file.view, head).last_offset >= offset:
                 return head
         return None
 
-    def _check(self, position: int, size: int) -> None:
+    def _check_position(self, position: int, size: int) -> None:
         if not 0 <= position <= self.file.size:
             reason = f"an index row points to position {position} of {self.file.size}"
             raise FileFault(reason, path=self.file.path, position=position)
         if size < 0:
             raise FileFault(f"size {size} is negative", path=self.file.path)
 
-    def _from(self, position: int) -> Iterator[Head]:
+    def _heads_from(self, position: int) -> Iterator[Head]:
         if self._positions is None:
             self._positions = array("q")
             try:
@@ -172,7 +172,7 @@ def aborted_rows(file: MappedFile) -> list[AbortedRow]:
     return rows
 
 
-def producer_rows(file: MappedFile) -> list[ShownProducer]:
+def producer_rows(file: MappedFile) -> list[PrintableProducer]:
     """Return the rows of a `.snapshot` file; raises `CorruptSnapshot`."""
     data, path = file.view, file.path
     invalid = "Snapshot failed schema validation: "
@@ -196,7 +196,7 @@ def producer_rows(file: MappedFile) -> list[ShownProducer]:
     if computed != checksum:
         reason = f"Stored crc: {checksum}. Computed crc: {computed}"
         raise CorruptSnapshot(f"Snapshot is corrupt (CRC is no longer valid). {reason}", path=path)
-    return [ShownProducer._make(row) for row in state_files.producer_rows(data, count)]
+    return [PrintableProducer._make(row) for row in state_files.producer_rows(data, count)]
 
 
 def sibling(path: Path, suffix: str) -> Path:

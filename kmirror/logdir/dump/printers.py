@@ -152,10 +152,10 @@ class TextPrinter:
             decoded = decoder(record)
             prefix = "| " if self._skip else " "
             if decoded.key is not None:
-                self._write(f"{prefix}key: {_shown(decoded.key)}")
+                self._write(f"{prefix}key: {_value_text(decoded.key)}")
                 prefix = " "
             if decoded.value is not None:
-                self._write(f"{prefix}payload: {_shown(decoded.value)}")
+                self._write(f"{prefix}payload: {_value_text(decoded.value)}")
         self._write("\n")
 
     def _metadata(self, batch: AnyFileBatch, record: AnyFileRecord) -> None:
@@ -185,7 +185,7 @@ class TextPrinter:
         self._write(f"{row.text()}\n")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else java.compact_json(value)
 
 
@@ -218,9 +218,9 @@ class JsonPrinter:
 
     def batch(self, batch: AnyFileBatch) -> None:
         head = batch.head
-        own: dict[str, Any] = {"last_offset": head.offset}
+        batch_fields: dict[str, Any] = {"last_offset": head.offset}
         if isinstance(batch, FileBatch):
-            own = {
+            batch_fields = {
                 "base_offset": batch.base_offset,
                 "last_offset": batch.last_offset,
                 "count": batch.record_count,
@@ -235,7 +235,7 @@ class JsonPrinter:
             }
         self._line(
             "batch",
-            **own,
+            **batch_fields,
             position=head.position,
             timestamp_type=TIMESTAMP_NAMES[batch.timestamp_type],
             max_timestamp=batch.max_timestamp,
@@ -273,13 +273,13 @@ class JsonPrinter:
     def _bytes(self, data: bytes | None) -> Any:
         if data is None:
             return None
-        coded = base64.b64encode(data).decode()
+        encoded = base64.b64encode(data).decode()
         if not self._text:
-            return coded
+            return encoded
         try:
             return data.decode()
         except UnicodeDecodeError:
-            return {"base64": coded}
+            return {"base64": encoded}
 
     def invalid_bytes(self, count: int, name: str) -> None:
         self._line("invalid_bytes", count=count, name=name)

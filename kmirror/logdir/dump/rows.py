@@ -58,7 +58,7 @@ class AbortedRow(NamedTuple):
         return {"type": "aborted_transaction", **self._asdict()}
 
 
-class ShownProducer(ProducerRow):
+class PrintableProducer(ProducerRow):
     """A row of a `.snapshot` file."""
 
     __slots__ = ()

@@ -39,7 +39,7 @@ def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: i
     """Compare a partition's values in the common checkpoints with the end of its log."""
     tp = folder.tp
     if folder.closed_at is not None and folder.closed_at < end:
-        tally.fault(top / RECOVERY_POINTS, f"{tp} was closed at {folder.closed_at}, but its log ends at {end}")
+        tally.add_fault(top / RECOVERY_POINTS, f"{tp} was closed at {folder.closed_at}, but its log ends at {end}")
     for name, offsets in (
         (HIGH_WATERMARKS, facts.high_watermarks),
         (LOG_START_OFFSETS, facts.log_start_offsets),
@@ -47,7 +47,7 @@ def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: i
     ):
         offset = offsets.get(tp)
         if offset is not None and offset > end:
-            tally.fault(top / name, f"{tp} is at {offset}, but its log ends at {end}")
+            tally.add_fault(top / name, f"{tp} is at {offset}, but its log ends at {end}")
 
 
 def _check_meta_properties(path: Path, tally: Tally) -> None:
@@ -55,13 +55,13 @@ def _check_meta_properties(path: Path, tally: Tally) -> None:
     if data is None:
         return
     fields = parse_properties(data)
-    wanted = _META_KEYS.get(fields.get("version", ""))
-    if wanted is None:
-        tally.fault(path, f"version {fields.get('version')!r}, expected {' or '.join(_META_KEYS)}")
+    required_keys = _META_KEYS.get(fields.get("version", ""))
+    if required_keys is None:
+        tally.add_fault(path, f"version {fields.get('version')!r}, expected {' or '.join(_META_KEYS)}")
         return
-    for key in wanted:
+    for key in required_keys:
         if not fields.get(key):
-            tally.fault(path, f"{key} is missing")
+            tally.add_fault(path, f"{key} is missing")
 
 
 def _check_clean_shutdown(path: Path, tally: Tally) -> None:
@@ -73,4 +73,4 @@ def _check_clean_shutdown(path: Path, tally: Tally) -> None:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("version"), int):
-        tally.fault(path, "it is not a JSON object with a version")
+        tally.add_fault(path, "it is not a JSON object with a version")

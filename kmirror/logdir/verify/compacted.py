@@ -92,10 +92,10 @@ def _is_compacted_by_config(top: Path, topic: str) -> bool:
         logs = [segment.path for segment in read_partition(path).segments]
     except (FileFault, Unreadable):
         return False
-    return any(_compacts(log, topic) for log in [*path.glob("*.checkpoint"), *logs])
+    return any(_sets_compaction(log, topic) for log in [*path.glob("*.checkpoint"), *logs])
 
 
-def _compacts(log: Path, topic: str) -> bool:
+def _sets_compaction(log: Path, topic: str) -> bool:
     """Return whether a record of this part of the metadata log does so; stops at the first unreadable byte."""
     with mapped(log) as file:
         try:

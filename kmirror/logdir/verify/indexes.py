@@ -7,8 +7,8 @@ and the timestamp of the batch that contains it, the greatest up to there.
 A broker preallocates the index of the segment that it writes to; after a kill it ends with rows of zeros.
 
 Almost every row is correct, and the walk checks these itself: it compares `due` with each batch and takes the next row
-from `left`. A correct row needs no other check, since offsets and positions ascend in the log. Only if row and batch
-differ, the walk calls `on_batch`, which finds the fault.
+from `remaining`. A correct row needs no other check, since offsets and positions ascend in the log. Only if row and
+batch differ, the walk calls `on_batch`, which finds the fault.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Rows:
             self._count = _rows_in(file, size, is_last, tally)
             self._data = bytes(file.view[: self._count * size])
         tally.index_entries += self._count
-        self._checked = -1  # Number of the last row that passed `_can_be`.
+        self._checked = -1  # Number of the last row that passed `_is_possible`.
         self.remaining: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
         self._advance()
 
@@ -72,12 +72,12 @@ class _Rows:
             if not self._is_possible(self.due, self._row(self._checked - 1) if self._checked else None):
                 self.due = next(self.remaining, NO_ROW)
 
-    def _is_possible(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+    def _is_possible(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
         """Return whether the row can be compared with a batch; report faults of the row itself."""
         raise NotImplementedError
 
     def _fault(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number() * self._LAYOUT.size)
+        self._tally.add_fault(self._path, reason, self._number() * self._LAYOUT.size)
 
 
 class OffsetRows(_Rows):
@@ -90,15 +90,15 @@ class OffsetRows(_Rows):
         self._is_open = False  # True if the due row's batch was seen, but not yet its offset.
         self._seen = -1  # Last offset of the newest batch since then.
 
-    def _is_possible(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+    def _is_possible(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
         relative, position = row
         if relative < 0 or position < 0:
             self._fault(f"the row is offset {self._base} + {relative} at position {position}")
             return False
-        if before is not None and (relative <= before[0] or position <= before[1]):
+        if previous is not None and (relative <= previous[0] or position <= previous[1]):
             self._fault(
                 f"the row is offset {self._base + relative} at position {position}, expected more than "
-                f"{self._base + before[0]} at {before[1]} of the row before"
+                f"{self._base + previous[0]} at {previous[1]} of the row before"
             )
         return True
 
@@ -116,8 +116,8 @@ class OffsetRows(_Rows):
                 return
             offset, begin = self._base + self.due[0], self.due[1]
             # A batch at or after the next row's position does not belong to this row.
-            belongs = position == begin or position < self._row(self._number() + 1)[1]
-            if belongs:
+            is_covered = position == begin or position < self._row(self._number() + 1)[1]
+            if is_covered:
                 self._seen = last_offset
                 if last_offset < offset:
                     return
@@ -125,7 +125,7 @@ class OffsetRows(_Rows):
                 self._fault(f"the row says that the batch at {begin} ends at offset {offset}, but it is {self._seen}")
             self._is_open = False
             self._advance()
-            if belongs and self._seen == offset:
+            if is_covered and self._seen == offset:
                 return
 
     def on_end(self, position: int) -> None:
@@ -142,43 +142,43 @@ class TimeRows(_Rows):
 
     _LAYOUT = TIME_ROW
 
-    def _is_possible(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+    def _is_possible(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
         timestamp, relative = row
         if relative < 0:
             self._fault(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
             return False
-        if before is not None and (timestamp <= before[0] or relative < before[1]):
+        if previous is not None and (timestamp <= previous[0] or relative < previous[1]):
             self._fault(
                 f"the row is timestamp {timestamp} at offset {self._base + relative}, expected more than "
-                f"{before[0]} at {self._base + before[1]} of the row before"
+                f"{previous[0]} at {self._base + previous[1]} of the row before"
             )
         return True
 
-    def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> None:
+    def on_batch(self, last_offset: int, timestamp: int, max_timestamp: int) -> None:
         """Check a batch that ends at or above the offset of the due row.
 
-        `greatest` is the greatest timestamp up to it.
+        `max_timestamp` is the greatest timestamp up to it.
         """
         self._skip_impossible()
         while self.due[1] <= last_offset - self._base:
-            stamp, relative = self.due
-            if timestamp != stamp:
+            row_timestamp, relative = self.due
+            if timestamp != row_timestamp:
                 self._fault(
-                    f"the row says that the batch of offset {self._base + relative} has the timestamp {stamp}, "
+                    f"the row says that the batch of offset {self._base + relative} has the timestamp {row_timestamp}, "
                     f"but it has {timestamp}"
                 )
-            elif greatest != stamp:
+            elif max_timestamp != row_timestamp:
                 self._fault(
-                    f"the row says that {stamp} is the greatest timestamp up to offset {self._base + relative}, "
-                    f"but it is {greatest}"
+                    f"the row says that {row_timestamp} is the greatest timestamp up to offset "
+                    f"{self._base + relative}, but it is {max_timestamp}"
                 )
             self._advance()
 
-    def on_end(self, next_offset: int, greatest: int | None) -> None:
+    def on_end(self, next_offset: int, max_timestamp: int | None) -> None:
         """Check the remaining rows when the segment ends before `next_offset`.
 
-        `greatest` is the segment's greatest timestamp if the broker has closed the index. It then adds a row for it,
-        since retention and lookups use the last row as the segment's greatest timestamp.
+        `max_timestamp` is that of the segment if the broker has closed the index. It then adds a row for it, since
+        retention and lookups use the last row as the segment's greatest timestamp.
         """
         self._skip_impossible()
         while self.due != NO_ROW:
@@ -186,9 +186,9 @@ class TimeRows(_Rows):
             self._fault(f"the row points to offset {offset}, but the segment ends before {next_offset}")
             self._advance()
         last = self._row(self._count - 1)[0] if self._count else -1
-        if greatest is not None and greatest > last:
-            reason = f"the last row has the timestamp {last}, but the greatest in the segment is {greatest}"
-            self._tally.fault(self._path, reason, max(0, len(self._data) - self._LAYOUT.size))
+        if max_timestamp is not None and max_timestamp > last:
+            reason = f"the last row has the timestamp {last}, but the greatest in the segment is {max_timestamp}"
+            self._tally.add_fault(self._path, reason, max(0, len(self._data) - self._LAYOUT.size))
 
 
 def last_row(path: Path, layout: Struct) -> bytes | None:
@@ -207,7 +207,7 @@ def _rows_in(file: MappedFile, row_size: int, is_last: bool, tally: Tally) -> in
     """Return the number of rows without the trailing zeros."""
     if file.size % row_size:
         at = file.size - file.size % row_size
-        tally.fault(file.path, f"{file.size} bytes, expected whole rows of {row_size}", at)
+        tally.add_fault(file.path, f"{file.size} bytes, expected whole rows of {row_size}", at)
     rows = file.size // row_size
     if not is_last:
         return rows

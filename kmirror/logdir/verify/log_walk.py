@@ -106,13 +106,13 @@ class LogWalk:
         self._epoch = -1
         self._epoch_change = NEVER  # Offset from which on the checkpoint has a different epoch.
         # First batch with an epoch if the checkpoint has none: file, position, offset, reason.
-        self._unknown: tuple[Path, int, int, str] | None = None
+        self._unknown_epoch: tuple[Path, int, int, str] | None = None
         self._log = Path()
         self._end_position = 0  # End of the segment's last batch, -1 if the rest was unreadable.
         self._base = 0
         self._limit = NEVER  # The segment ends below this offset,
-        self._is_within = True  # and no batch so far exceeds it.
-        self._greatest = -1  # Greatest timestamp of the segment so far.
+        self._is_below_limit = True  # and no batch so far exceeds it.
+        self._max_timestamp = -1  # Greatest timestamp of the segment so far.
         self._batches_before = tally.batches
         self._producers = producers
         self._positions: dict[int, int] = {} if producers is None else producers.positions
@@ -132,9 +132,9 @@ class LogWalk:
         ends = [*(segment.base_offset for segment in folder.segments), None][1:]
         for segment, end in zip(folder.segments, ends, strict=True):
             self._check_segment(segment, end)
-        if self._unknown is not None:
-            path, position, offset, reason = self._unknown
-            tally.fault(path, reason, position, offset)
+        if self._unknown_epoch is not None:
+            path, position, offset, reason = self._unknown_epoch
+            tally.add_fault(path, reason, position, offset)
         self._on_end()
         if self._end_position >= 0:
             self._missing.check_above(self._next_offset, self._epoch_entries)
@@ -167,7 +167,7 @@ class LogWalk:
     def _on_batch(self, batch: Batch) -> None:
         """Check a batch with unusual fields."""
 
-    def _located(self, error: CorruptBatch, file: MappedFile | WholeFile) -> FileFault:
+    def _locate_fault(self, error: CorruptBatch, file: MappedFile | WholeFile) -> FileFault:
         """Return a parser's error with its file."""
         return fault_of(error, self._log)
 
@@ -195,10 +195,10 @@ class LogWalk:
         tally.segments += 1
         if base > self._next_offset and self._end_position >= 0:
             self._missing.check_between(self._log, self._end_position, self._next_offset, base)
-        self._log, self._base, self._greatest = segment.path, base, -1
-        self._limit, self._is_within = layout.LAST_OFFSET_MAX + 1 if end is None else end, True
+        self._log, self._base, self._max_timestamp = segment.path, base, -1
+        self._limit, self._is_below_limit = layout.LAST_OFFSET_MAX + 1 if end is None else end, True
         if segment.size > _SEGMENT_BYTES_MAX:
-            tally.fault(segment.path, f"{segment.size} bytes, more than the {_SEGMENT_BYTES_MAX} of a segment")
+            tally.add_fault(segment.path, f"{segment.size} bytes, more than the {_SEGMENT_BYTES_MAX} of a segment")
         self._on_segment(segment, end)
         self._next_offset = max(self._next_offset, base)
         with self._open_segment(segment) as file:
@@ -220,7 +220,7 @@ class LogWalk:
             except FileFault:
                 raise  # The tally stops at the first fault.
             except CorruptBatch as error:
-                self._tally.report_error(self._located(error, file))
+                self._tally.report_error(self._locate_fault(error, file))
                 position = self._after_fault(file, error)
                 if position < 0:
                     position = error.position or 0
@@ -251,12 +251,12 @@ class LogWalk:
         This is the hot loop, so it keeps its state in local variables and calls functions only for unusual batches.
         """
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
-        file.will_need(position)
+        file.prefetch(position)
         unpack, crc32c, plain, positions = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._positions
-        next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
+        next_offset, current, max_timestamp, count = self._next_offset, self._epoch, self._max_timestamp, 0
         special, above, rows, times = self._next_special_offset(), self._base + 1, self._offset_rows, self._time_rows
-        more_rows, (due_end, due_position) = (_NONE, NO_ROW) if rows is None else (rows.remaining, rows.due)
-        more_times, (stamp, due_time) = (_NONE, NO_ROW) if times is None else (times.remaining, times.due)
+        more_rows, (due_offset, due_position) = (_NONE, NO_ROW) if rows is None else (rows.remaining, rows.due)
+        more_times, (due_timestamp, due_time) = (_NONE, NO_ROW) if times is None else (times.remaining, times.due)
         try:
             while position < stop:
                 head = unpack(view, position)
@@ -287,32 +287,32 @@ class LogWalk:
                             self._producers.on_transactional(producer_id, base)
                 relative = next_offset - above
                 if position >= due_position:
-                    if position == due_position and relative == due_end:
-                        due_end, due_position = next(more_rows, NO_ROW)
-                        if due_end < 0 and rows is not None:
-                            due_end, due_position = rows.skip_to((due_end, due_position))
+                    if position == due_position and relative == due_offset:
+                        due_offset, due_position = next(more_rows, NO_ROW)
+                        if due_offset < 0 and rows is not None:
+                            due_offset, due_position = rows.skip_to((due_offset, due_position))
                     elif rows is not None:
-                        rows.due = due_end, due_position
+                        rows.due = due_offset, due_position
                         rows.on_batch(position, next_offset - 1)
-                        due_end, due_position = rows.due
-                if timestamp > greatest:
-                    greatest = timestamp
+                        due_offset, due_position = rows.due
+                if timestamp > max_timestamp:
+                    max_timestamp = timestamp
                     # No correct earlier row can have that timestamp.
-                    if timestamp == stamp and relative >= due_time:
-                        stamp, due_time = next(more_times, NO_ROW)
+                    if timestamp == due_timestamp and relative >= due_time:
+                        due_timestamp, due_time = next(more_times, NO_ROW)
                 if relative >= due_time and times is not None:
-                    times.due = stamp, due_time
-                    times.on_batch(next_offset - 1, timestamp, greatest)
-                    stamp, due_time = times.due
+                    times.due = due_timestamp, due_time
+                    times.on_batch(next_offset - 1, timestamp, max_timestamp)
+                    due_timestamp, due_time = times.due
                 count += 1
                 position = end
         finally:
-            self._next_offset, self._greatest = next_offset, greatest
+            self._next_offset, self._max_timestamp = next_offset, max_timestamp
             self._tally.batches += count
             if rows is not None:
-                rows.due = due_end, due_position
+                rows.due = due_offset, due_position
             if times is not None:
-                times.due = stamp, due_time
+                times.due = due_timestamp, due_time
         return position
 
     def _next_special_offset(self) -> int:
@@ -321,12 +321,12 @@ class LogWalk:
             return -1
         return self._epoch_change if self._producers is None else min(self._epoch_change, self._producers.next_snapshot)
 
-    def _check_indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
+    def _check_indexes(self, position: int, last_offset: int, timestamp: int, max_timestamp: int) -> None:
         rows, times = self._offset_rows, self._time_rows
         if rows is not None and position >= rows.due[1]:
             rows.on_batch(position, last_offset)
         if times is not None and last_offset - self._base >= times.due[1]:
-            times.on_batch(last_offset, timestamp, greatest)
+            times.on_batch(last_offset, timestamp, max_timestamp)
 
     def _check_message(self, file: MappedFile | WholeFile, position: int) -> int:
         """Check a message of format 0 or 1, or raise the error in the bytes; return the position after it."""
@@ -341,16 +341,16 @@ class LogWalk:
                 next(batch.messages())
         self._check_last(batch.last_offset, batch.last_offset, position)
         if self._epochs is not None and self._epochs.first is None:
-            self._epochs = self._unknown = None  # A broker that appends such a message clears all earlier epochs.
+            self._epochs = self._unknown_epoch = None  # A broker that appends such a message clears all earlier epochs.
         elif self._epochs is not None and self._folder.clean_shutdown:
             # After a kill the checkpoint may be behind the log.
             self._epochs.advance(batch.last_offset)
             known = self._epochs.current
             if known >= 0:
                 reason = f"a message of format {batch.magic} has no epoch, but {LEADER_EPOCH_CHECKPOINT} says {known}"
-                self._tally.fault(self._log, reason, position, batch.last_offset)
-        self._greatest = max(self._greatest, batch.max_timestamp)
-        self._check_indexes(position, batch.last_offset, batch.max_timestamp, self._greatest)
+                self._tally.add_fault(self._log, reason, position, batch.last_offset)
+        self._max_timestamp = max(self._max_timestamp, batch.max_timestamp)
+        self._check_indexes(position, batch.last_offset, batch.max_timestamp, self._max_timestamp)
         self._next_offset = batch.next_offset
         self._tally.batches += 1
         return position + batch.size_in_bytes
@@ -361,17 +361,17 @@ class LogWalk:
         The first one may be below the log's first segment: a replica that began inside a wrapper has all of it.
         """
         offsets = [message.offset for message in wrapper.messages()]
-        first, last, stated = offsets[0], offsets[-1], wrapper.last_offset
+        first, last, wrapper_offset = offsets[0], offsets[-1], wrapper.last_offset
         is_first = self._tally.batches == self._batches_before
         reason = None
-        if last != stated:
-            reason = f"the wrapper has offset {stated}, but its last message has {last}"
+        if last != wrapper_offset:
+            reason = f"the wrapper has offset {wrapper_offset}, but its last message has {last}"
         elif any(after <= before for before, after in pairwise(offsets)):
             reason = f"the offsets inside the wrapper do not ascend: {offsets}"
-        elif (stated if is_first else first) < self._next_offset:
-            reason = f"the wrapper begins with offset {first}: {self._why_too_low()}"
+        elif (wrapper_offset if is_first else first) < self._next_offset:
+            reason = f"the wrapper begins with offset {first}: {self._too_low_reason()}"
         if reason is not None:
-            self._tally.fault(self._log, reason, wrapper.position, stated)
+            self._tally.add_fault(self._log, reason, wrapper.position, wrapper_offset)
 
     # -- unusual batches ----------------------------------------------------------------------
 
@@ -417,7 +417,7 @@ class LogWalk:
                     self._fault(batch, reason)
             elif epoch >= 0 and not is_below:
                 if first is None:
-                    self._unknown = self._unknown or (self._log, batch.position, batch.base_offset, reason)
+                    self._unknown_epoch = self._unknown_epoch or (self._log, batch.position, batch.base_offset, reason)
                 elif epoch > first.epoch:
                     self._fault(batch, reason)
         self._epoch = max(epoch, self._epoch)
@@ -426,12 +426,12 @@ class LogWalk:
         self._fault(batch, f"the attributes {batch.attributes:#06x} have unknown bits")
 
     def _fault(self, batch: Batch, reason: str) -> None:
-        self._tally.fault(self._log, reason, batch.position, batch.base_offset)
+        self._tally.add_fault(self._log, reason, batch.position, batch.base_offset)
 
     def _out_of_order(self, offset: int, position: int) -> None:
-        self._tally.fault(self._log, self._why_too_low(), position, offset)
+        self._tally.add_fault(self._log, self._too_low_reason(), position, offset)
 
-    def _why_too_low(self) -> str:
+    def _too_low_reason(self) -> str:
         if self._next_offset == self._base:
             return f"an offset below the segment's base offset {self._base}"
         return f"an offset that is not above {self._next_offset - 1}, the previous one"
@@ -440,20 +440,20 @@ class LogWalk:
         """Report offset `last`, of the batch at `offset`, if it is too high for this segment."""
         if last - self._base > _RELATIVE_OFFSET_MAX:
             reason = f"an offset more than {_RELATIVE_OFFSET_MAX} above the segment's base offset {self._base}"
-            self._tally.fault(self._log, reason, position, last)
-        elif last >= self._limit and self._is_within:
+            self._tally.add_fault(self._log, reason, position, last)
+        elif last >= self._limit and self._is_below_limit:
             self._report_beyond_end(last, offset, position)
 
     def _report_beyond_end(self, last: int, offset: int, position: int) -> None:
-        self._is_within = False
+        self._is_below_limit = False
         reason = f"the next one begins with {self._limit}"
         if self._limit > layout.LAST_OFFSET_MAX:
             reason = f"the greatest possible offset is {layout.LAST_OFFSET_MAX}"
-        self._tally.fault(self._log, f"the segment continues to offset {last}, but {reason}", position, offset)
+        self._tally.add_fault(self._log, f"the segment continues to offset {last}, but {reason}", position, offset)
 
     def _check_last_offset(self, file: MappedFile | WholeFile) -> None:
         """Find a batch that directly follows the previous one but exceeds the segment's end."""
-        if self._next_offset <= self._limit or not self._is_within:
+        if self._next_offset <= self._limit or not self._is_below_limit:
             return
         try:
             for batch in iter_any_batches(file.view):

@@ -65,8 +65,8 @@ class MissingSegments:
             self._report_missing_log(*orphan, orphan[0], base_offset)
         elif epochs and epochs[0].start_offset < base_offset:
             first = epochs[0]
-            may_be = "retention may have deleted the first segment"
-            reason = f"{LEADER_EPOCH_CHECKPOINT} begins epoch {first.epoch} there; {may_be}"
+            cause = "retention may have deleted the first segment"
+            reason = f"{LEADER_EPOCH_CHECKPOINT} begins epoch {first.epoch} there; {cause}"
             self._gap(first.start_offset, base_offset, reason)
 
     def check_between(self, path: Path, position: int, end_offset: int, base_offset: int) -> None:
@@ -92,7 +92,7 @@ class MissingSegments:
             f"no segment contains {offsets_in_words(end_offset, base_offset - 1)}, and nothing shows that the log was "
             "ever compacted: a segment is missing"
         )
-        self._tally.fault(path, reason, position, end_offset)
+        self._tally.add_fault(path, reason, position, end_offset)
 
     def check_above(self, end_offset: int, epochs: list[EpochEntry]) -> None:
         """Check for missing data from `end_offset`, the log end, on."""
@@ -100,7 +100,7 @@ class MissingSegments:
         if orphan is not None:
             path = self._folder.path / orphan[1]
             reason = f"there is no {file_name(orphan[0], LOG_SUFFIX)}, but the log ends at {end_offset}"
-            self._tally.fault(path, reason, offset=orphan[0])
+            self._tally.add_fault(path, reason, offset=orphan[0])
         for offset, path in self._snapshots:
             if offset > end_offset:
                 self._report_beyond_end(path, offset, end_offset, f"a snapshot at offset {offset}")
@@ -134,12 +134,12 @@ class MissingSegments:
             reason = f"{path.name}: {evidence}, as left by a broker that was killed while it truncated the log"
             self._gap(end_offset, offset, reason)
         else:
-            self._tally.fault(path, f"{evidence}, but the log ends at {end_offset}", offset=end_offset)
+            self._tally.add_fault(path, f"{evidence}, but the log ends at {end_offset}", offset=end_offset)
 
     def _report_missing_log(self, orphan_offset: int, name: str, start: int, end: int) -> None:
         log, offsets = file_name(orphan_offset, LOG_SUFFIX), offsets_in_words(start, end - 1)
         reason = f"there is no {log}, and no segment contains {offsets}"
-        self._tally.fault(self._folder.path / name, reason, offset=start)
+        self._tally.add_fault(self._folder.path / name, reason, offset=start)
 
     def _gap(self, start: int, end: int, reason: str) -> None:
         self._tally.gaps.append(Gap(self._folder.path, start, end - 1, reason))
@@ -154,9 +154,9 @@ class MissingSegments:
     def _is_orphan(self, offset: int, name: str) -> bool:
         """Check again: a running broker may have been deleting the segment while the folder was listed."""
         log = self._folder.path / file_name(offset, LOG_SUFFIX)
-        is_gone = (self._folder.path / name).exists() and not log.exists()
+        is_missing = (self._folder.path / name).exists() and not log.exists()
         is_deleted = not self._folder.clean_shutdown and log.with_name(log.name + DELETED_SUFFIX).exists()
-        return is_gone and not is_deleted
+        return is_missing and not is_deleted
 
 
 def _orphans_of(folder: PartitionFolder) -> list[tuple[int, str]]:

@@ -29,9 +29,9 @@ from kmirror.logdir.mapped import MappedFile, WholeFile, mapped
 from kmirror.logdir.partition import (
     PartitionFolder,
     is_log_dirs,
+    list_renamed_folders,
     open_partition,
     partition_paths,
-    set_aside,
     suggestion,
 )
 from kmirror.logdir.segments import SegmentFile
@@ -91,7 +91,7 @@ class PartitionCheck(LogWalk):
             self._offset_rows.on_end(position)
         if self._time_rows is not None:
             is_complete = not self._is_open(end) or self._folder.clean_shutdown
-            self._time_rows.on_end(self._next_offset, self._greatest if is_complete else None)
+            self._time_rows.on_end(self._next_offset, self._max_timestamp if is_complete else None)
         self._producer_check.on_segment_end(segment, self._next_offset, is_complete=not self._is_unflushed(end))
 
     def _is_open(self, end: int | None) -> bool:
@@ -144,7 +144,7 @@ def open_job(path: Path, tally: Tally) -> Job:
         hint = suggestion(path) or "; give a folder of a broker's log.dirs"
         raise UsageError(f"{path}: none of its folders contains segment files{hint}")
     if not is_single:
-        tally.skipped += [f"{path / name}: {reason}" for name, reason in set_aside(path)]
+        tally.skipped += [f"{path / name}: {reason}" for name, reason in list_renamed_folders(path)]
     return Job(top, folders, facts, is_single)
 
 
@@ -188,9 +188,9 @@ def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]]
     except FileFault as error:
         tally.report_error(error)
         return
-    first, where = known.setdefault(folder.tp.topic, (topic_id, path))
+    first, first_path = known.setdefault(folder.tp.topic, (topic_id, path))
     if first != topic_id:
-        tally.fault(path, f"the topic id is {topic_id}, but {first} in {where.parent.name}")
+        tally.add_fault(path, f"the topic id is {topic_id}, but {first} in {first_path.parent.name}")
 
 
 def _check_snapshot(path: Path, tally: Tally) -> None:
@@ -201,11 +201,11 @@ def _check_snapshot(path: Path, tally: Tally) -> None:
         try:
             for found in iter_any_batches(file.view, check_crc=True):
                 if not isinstance(found, Batch):
-                    tally.fault(path, "a message older than batches", found.position)
+                    tally.add_fault(path, "a message older than batches", found.position)
                     return
                 batch = found
                 if found.base_offset != next_offset:
-                    tally.fault(
+                    tally.add_fault(
                         path,
                         f"the batch begins with offset {found.base_offset}, expected {next_offset}",
                         found.position,
@@ -213,9 +213,9 @@ def _check_snapshot(path: Path, tally: Tally) -> None:
                 next_offset = found.next_offset
                 tally.batches += 1
         except CorruptBatch as error:
-            tally.fault(path, error.reason, error.position)
+            tally.add_fault(path, error.reason, error.position)
             return
         if batch is None or not batch.is_control:
-            tally.fault(path, "it does not end with the footer of a snapshot", file.size)
+            tally.add_fault(path, "it does not end with the footer of a snapshot", file.size)
         tally.snapshots += 1
         batch = None  # A view of the file would keep it open.

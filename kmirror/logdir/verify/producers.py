@@ -137,7 +137,7 @@ class ProducerCheck:
         self._tally.snapshots += 1
         entries, error = _read(path)
         if error is not None:
-            self._tally.fault(path, error.reason, error.position)
+            self._tally.add_fault(path, error.reason, error.position)
         return entries
 
     def _compare(self, path: Path, offset: int, entries: list[ProducerEntry]) -> None:
@@ -146,12 +146,12 @@ class ProducerCheck:
             known.add(entry.producer_id)
             reason = self._difference(entry, offset)
             if reason:
-                self._tally.fault(path, f"producer {entry.producer_id}: {reason}")
+                self._tally.add_fault(path, f"producer {entry.producer_id}: {reason}")
         if self.has_gaps or not entries:
             return
         for producer_id, first in self._open.items():
             if producer_id not in known and not self._may_begin(-1, first):
-                self._tally.fault(path, f"producer {producer_id} is missing, its transaction is open since {first}")
+                self._tally.add_fault(path, f"producer {producer_id} is missing, its transaction is open since {first}")
 
     def _difference(self, entry: ProducerEntry, offset: int) -> str | None:
         """Return the contradiction between the log and a snapshot entry at `offset`, or None."""
@@ -159,13 +159,13 @@ class ProducerCheck:
             newest = max(entry.last_data_offset, entry.txn_first_offset)
             return f"the snapshot at offset {offset} has offset {newest}"
         last = self._last_of(entry.producer_id)
-        ends = entry.last_data_offset
+        end_offset = entry.last_data_offset
         # The producer was forgotten before it ended a transaction: expired, or as in `_may_begin`.
-        was_forgotten = last is not None and last.has_ended and ends < 0 and entry.producer_epoch >= last.epoch
+        was_forgotten = last is not None and last.has_ended and end_offset < 0 and entry.producer_epoch >= last.epoch
         if last is not None and not was_forgotten:
-            if ends < last.last_offset or (ends != last.last_offset and not self.has_gaps):
-                return f"its last batch ends at {ends}, but in the log at {last.last_offset}"
-            if ends == last.last_offset and entry.last_sequence != last.last_sequence:
+            if end_offset < last.last_offset or (end_offset != last.last_offset and not self.has_gaps):
+                return f"its last batch ends at {end_offset}, but in the log at {last.last_offset}"
+            if end_offset == last.last_offset and entry.last_sequence != last.last_sequence:
                 return f"its last sequence is {entry.last_sequence}, but in the log {last.last_sequence}"
             if entry.producer_epoch < last.epoch:
                 return f"its epoch is {entry.producer_epoch}, but in the log {last.epoch}"
@@ -182,9 +182,9 @@ class ProducerCheck:
         forgets a producer without data above the log start, so in the file its transaction begins with its next batch,
         or not at all.
         """
-        is_gone = 0 <= file_first_offset < self._first_segment_offset and not self._knows_start
+        is_unknown = 0 <= file_first_offset < self._first_segment_offset and not self._knows_start
         is_forgotten = 0 <= first < self._log_start and not 0 <= file_first_offset < first
-        return file_first_offset == first or is_gone or is_forgotten
+        return file_first_offset == first or is_unknown or is_forgotten
 
     # -- transaction indexes ------------------------------------------------------------------
 
@@ -200,21 +200,21 @@ class ProducerCheck:
             try:
                 rows = decode_aborted(data, base_offset=base_offset)
             except CorruptBatch as error:
-                self._tally.fault(path, error.reason, error.position)
+                self._tally.add_fault(path, error.reason, error.position)
             if len(data) % _ROW_SIZE:
                 whole = len(data) - len(data) % _ROW_SIZE
-                self._tally.fault(path, f"{len(data)} bytes, expected whole rows of {_ROW_SIZE}", whole)
+                self._tally.add_fault(path, f"{len(data)} bytes, expected whole rows of {_ROW_SIZE}", whole)
         self._tally.index_entries += len(rows)
         indexed = set()
         for number, row in enumerate(rows):
             indexed.add(row.last_offset)
             reason = self._row_difference(row, end_offset)
             if reason:
-                self._tally.fault(path, reason, number * _ROW_SIZE)
+                self._tally.add_fault(path, reason, number * _ROW_SIZE)
         for offset, abort in self._aborts.items() if is_complete else ():
             if offset not in indexed and abort.first_offset is not None:
                 reason = f"aborts the transaction of producer {abort.producer_id}, which has no row in {path.name}"
-                self._tally.fault(segment.path, reason, abort.position, offset)
+                self._tally.add_fault(segment.path, reason, abort.position, offset)
         self._aborts.clear()
 
     def _row_difference(self, row: AbortedTxn, end_offset: int) -> str | None:

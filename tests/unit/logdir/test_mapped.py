@@ -26,7 +26,7 @@ def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.Monke
     with mapped(path) as file:
         assert file.size == len(DATA)
         for position in (0, 5000, len(DATA) - 1, len(DATA)):
-            file.will_need(position)
+            file.prefetch(position)
         assert file.view == DATA
         file.release_before(len(DATA))
         assert file.view == DATA
@@ -54,7 +54,7 @@ def test_a_window_is_requested_once(path: Path, monkeypatch: pytest.MonkeyPatch)
         whole, file._map = file._map, (advised := Advised())
         positions = [0, 5, window - 1, window, window + 5, 3 * window + 7, len(DATA) - 5, len(DATA)]
         for position in positions:
-            file.will_need(position)
+            file.prefetch(position)
         asked = [(start, length) for _, start, length in advised.calls]
         last = len(DATA) - page
         assert asked == [(0, window), (window, window), (3 * window, window), (last, page)]
@@ -64,7 +64,7 @@ def test_a_window_is_requested_once(path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_an_empty_file_has_nothing_to_map(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with mapped(tmp_path / "empty") as file:
-        file.will_need(0)
+        file.prefetch(0)
         file.release_before(0)
         assert (file.size, bytes(file.view)) == (0, b"")
 
