@@ -20,7 +20,7 @@ from kmirror.spec.wire_values import AclOperation, AclPatternType, AclPermission
 ANY_PRINCIPAL = str(Principal("User", ANY))
 ALL = 2
 """The operation of an ACL for all operations (AclOperation.ALL)."""
-IMPLIED: Mapping[AclOperation, tuple[int, ...]] = {
+IMPLYING_OPERATIONS: Mapping[AclOperation, tuple[int, ...]] = {
     AclOperation.DESCRIBE: (AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER),
     AclOperation.DESCRIBE_CONFIGS: (AclOperation.ALTER_CONFIGS,),
 }
@@ -49,7 +49,7 @@ class AclAuthorizer:
             if not _matches(acl, name, host):
                 continue
             if acl.permission_type == AclPermission.ALLOW:
-                allows = allows or acl.operation in (ALL, operation, *IMPLIED.get(operation, ()))
+                allows = allows or acl.operation in (ALL, operation, *IMPLYING_OPERATIONS.get(operation, ()))
             elif acl.operation in (ALL, operation):
                 return False
         return allows or (self._allows_without_acl and not is_known)
@@ -70,15 +70,16 @@ class AclAuthorizer:
         if (AclPatternType.LITERAL, ANY) in denied:
             return False
         return any(
-            acl.permission_type == AclPermission.ALLOW and not any(_covers(one, _pattern(acl)) for one in denied)
+            acl.permission_type == AclPermission.ALLOW
+            and not any(_covers(pattern, _pattern(acl)) for pattern in denied)
             for acl in acls
         )
 
 
-def authorizer_of(configs: Configs, image: MetadataImage, plugged: Authorizer | None) -> Authorizer:
+def authorizer_of(configs: Configs, image: MetadataImage, plugin: Authorizer | None) -> Authorizer:
     """Return a node's authorizer: the plugged-in one, else the configured one; UsageError for invalid configs."""
-    if plugged is not None:
-        return plugged
+    if plugin is not None:
+        return plugin
     if not configs.text("authorizer.class.name"):
         return ALLOW_ALL
     names = [name.strip() for name in configs.text("super.users").split(";")]

@@ -74,13 +74,13 @@ class BrokerComponent:
     def withholds_log(self, partition: Partition) -> bool:
         """Return True while it is unknown whether this leader may serve its log (D30).
 
-        A component marks the partition when this begins, unless the image or config changes at the same time, and
-        touches it when this ends: the method is not called in between.
+        A component calls `PartitionChanges.mark_changed` when this begins, unless the image or a config changes at the
+        same time, and when this ends: the method is not called in between.
         """
         return False
 
     def commit_check(self, client_id: str) -> CommitCheck | None:
-        """Return a callable that judges the offset commits of this client, or None if they need no judgment."""
+        """Return a function that checks the offset commits of this client, or None if they need no check."""
         return None
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
@@ -102,7 +102,7 @@ class Components:
     """The components of one broker, called in the order in which they were plugged in."""
 
     def __init__(self) -> None:
-        self._plugged: list[BrokerComponent] = []
+        self._components: list[BrokerComponent] = []
         self._by_class: dict[type, BrokerComponent] = {}
         # Called for each append, or each partition of each fetch: so only components that override the method are
         # listed.
@@ -113,10 +113,10 @@ class Components:
         self._guarded: list[Container[str] | None] = []
 
     def __iter__(self) -> Iterator[BrokerComponent]:
-        return iter(self._plugged)
+        return iter(self._components)
 
     def add(self, component: BrokerComponent) -> None:
-        self._plugged.append(component)
+        self._components.append(component)
         self._by_class.update(dict.fromkeys(type(component).__mro__, component))
         if type(component).produce_error is not BrokerComponent.produce_error:
             self._rejecting.append(component)
@@ -129,26 +129,26 @@ class Components:
         if component in self._with_foreign_logs or component in self._withholding:
             self._guarded.append(component.guarded_topics)
 
-    def of(self, kind: type[C]) -> C:
+    def get(self, component_class: type[C]) -> C:
         """Return the component of this class, which must exist."""
-        found = self._by_class[kind]
-        assert isinstance(found, kind), "plugged in under its classes"
+        found = self._by_class[component_class]
+        assert isinstance(found, component_class), "plugged in under its classes"
         return found
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
-        for component in self._plugged:
+        for component in self._components:
             component.before_metadata(now, delta)
 
     def on_metadata(self, now: Instant, delta: Delta, leads: Mapping[TopicPartition, bool]) -> None:
         """Call each component's `on_leadership` for the partitions in `leads`, then its `on_metadata`."""
-        for component in self._plugged:
-            for tp, leads_it in leads.items():
-                component.on_leadership(now, tp, leads=leads_it)
+        for component in self._components:
+            for tp, is_leader in leads.items():
+                component.on_leadership(now, tp, leads=is_leader)
             component.on_metadata(now, delta)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         """Pass a timer to the component named in its key."""
-        for component in self._plugged:
+        for component in self._components:
             if component.name == key[0]:
                 component.on_timer(now, key)
                 return
@@ -159,11 +159,11 @@ class Components:
             component.on_progress(now, tp)
 
     def on_marker(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
-        for component in self._plugged:
+        for component in self._components:
             component.on_marker(now, tp, producer_id, end, commit=commit)
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        for component in self._plugged:
+        for component in self._components:
             component.on_cut_confirmed(now, tp)
 
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
@@ -176,18 +176,18 @@ class Components:
 
     def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return the first component's reason why no transaction may be ended in `tp` now, or None."""
-        for component in self._plugged:
+        for component in self._components:
             error = component.marker_error(tp)
             if error is not None:
                 return error
         return None
 
     def commit_check(self, client_id: str) -> CommitCheck | None:
-        """Return the judge of the first component that has one for this client's commits, or None."""
-        for component in self._plugged:
-            judge = component.commit_check(client_id)
-            if judge is not None:
-                return judge
+        """Return the check of the first component that has one for this client's commits, or None."""
+        for component in self._components:
+            check = component.commit_check(client_id)
+            if check is not None:
+                return check
         return None
 
     def has_foreign_epochs(self, partition: Partition) -> bool:
@@ -196,7 +196,7 @@ class Components:
 
     def may_compact(self, partition: Partition) -> bool:
         """Return whether all components allow compaction of the log of `partition`, which this broker leads."""
-        return all(component.may_compact(partition) for component in self._plugged)
+        return all(component.may_compact(partition) for component in self._components)
 
     def withholds_log(self, partition: Partition) -> bool:
         """Return whether for any component it is unknown if this leader may serve its log (D30)."""
@@ -211,7 +211,7 @@ class Components:
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, or None if no component serves `key_type`."""
-        for component in self._plugged:
+        for component in self._components:
             found = component.coordinator_for(key_type, key)
             if found is not None:
                 return found

@@ -59,7 +59,7 @@ class BrokerLayers:
             for key in (row.name for row in rows)
             if key in values
         ]
-        own = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
+        own = next((position for position, synonym in enumerate(found) if synonym.name == name), len(found))
         return found[own:]
 
     def value(self, name: str) -> str | None:
@@ -96,7 +96,7 @@ def _with_fallbacks(name: str) -> list[ConfigKey]:
     return found
 
 
-def formatted(row: ConfigKey, text: str | None) -> str | None:
+def format_value(row: ConfigKey, text: str | None) -> str | None:
     """Return a value as Kafka formats it after parsing (`ConfigDef.convertToString`); None for a secret."""
     if text is None or row.kind is Kind.PASSWORD:
         return None
@@ -121,7 +121,7 @@ def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
             continue
         value = layers.value(row.name)
         synonyms = layers.synonyms(row.name)
-        entries.append(_entry(row, value if row.internal else formatted(row, value), synonyms, row.dynamic))
+        entries.append(_entry(row, value if row.internal else format_value(row, value), synonyms, row.dynamic))
     for name in layers.static.keys() - known(Scope.BROKER).keys():
         synonyms = layers.synonyms(name)
         entries.append(Entry(name, None, True, config_source=synonyms[0].source, is_sensitive=True, synonyms=synonyms))
@@ -147,7 +147,7 @@ def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayer
         own = topic.get(row.name)
         inherited = default_of(row) if row.broker_key is None else broker.text(row.broker_key)
         value = (
-            own if row.internal else formatted(row, inherited if own is None else own)
+            own if row.internal else format_value(row, inherited if own is None else own)
         )  # Internal keys are not parsed.
         synonyms = [] if row.broker_key is None else layers.synonyms(row.broker_key)
         if own is not None:
@@ -169,7 +169,7 @@ def mirror_entries(values: Mapping[str, str]) -> list[Entry]:
         secret = ConfigKey(name, Scope.MIRROR, Kind.PASSWORD, None, "")
         row = known(Scope.MIRROR).get(name) or client.get(name) or secret
         own = values.get(name)
-        value = formatted(row, row.default if own is None else own)
+        value = format_value(row, row.default if own is None else own)
         synonyms = (
             [DescribeConfigsSynonym(name=name, value=value, source=ConfigSource.UNKNOWN)] if own is not None else []
         )

@@ -30,8 +30,8 @@ NOT_IN_RESPONSE = ("forgotten_topics_data",)
 
 
 @dataclass(frozen=True, slots=True)
-class _Error:
-    """The error to set, and where."""
+class _ErrorSpec:
+    """The error to set, and the place where to set it."""
 
     version: int
     error: ErrorCode
@@ -47,18 +47,18 @@ def error_response(request: Message, version: int, error: ErrorCode, message: st
     error field, even if the response has one at the top level too.
     """
     response = by_key(key_of(type(request))).response()
-    _fill(response, request, _Error(version, error, message, in_rows))
+    _fill(response, request, _ErrorSpec(version, error, message, in_rows))
     return response
 
 
-def error_row(like: Struct, version: int, error: ErrorCode, message: str) -> Struct:
-    """Return a new response element of the class of `like`, with the names in `like` and with `error`."""
-    row = type(like)()
+def error_row(element: Struct, version: int, error: ErrorCode, message: str) -> Struct:
+    """Return a new response element of the class of `element`, with the names in `element` and with `error`."""
+    row = type(element)()
     fields = _fields(type(row), version)
     _set_defaults(row, fields, version)
     for name, field in fields.items():
         if field.attribute == "topic_id" or field.entity == TOPIC_NAME or name in INDEXES:
-            setattr(row, name, getattr(like, name))
+            setattr(row, name, getattr(element, name))
     _set_error(row, fields, error, message)
     return row
 
@@ -68,22 +68,28 @@ def has_row_errors(field: Field, version: int) -> bool:
     return field.type == "struct" and field.is_array and _has_error(field.struct, version)
 
 
-def _fill(response: Struct, request: Struct, to_set: _Error) -> None:
+def _fill(response: Struct, request: Struct, spec: _ErrorSpec) -> None:
     """Set the error in `response`, the response to `request`: in itself or in its elements."""
-    fields = _fields(type(response), to_set.version)
-    known = _fields(type(request), to_set.version)
+    fields = _fields(type(response), spec.version)
+    request_fields = _fields(type(request), spec.version)
     for name, field in fields.items():
-        same = known.get(name) or _field_with_other_name(field, known.values())
-        if same is not None and _identifies(same) and (same.type, same.is_array) == (field.type, field.is_array):
-            value = getattr(request, same.attribute)
-            if value is not None or is_within(to_set.version, field.nullable):
+        request_field = request_fields.get(name) or _field_with_other_name(field, request_fields.values())
+        if (
+            request_field is not None
+            and _identifies(request_field)
+            and (request_field.type, request_field.is_array) == (field.type, field.is_array)
+        ):
+            value = getattr(request, request_field.attribute)
+            if value is not None or is_within(spec.version, field.nullable):
                 setattr(response, name, value)
-    sources = {name: source for name, f in fields.items() if (source := _source(f, known.values(), to_set.version))}
-    if not (to_set.in_rows and sources) and _set_error(response, fields, to_set.error, to_set.message):
+    sources = {
+        name: source for name, f in fields.items() if (source := _source(f, request_fields.values(), spec.version))
+    }
+    if not (spec.in_rows and sources) and _set_error(response, fields, spec.error, spec.message):
         return
     for name, source in sources.items():
         elements = getattr(request, source.attribute) or ()
-        setattr(response, name, [_element(fields[name], one, to_set) for one in elements])
+        setattr(response, name, [_element(fields[name], element, spec) for element in elements])
 
 
 def _field_with_other_name(field: Field, request: Iterable[Field]) -> Field | None:
@@ -108,8 +114,8 @@ def _set_defaults(element: Struct, fields: Mapping[str, Field], version: int) ->
             setattr(element, name, NO_OFFSET)
 
 
-def _fields(of: type[Struct], version: int) -> Mapping[str, Field]:
-    return {field.attribute: field for field in of.FIELDS if is_within(version, field.versions)}
+def _fields(struct_class: type[Struct], version: int) -> Mapping[str, Field]:
+    return {field.attribute: field for field in struct_class.FIELDS if is_within(version, field.versions)}
 
 
 def _identifies(field: Field) -> bool:
@@ -134,9 +140,9 @@ def _error_field(fields: Mapping[str, Field]) -> str | None:
     return next((name for name in fields if name.endswith("error_code")), None)
 
 
-def _has_error(of: type[Struct], version: int) -> bool:
+def _has_error(struct_class: type[Struct], version: int) -> bool:
     """Return whether a struct, or a struct inside it, has an error field."""
-    fields = _fields(of, version)
+    fields = _fields(struct_class, version)
     return _error_field(fields) is not None or any(
         field.type == "struct" and _has_error(field.struct, version) for field in fields.values()
     )
@@ -151,13 +157,13 @@ def _source(field: Field, request: Iterable[Field], version: int) -> Field | Non
     return found[0] if len(found) == 1 else None
 
 
-def _element(field: Field, request: Any, to_set: _Error) -> Struct:
+def _element(field: Field, request: Any, spec: _ErrorSpec) -> Struct:
     element: Struct = field.struct()
-    fields = _fields(field.struct, to_set.version)
-    _set_defaults(element, fields, to_set.version)
+    fields = _fields(field.struct, spec.version)
+    _set_defaults(element, fields, spec.version)
     if isinstance(request, Struct):
-        _fill(element, request, to_set)
+        _fill(element, request, spec)
     else:  # A bare value, such as a FindCoordinator key, identifies its element.
         setattr(element, next(iter(fields)), request)
-        _set_error(element, fields, to_set.error, to_set.message)
+        _set_error(element, fields, spec.error, spec.message)
     return element

@@ -30,29 +30,29 @@ class Sample(NamedTuple):
     """Values of the row's tags, in the row's order."""
     attributes: Mapping[str, float]
     """Values by Kafka's attribute names: `Value` of a gauge, `Count` and rates of a meter, ..."""
-    counted: Histogram | None = None
+    source: Histogram | None = None
     """The source of a histogram's attributes; else None."""
 
 
-def gauge(of: MetricRow, value: float, *tags: str) -> Sample:
+def gauge(metric: MetricRow, value: float, *tags: str) -> Sample:
     """Return a sample with a single value."""
-    return Sample(of, tags, {of.name if of.is_attribute else VALUE: value})
+    return Sample(metric, tags, {metric.name if metric.is_attribute else VALUE: value})
 
 
-def meter(of: MetricRow, counted: Meter, now: Instant, *tags: str) -> Sample:
+def meter(metric: MetricRow, source: Meter, now: Instant, *tags: str) -> Sample:
     """Return a meter's count and its rates per second."""
-    rates = zip(MINUTES, counted.rates(now), strict=True)
-    return Sample(of, tags, {COUNT: counted.count, **{_RATES[minutes]: rate for minutes, rate in rates}})
+    rates = zip(MINUTES, source.rates(now), strict=True)
+    return Sample(metric, tags, {COUNT: source.count, **{_RATES[minutes]: rate for minutes, rate in rates}})
 
 
-def histogram(of: MetricRow, counted: Histogram, *tags: str) -> Sample:
+def histogram(metric: MetricRow, source: Histogram, *tags: str) -> Sample:
     """Return a histogram's count, bounds, mean and quantiles."""
-    bounds = {"Min": counted.minimum, "Max": counted.maximum, "Mean": counted.mean}
-    quantiles = zip(QUANTILES, counted.quantiles(QUANTILES.values()), strict=True)
-    return Sample(of, tags, {COUNT: counted.count, **bounds, **dict(quantiles)}, counted)
+    bounds = {"Min": source.minimum, "Max": source.maximum, "Mean": source.mean}
+    quantiles = zip(QUANTILES, source.quantiles(QUANTILES.values()), strict=True)
+    return Sample(metric, tags, {COUNT: source.count, **bounds, **dict(quantiles)}, source)
 
 
-def merged(samples: Iterable[Sample]) -> list[Sample]:
+def merge_samples(samples: Iterable[Sample]) -> list[Sample]:
     """Combine the samples of nodes in one process: like Kafka, a process has one meter for both of its nodes."""
     found: dict[tuple[MetricRow, tuple[str, ...]], Sample] = {}
     for sample in samples:
@@ -63,7 +63,7 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def _combine(one: Sample, other: Sample) -> Sample:
-    if one.counted is not None and other.counted is not None:
-        return histogram(one.row, one.counted.merge(other.counted), *one.tags)
+    if one.source is not None and other.source is not None:
+        return histogram(one.row, one.source.merge(other.source), *one.tags)
     assert one.row.kind is Kind.METER, f"two nodes report {one.row.mbean(one.tags)}"
     return Sample(one.row, one.tags, {name: value + other.attributes[name] for name, value in one.attributes.items()})

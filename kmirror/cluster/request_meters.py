@@ -41,11 +41,11 @@ class RequestMeters:
         self._errors: dict[tuple[str, str], Meter] = {}
         self._sizes: dict[str, Histogram] = {}
 
-    def begin(self, now: Instant, name: str, version: int, size: int, arrived: Instant) -> RequestClock:
+    def begin(self, now: Instant, name: str, version: int, size: int, arrived_at: Instant) -> RequestClock:
         """Count a request of `size` bytes when its processing begins, and return its clock."""
         self._requests.setdefault((name, version), Meter()).mark(now)
         self._sizes.setdefault(name, Histogram()).add(size)
-        return RequestClock(self, name, version, arrived, now)
+        return RequestClock(self, name, version, arrived_at, now)
 
     def count_errors(self, name: str, version: int, response: Struct) -> None:
         """Count the error codes in a response."""
@@ -70,26 +70,26 @@ class RequestMeters:
 class RequestClock:
     """Waiting time and processing time of one request."""
 
-    def __init__(self, meters: RequestMeters, name: str, version: int, arrived: Instant, begun: Instant) -> None:
+    def __init__(self, meters: RequestMeters, name: str, version: int, arrived_at: Instant, begun_at: Instant) -> None:
         self._meters = meters
         self._name = name
         self._version = version
-        self._arrived = arrived
-        self._begun = begun
-        self._started = meters.clock()
+        self._arrived_at = arrived_at
+        self._begun_at = begun_at
+        self._clock_start = meters.clock()
         self._local: Duration | None = None
 
     def end_local(self) -> None:
         """End the local processing time; the remaining time counts as waiting."""
         if self._local is None:
-            self._local = self._meters.clock() - self._started
+            self._local = self._meters.clock() - self._clock_start
 
     def finish(self, response: Struct) -> RequestTiming:
         """Count the errors of the response and return its times; local processing ends here at the latest."""
         self._meters.count_errors(self._name, self._version, response)
         self.end_local()
         assert self._local is not None, "just set"
-        return RequestTiming(self._name, self._arrived, self._begun, self._local)
+        return RequestTiming(self._name, self._arrived_at, self._begun_at, self._local)
 
 
 def errors_in(response: Struct, version: int) -> Iterator[ErrorCode]:

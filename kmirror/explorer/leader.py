@@ -81,11 +81,11 @@ class Leader:
             self.mp.cut_at = self.log.log_end_offset if cluster.phase == CUT else None
         apply_uncut(self.mp, self.partition, cluster.uncut)
         if not is_new:
-            self.partition.must_cut = unconfirmed or EMPTY
+            self.partition.required_cuts = unconfirmed or EMPTY
 
     def disable_list(self) -> None:
         """Require no truncation and admit all replicas, for rules by which the list is not in force."""
-        self.partition.must_cut, self.partition.not_admitted = EMPTY, NO_REPLICAS
+        self.partition.required_cuts, self.partition.barred_from_isr = EMPTY, NO_REPLICAS
 
     def persist(self, uncut: Uncut) -> None:
         """Set the persisted list."""
@@ -109,6 +109,6 @@ class Leader:
         listed_cut = self.mp.uncut.get(place, NOT_LISTED)
         if place == 0:
             return Replica(replica.log, replica.in_isr, True, False, listed_cut)
-        has_confirmed = listed_cut != NOT_LISTED and place not in self.partition.must_cut
+        has_confirmed = listed_cut != NOT_LISTED and place not in self.partition.required_cuts
         leo_is_known = self.partition.followers[place].log_end != UNKNOWN_OFFSET
         return Replica(replica.log, replica.in_isr, leo_is_known, has_confirmed, listed_cut)

@@ -280,7 +280,7 @@ class Steps:
 
     def _log_was_cut(self, cluster: Cluster) -> Cluster:
         leader = self._leader(cluster)
-        leader.partition.log_was_cut(NOW)
+        leader.partition.on_log_cut(NOW)
         return leader.apply_to(cluster)
 
     def _is_all_cut(self, cluster: Cluster) -> bool:

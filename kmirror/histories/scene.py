@@ -152,7 +152,7 @@ class Scene:
         found: dict[tuple[str, TopicPartition], tuple[int, int, str]] = {}
         brokers = self.clusters[cluster]
         for broker_id in brokers.living():
-            for shard in brokers.broker(broker_id).parts.components.of(GroupCoordinator).runtime.states().values():
+            for shard in brokers.broker(broker_id).parts.components.get(GroupCoordinator).runtime.states().values():
                 for name in [name for group in shard.offsets.groups() for name in shard.offsets.keys(group)]:
                     offset = shard.offsets.committed(name)
                     if offset is not None:
@@ -165,7 +165,7 @@ class Scene:
         shards = [
             shard
             for broker_id in brokers.living()
-            for shard in brokers.broker(broker_id).parts.components.of(GroupCoordinator).runtime.states().values()
+            for shard in brokers.broker(broker_id).parts.components.get(GroupCoordinator).runtime.states().values()
         ]
         keys = [
             name for shard in shards for group in shard.offsets.groups() for name in shard.offsets.pending_keys(group)
@@ -176,7 +176,7 @@ class Scene:
         """Return whether the group has members in this cluster now."""
         brokers = self.clusters[cluster]
         found = (
-            brokers.broker(broker_id).parts.components.of(GroupCoordinator).find(group)
+            brokers.broker(broker_id).parts.components.get(GroupCoordinator).find(group)
             for broker_id in brokers.living()
         )
         return any(isinstance(one, ClassicGroup) and one.members for one in found)

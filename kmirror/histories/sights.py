@@ -105,7 +105,7 @@ def _prepared(scene: Scene, cluster: str, topic: str) -> Measures:
     count = sum(
         transaction.status in PREPARING
         for broker_id in nodes.living()
-        for shard in nodes.broker(broker_id).parts.components.of(TransactionCoordinator).runtime.states().values()
+        for shard in nodes.broker(broker_id).parts.components.get(TransactionCoordinator).runtime.states().values()
         for transaction in shard.all_committed().values()
     )
     return {TopicPartition(topic, 0): count}
@@ -118,8 +118,8 @@ def _of_coordinators(count: Callable[[CoordinatorRuntime[Any]], int]) -> Measure
         nodes, total = scene.clusters[cluster], 0
         for broker_id in nodes.living():
             parts = nodes.broker(broker_id).parts
-            transactions = parts.components.of(TransactionCoordinator)
-            total += count(transactions.runtime) + count(parts.components.of(GroupCoordinator).runtime)
+            transactions = parts.components.get(TransactionCoordinator)
+            total += count(transactions.runtime) + count(parts.components.get(GroupCoordinator).runtime)
             context = scene.mirror_context(cluster, broker_id)
             total += 0 if context is None else count(context.coordinator.runtime)
         return {TopicPartition(topic, 0): total}

@@ -51,7 +51,7 @@ class MirrorComponent(BrokerComponent):
         self._driver = PartitionDriver(self.context)
         driver = self._driver
         self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.schedule_step, self._on_refreshed)
-        groups = GroupCoordinators(parts.components.of(GroupCoordinator), parts.internal_topics)
+        groups = GroupCoordinators(parts.components.get(GroupCoordinator), parts.internal_topics)
         self._sync = MetadataSync(self.context, groups)
         self._altered: dict[str, None] = {}
         """Topics whose mirror or wish the current change of the image alters."""

@@ -70,12 +70,12 @@ class PartitionDriver:
     def schedule_step(self, now: Instant, mp: MirrorPartition) -> None:
         """Take the next step of a partition once the present event has been handled."""
         self._due[mp.tp] = mp
-        self._context.broker.at_end(self._take_due_steps)
+        self._context.broker.defer(self._take_due_steps)
 
     def continue_steps(self) -> None:
         """Take the steps that STEPS_MAX left over; called when LOOK_TIMER fires."""
         self._steps_left = STEPS_MAX
-        self._context.broker.at_end(self._take_due_steps)
+        self._context.broker.defer(self._take_due_steps)
 
     def request_upstream(self, now: Instant) -> None:
         """Ask sources where their logs are mirrored from, for partitions that need it; called by UPSTREAM_TIMER."""

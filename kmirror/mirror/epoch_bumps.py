@@ -43,7 +43,7 @@ class EpochBumps:
         if not mp.bump_requested:
             mp.bump_requested = True
             self._pending[mp.tp] = (mp, epoch)
-            self._context.broker.at_end(self._send_pending)
+            self._context.broker.defer(self._send_pending)
 
     def _send_pending(self, now: Instant) -> None:
         required, self._pending = list(self._pending.values()), {}

@@ -62,7 +62,7 @@ class EpochCheck:
         """Request the end of a partition's last epoch; the partition is not fetched until the response."""
         mp.resolving = True
         self._due[mp.tp] = None
-        self._context.broker.at_end(self._send_due)
+        self._context.broker.defer(self._send_due)
 
     def _send_due(self, now: Instant) -> None:
         due, self._due = self._due, {}

@@ -326,7 +326,7 @@ class MirrorFetchers:
             if info.batches:
                 mp.cuts.on_appended(partition.log.log_end_offset)
                 partition.log.record_copied_range(asked.fetch_offset, data.high_watermark)
-                self._replicas.changes.appended(partition)
+                self._replicas.changes.mark_appended(partition)
                 if is_throttled:
                     mp.fetch_bytes = 0  # Small responses keep to the rate more evenly.
                 elif (

@@ -79,7 +79,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
     else:
         how = cut if mp.state in _WITHOUT_SOURCE else cut_at_divergence
         how(context, now, mp, partition, cut_offset(partition.log, epoch), why)
-    partition.log_was_cut(now)
+    partition.on_log_cut(now)
 
 
 def _note_cut(context: MirrorContext, mp: MirrorPartition, log: PartitionLog, offset: int, why: str) -> None:

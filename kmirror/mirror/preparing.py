@@ -277,7 +277,7 @@ class Preparing:
         else:
             cut(self._context, now, mp, partition, cut_offset(log, epoch), f"LME {epoch}")
         mp.cut_at = log.log_end_offset
-        partition.log_was_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
+        partition.on_log_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
         self._context.replicas.changes.mark_changed(mp.tp)
 
     def _unconfirmed_reason(self, mp: MirrorPartition, partition: Partition) -> str:
@@ -316,7 +316,7 @@ def unconfirmed_reason(mp: MirrorPartition, partition: Partition, *, all_replica
             return f"replicas {missing} are not in the ISR"
     if short := partition.short_isr_reason():
         return short
-    uncut = partition.unconfirmed(isr)
+    uncut = partition.unconfirmed_members(isr)
     if uncut:
         return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
     return ""

@@ -89,7 +89,7 @@ class SharedRequest(Generic[A]):
             query.mp.is_busy = True
         to = SourceBroker(query.source, query.endpoint)
         self._waiting.setdefault(to, []).append(_Waiting(query, on_response))
-        self._context.broker.at_end(self.send_waiting)
+        self._context.broker.defer(self.send_waiting)
 
     def send_waiting(self, now: Instant) -> None:
         """Send the waiting requests to brokers that have none under way."""
@@ -108,7 +108,7 @@ class SharedRequest(Generic[A]):
         def on_reply(then: Instant, reply: Message | None) -> None:
             first = sent[0].query
             self._under_way.pop(to, None)
-            self._context.broker.at_end(self.send_waiting)  # Requests that waited for this response may be sent.
+            self._context.broker.defer(self.send_waiting)  # Requests that waited for this response may be sent.
             served = sent
             if reply is None and not first.has_no_describe():
                 # Requests queued behind an unanswered one fail with it.

@@ -93,14 +93,14 @@ class StateRequests(ABC, Generic[R, A]):
     def add(self, row: R) -> None:
         """Send `row` when the present event ends."""
         self._unrouted.append(row)
-        self._broker.at_end(self.send_pending)
+        self._broker.defer(self.send_pending)
 
     def reroute(self) -> None:
         """Send the waiting rows to their new coordinators; called when the coordinators have changed."""
         for queue in self._queues.values():
             self._unrouted = [*queue, *self._unrouted]
         self._queues.clear()
-        self._broker.at_end(self.send_pending)
+        self._broker.defer(self.send_pending)
 
     def send_pending(self, now: Instant) -> None:
         """Send the added rows of all queues without a request under way."""
@@ -140,7 +140,7 @@ class StateRequests(ABC, Generic[R, A]):
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._under_way.pop(key, None)
             self._ready[key] = None
-            self._broker.at_end(self.send_pending)
+            self._broker.defer(self.send_pending)
             self._end(later, sent, reply)
 
         leader, mirror = key

@@ -244,8 +244,8 @@ def isr_behind_reason(partition: Partition) -> str:
     log, isr = partition.log, partition.isr
     if short := partition.short_isr_reason():
         return short
-    if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
-        behind = partition.behind(isr)
+    if log.high_watermark < log.log_end_offset or partition.unconfirmed_members(isr):
+        behind = partition.members_behind(isr)
         missing = f": {behind} not yet" if behind else ""
         return f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end{missing}"
     return ""

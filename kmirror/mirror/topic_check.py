@@ -74,7 +74,7 @@ class TopicCheck:
                 return
         self._due.append((fetcher, [row]))
         fetcher.held += 1  # The next fetch offset depends on the outcome.
-        self._context.broker.at_end(self._send_due)
+        self._context.broker.defer(self._send_due)
 
     def _send_due(self, now: Instant) -> None:
         due, self._due = self._due, []

@@ -1,8 +1,8 @@
 """The replicas that have not confirmed a cut: the persisted list of D30, and how this leader enforces it.
 
-`MirrorPartition.uncut` is the persisted list. At the partition it becomes `must_cut` (followers whose fetches get a
-divergence until a fetch shows that they have cut) and `not_admitted` (replicas that stay out of the ISR until it is
-persisted that they have cut).
+`MirrorPartition.uncut` is the persisted list. In the leader's `Partition` it becomes `required_cuts` (followers
+whose fetches get a divergence until a fetch shows that they have cut) and `barred_from_isr` (replicas that stay out of
+the ISR until it is persisted that they have cut).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kmirror.mirror.states import MirrorState
 
 def uncut_to_persist(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
     """Return the list to persist with `state`: the replicas that have not confirmed. This leader has cut its log."""
-    uncut = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
+    uncut = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.required_cuts}
     if state is MirrorState.STOPPED:
         uncut.pop(SESSION, None)
     elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
         assert mp.cut_epoch is not None, "PREPARING has cut"
         # An unconfirmed replica may hold foreign epochs even if the leader itself had nothing to cut.
-        late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
+        late = dict.fromkeys(partition.unconfirmed_members(partition.image.replicas), mp.cut_epoch)
         uncut = dict(merge_uncut(uncut, {SESSION: mp.cut_epoch, **late}))
     return uncut
 
@@ -35,7 +35,7 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
     for replica, epoch in uncut.items():
         if replica not in (SESSION, mine) and known.get(replica) != epoch:
             partition.demand_cut(replica, epoch)
-    partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NO_REPLICAS
+    partition.barred_from_isr = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NO_REPLICAS
     mp.is_withheld = mp.is_withheld and mine in uncut
 
 
@@ -46,7 +46,7 @@ def has_new_confirmation(mp: MirrorPartition, partition: Partition) -> bool:
     """
     return any(
         replica not in (SESSION, partition.broker_id)
-        and replica not in partition.must_cut
+        and replica not in partition.required_cuts
         and not (mp.state is MirrorState.PREPARING and replica in partition.isr)
         for replica in mp.uncut
     )

@@ -23,7 +23,7 @@ from kmirror.assembly.nodes import Assembly, feature_records, formatted_records
 from kmirror.cluster.authorizer import Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
-from kmirror.cluster.metrics import Sample, merged
+from kmirror.cluster.metrics import Sample, merge_samples
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node
@@ -185,7 +185,7 @@ class TcpNode(RunningNodes):
             for role, node in self._nodes.items():
                 if self._runs(self._processes[role]):
                     samples += node.metrics(host.now(), host.processes[self._processes[role]].runner_metrics)
-            return Metrics({self.plan.node_id: merged(samples)})
+            return Metrics({self.plan.node_id: merge_samples(samples)})
 
         return self._on_loop(read)
 

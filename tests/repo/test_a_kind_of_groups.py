@@ -112,7 +112,7 @@ with StagedCluster(Simulation(3), "a", configs=CONFIGS) as cluster:
     def coordinator() -> GroupCoordinator:
         parts = cluster.broker(scene.peer.broker_id).parts
         assert ConsumerGroupHeartbeatRequest in parts.server.routes
-        return parts.components.of(GroupCoordinator)
+        return parts.components.get(GroupCoordinator)
 
     def ask(request, version):
         return scene.talk.ask("admin", "", request, version)

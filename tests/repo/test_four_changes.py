@@ -47,7 +47,7 @@ simulation = kmirror.Simulation(seed=1)
 cluster = kmirror.Cluster(simulation, "a", brokers=1)
 cluster.start()
 components = cluster.broker(1).parts.components
-assert components.of(EmptyCoordinator).context.node_id == 1
+assert components.get(EmptyCoordinator).context.node_id == 1
 assert components.coordinator_for(99, "key").topic == "__empty"
 
 image, left = MetadataImage(), SnapshotRecords()

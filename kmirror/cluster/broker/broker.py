@@ -70,15 +70,15 @@ class Broker:
 
     def metrics(self, now: Instant, runner_metrics: RunnerMetrics) -> list[Sample]:
         """Return the metrics of the broker and its components (`spec.metrics`)."""
-        of_components = (
+        component_samples = (
             sample for component in self.parts.components for sample in component.metrics(now, runner_metrics)
         )
-        return [*broker_metrics(self.parts, now, runner_metrics), *of_components]
+        return [*broker_metrics(self.parts, now, runner_metrics), *component_samples]
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake waiters of changed partitions, run ready requests or deferred work; return whether any was done."""
         parts = self.parts
-        if self.context.newly_failed:
+        if self.context.newly_failed_dirs:
             self._take_offline(now)
         if self.context.disk_error is not None:
             parts.lifecycle.stop(now)
@@ -86,20 +86,20 @@ class Broker:
             self._stop()
             return False
         changes, server = parts.replicas.changes, parts.server
-        if changes.grown or changes.dropped:
+        if changes.grown_logs or changes.renamed_dirs:
             parts.logs.settle(now)
         if changes.changed and parts.replicas.purgatory.wake_waiters(now):
             return True
         if server.links.ready and server.run_ready(now):
             return True
-        return self.context.do_at_end(now)
+        return self.context.run_deferred(now)
 
     def _take_offline(self, now: Instant) -> None:
         """Take partitions in failed log directories offline, publish that change, and report the directories."""
-        failed, self.context.newly_failed = self.context.newly_failed, {}
-        gone = self.parts.replicas.take_offline(failed)
+        failed, self.context.newly_failed_dirs = self.context.newly_failed_dirs, {}
+        offline = self.parts.replicas.take_offline(failed)
         self.parts.logs.take_offline(failed)
-        self.publish(now, Delta(partitions=dict.fromkeys(gone)))
+        self.publish(now, Delta(partitions=dict.fromkeys(offline)))
         self.parts.lifecycle.report_failed_directories(now)
 
     def _stop(self) -> None:
@@ -136,10 +136,10 @@ class Broker:
                 context.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
                 self._on_timer(now, key)
-            case LinkClosed(OutboundLink() as lost, why):
-                context.requester.on_link_closed(now, lost, why)
-            case LinkClosed(InboundLink() as gone):
-                parts.server.on_closed(gone)
+            case LinkClosed(OutboundLink() as link, reason):
+                context.requester.on_link_closed(now, link, reason)
+            case LinkClosed(InboundLink() as link):
+                parts.server.on_closed(link)
             case LinkOpened():
                 parts.server.on_opened(event)
             case Started():
@@ -156,8 +156,8 @@ class Broker:
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         parts = self.parts
         match key:
-            case (purgatory.TIMER, int(parked)):
-                parts.replicas.purgatory.on_timer(now, parked)
+            case (purgatory.TIMER, int(waiting_id)):
+                parts.replicas.purgatory.on_timer(now, waiting_id)
             case (checkpoints.TIMER,):
                 parts.replicas.checkpoints.write(now)
             case (requester.TIMER, int(correlation_id)):
@@ -183,19 +183,19 @@ class Broker:
         """Apply an image change: configs and leaderships first, then fetchers and components."""
         context, parts = self.context, self.parts
         parts.metadata_responses.apply(delta)
-        altered = delta.alters_node(context.node_id)
-        if altered:
+        has_new_configs = delta.alters_node(context.node_id)
+        if has_new_configs:
             context.apply_configs()
         parts.components.before_metadata(now, delta)
-        changed = parts.replicas.apply(now, self._with_defaults(delta) if altered else delta)
+        leaderships = parts.replicas.apply(now, self._with_defaults(delta) if has_new_configs else delta)
         for kind, name in delta.configs:
             if kind == ResourceType.TOPIC:
                 parts.fetchers.on_topic_config(name)
-        for tp in dict.fromkeys((*delta.partitions, *changed)):
+        for tp in dict.fromkeys((*delta.partitions, *leaderships)):
             parts.fetchers.on_changed(now, tp)
         if delta.brokers:
             parts.fetchers.on_brokers(now, delta.brokers)
-        parts.components.on_metadata(now, delta, changed)
+        parts.components.on_metadata(now, delta, leaderships)
 
     def _with_defaults(self, delta: Delta) -> Delta:
         """Return `delta` with every topic marked as changed: the broker's own configs are each log's defaults."""

@@ -73,7 +73,7 @@ class MetadataFollower:
         request = self._request()
         within_ms = self._context.configs.integer("controller.quorum.request.timeout.ms")
         sent = self._context.ask_controller(
-            now, request, self._on_reply, channel=CHANNEL, within_ms=within_ms, on_frame=self._repeats_empty
+            now, request, self._on_reply, channel=CHANNEL, within_ms=within_ms, on_frame=self._handle_empty_response
         )
         self._poll = RepeatedFetch(request), sent
 
@@ -100,7 +100,7 @@ class MetadataFollower:
             ],
         )
 
-    def _repeats_empty(self, now: Instant, frame: Chunk) -> bool:
+    def _handle_empty_response(self, now: Instant, frame: Chunk) -> bool:
         """Return whether `frame` repeats a response without news; if so, send the next fetch."""
         if not self._empty_responses.matches(frame):
             return False
@@ -117,9 +117,9 @@ class MetadataFollower:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
         if data.snapshot_id.epoch != -1:
-            wanted = data.snapshot_id
-            load = partial(self._on_snapshot, wanted)
-            fetch_snapshot(self._context, now, CHANNEL, wanted, BYTES_MAX, load)
+            snapshot_id = data.snapshot_id
+            on_end = partial(self._on_snapshot, snapshot_id)
+            fetch_snapshot(self._context, now, CHANNEL, snapshot_id, BYTES_MAX, on_end)
             return
         image = self._context.image
         before = image.offset, self._epoch
@@ -165,21 +165,23 @@ class MetadataFollower:
         self._context.outbox.note(reason, GaveUp(reason))
         self._lifecycle.may_stop = True
 
-    def _on_snapshot(self, wanted: SnapshotId, now: Instant, data: bytes | None) -> None:
+    def _on_snapshot(self, snapshot_id: SnapshotId, now: Instant, data: bytes | None) -> None:
         """Replace the image by the snapshot, and continue with the log after it."""
         if data is None:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
-        read, aside = MetadataImage(), Delta()
+        image, delta = MetadataImage(), Delta()
         try:
             for batch in iter_batches(data):
                 for record in () if batch.is_control else batch.records():
-                    read.apply(decode_metadata_record(record.value or b"").message, aside)
+                    image.apply(decode_metadata_record(record.value or b"").message, delta)
         except ProtocolError as error:
-            self._stop_broker(f"the metadata snapshot that ends at offset {wanted.end_offset} cannot be read: {error}")
+            self._stop_broker(
+                f"the metadata snapshot that ends at offset {snapshot_id.end_offset} cannot be read: {error}"
+            )
             return
-        read.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
-        self._delta.add(self._context.image.replace_by(read))
+        image.offset, self._epoch = snapshot_id.end_offset - 1, snapshot_id.epoch
+        self._delta.add(self._context.image.replace_by(image))
         self._transactions = MetadataTransactions()  # A transaction open here has ended below the snapshot's end.
         self._poll = None
         self._empty_responses.forget()

@@ -19,12 +19,14 @@ FOLLOWER_REQUESTS = row("FetcherStats", "RequestsPerSec", *_FOLLOWER)
 
 def broker_metrics(parts: BrokerParts, now: Instant, runner_metrics: RunnerMetrics) -> Iterator[Sample]:
     """Yield the metrics of a broker without its components."""
-    held = parts.replicas.partitions.values()
-    led = [partition for partition in held if partition.is_leader]
-    lacking = sum(1 for partition in led if len(partition.image.isr) < len(partition.image.replicas))
-    yield gauge(row("ReplicaManager", "LeaderCount"), len(led))
-    yield gauge(row("ReplicaManager", "PartitionCount"), len(held))
-    yield gauge(row("ReplicaManager", "UnderReplicatedPartitions"), lacking)
+    partitions = parts.replicas.partitions.values()
+    led_partitions = [partition for partition in partitions if partition.is_leader]
+    under_replicated = sum(
+        1 for partition in led_partitions if len(partition.image.isr) < len(partition.image.replicas)
+    )
+    yield gauge(row("ReplicaManager", "LeaderCount"), len(led_partitions))
+    yield gauge(row("ReplicaManager", "PartitionCount"), len(partitions))
+    yield gauge(row("ReplicaManager", "UnderReplicatedPartitions"), under_replicated)
     yield gauge(row("ReplicaManager", "OfflineReplicaCount"), len(parts.replicas.partitions.offline))
     dirs = parts.context.log_dirs
     yield gauge(row("LogManager", "OfflineLogDirectoryCount"), len(dirs.names) - len(dirs.online))
@@ -35,7 +37,7 @@ def broker_metrics(parts: BrokerParts, now: Instant, runner_metrics: RunnerMetri
 
 def fetcher_metrics(fetcher: Fetcher[FollowedPartition], now: Instant) -> Iterator[Sample]:
     """Yield the metrics of the fetches from one leader."""
-    at = fetcher.endpoint
-    tags = (f"ReplicaFetcherThread-0-{fetcher.key[0]}", at.host, str(at.port))
+    endpoint = fetcher.endpoint
+    tags = (f"ReplicaFetcherThread-0-{fetcher.key[0]}", endpoint.host, str(endpoint.port))
     yield meter(FOLLOWER_BYTES, fetcher.record_bytes, now, *tags)
     yield meter(FOLLOWER_REQUESTS, fetcher.requests, now, *tags)

@@ -1,6 +1,6 @@
 """The parts of one broker, for its request handlers and components.
 
-A part never takes this object: it names the parts that it calls.
+A part never receives this object: its `__init__` lists the parts that it calls.
 """
 
 from __future__ import annotations

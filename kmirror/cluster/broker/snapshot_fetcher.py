@@ -8,7 +8,7 @@ from kmirror.cluster.node.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.fetch_response import SnapshotId
 from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest, PartitionSnapshot, TopicSnapshot
-from kmirror.protocol.gen.fetch_snapshot_request import SnapshotId as WantedSnapshot
+from kmirror.protocol.gen.fetch_snapshot_request import SnapshotId as RequestSnapshotId
 from kmirror.protocol.gen.fetch_snapshot_response import FetchSnapshotResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.topics import METADATA_TOPIC
@@ -18,17 +18,17 @@ OnEnd = Callable[[Instant, bytes | None], None]
 
 
 def fetch_snapshot(
-    context: BrokerContext, now: Instant, channel: str, wanted: SnapshotId, bytes_max: int, on_end: OnEnd
+    context: BrokerContext, now: Instant, channel: str, snapshot_id: SnapshotId, bytes_max: int, on_end: OnEnd
 ) -> None:
     """Fetch a snapshot, at most `bytes_max` bytes per request, and pass the whole of it to `on_end`."""
-    read = bytearray()
+    snapshot = bytearray()
 
     def send(now: Instant) -> None:
         row = PartitionSnapshot(
             partition=0,
             current_leader_epoch=-1,
-            snapshot_id=WantedSnapshot(end_offset=wanted.end_offset, epoch=wanted.epoch),
-            position=len(read),
+            snapshot_id=RequestSnapshotId(end_offset=snapshot_id.end_offset, epoch=snapshot_id.epoch),
+            position=len(snapshot),
         )
         request = FetchSnapshotRequest(
             cluster_id=context.cluster_id,
@@ -45,10 +45,10 @@ def fetch_snapshot(
         if piece is None or piece.error_code or not piece.unaligned_records:
             on_end(now, None)
             return
-        read.extend(piece.unaligned_records)
-        if len(read) < piece.size:
+        snapshot.extend(piece.unaligned_records)
+        if len(snapshot) < piece.size:
             send(now)
         else:
-            on_end(now, bytes(read))
+            on_end(now, bytes(snapshot))
 
     send(now)

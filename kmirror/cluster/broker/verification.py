@@ -47,7 +47,7 @@ class Verification:
     knows_abortable: bool
     """True if the client knows TRANSACTION_ABORTABLE; else it gets INVALID_TXN_STATE."""
     guards: dict[TopicPartition, tuple[Partition, VerificationGuard]] = field(default_factory=dict)
-    """Partition and its guard; the guard stays in `Partition.verifying` until a marker removes it."""
+    """Partition and its guard; the guard stays in `Partition.verifications` until a marker removes it."""
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     """First sequence number of the batch, for each partition with a guard."""
     fenced: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
@@ -66,15 +66,19 @@ class Verification:
             return
         if _is_open(partition, producer_id, producer_epoch):
             return
-        guard = partition.begin_verifying(producer_id, producer_epoch, sequence, adds=self.adds)
+        guard = partition.begin_verification(producer_id, producer_epoch, sequence, adds=self.adds)
         self.guards[partition.tp] = partition, guard
         self.sequences[partition.tp] = sequence
 
     def is_valid(self, partition: Partition) -> bool:
         """Return whether nothing has ended the producer's transaction in the partition since `register`."""
-        known = self.guards.get(partition.tp)
+        registered = self.guards.get(partition.tp)
         ((producer_id, producer_epoch),) = self.producers
-        if known is not None and known[0] is partition and partition.verifying.get(producer_id) is known[1]:
+        if (
+            registered is not None
+            and registered[0] is partition
+            and partition.verifications.get(producer_id) is registered[1]
+        ):
             return True
         return _is_open(partition, producer_id, producer_epoch)
 
@@ -82,14 +86,14 @@ class Verification:
         """Record that the batch is in the log: from now on the log knows that the transaction is open."""
         if partition.tp in self.guards:
             ((producer_id, _),) = self.producers
-            partition.forget_verifying(producer_id)
+            partition.remove_verification(producer_id)
 
     def send(self, now: Instant, on_verified: Callable[[Instant, Verdicts], None]) -> None:
-        """Call `then` with the coordinator's verdicts; at once if there is nothing to verify."""
+        """Call `on_verified` with the coordinator's verdicts; at once if there is nothing to verify."""
         if not self.guards:
             on_verified(now, self.fenced)
             return
-        assert len(self.producers) == 1, "the coordinator could speak for one of them only"
+        assert len(self.producers) == 1, "the request can name only one producer"
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             on_verified(later, self._verdicts(reply))
@@ -122,7 +126,7 @@ class Verification:
                         errors[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
         verdicts = dict(self.fenced)
         for tp, (partition, _) in self.guards.items():
-            error = self._for_client(errors.get(tp, ErrorCode.NETWORK_EXCEPTION))
+            error = self._client_error(errors.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and not self.is_valid(partition):
                 error = ErrorCode.INVALID_TXN_STATE  # A marker arrived first, or the leader changed.
             if error:
@@ -143,7 +147,7 @@ class Verification:
         is_first = entry is None or not entry.batches
         return sequence > guard.lowest_sequence or (guard.adds and is_first and sequence > 0)
 
-    def _for_client(self, error: ErrorCode) -> ErrorCode:
+    def _client_error(self, error: ErrorCode) -> ErrorCode:
         """Map the coordinator's error to the client's (AddPartitionsToTxnManager)."""
         if error is ErrorCode.PRODUCER_FENCED:
             return ErrorCode.INVALID_PRODUCER_EPOCH
@@ -162,10 +166,10 @@ class DelayedRetries(BrokerComponent):
         self._waiting: dict[int, Callable[[Instant], None]] = {}
         self._number = 0
 
-    def after(self, now: Instant, pause_ms: int, then: Callable[[Instant], None]) -> None:
-        """Call `then` after `pause_ms`."""
+    def schedule(self, now: Instant, pause_ms: int, retry: Callable[[Instant], None]) -> None:
+        """Call `retry` after `pause_ms`."""
         self._number += 1
-        self._waiting[self._number] = then
+        self._waiting[self._number] = retry
         self._context.outbox.set_timer((self.name, self._number), now + pause_ms * MILLISECOND)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:

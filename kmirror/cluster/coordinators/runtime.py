@@ -205,7 +205,7 @@ class CoordinatorRuntime(Generic[S]):
         and the ISR is too small, or if they were not confirmed in time (they may still be committed later).
         """
         self._submitted.setdefault(partition, []).append(SubmittedOperation(operation, on_done, producer))
-        self._context.at_end(self.run_submitted)
+        self._context.defer(self.run_submitted)
 
     def run_submitted(self, now: Instant) -> None:
         """Run the operations submitted since the last call; those of a shard share a batch where possible."""

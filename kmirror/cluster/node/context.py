@@ -36,7 +36,7 @@ _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
 
 
-AtEnd = Callable[[Instant], None]
+DeferredWork = Callable[[Instant], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class BrokerContext:
         self._layers: tuple[Configs, BrokerLayers] | None = None
         """Cached (configs, their sources)."""
         self.image = MetadataImage()
-        opened, self.clean_epochs = _remove_clean_files(disks)
-        self.log_dirs = LogDirs(opened, options.configs.get("metadata.log.dir"))
+        log_dirs, self.clean_epochs = _remove_clean_files(disks)
+        self.log_dirs = LogDirs(log_dirs, options.configs.get("metadata.log.dir"))
         self.previous_epoch = _common_epoch(self.log_dirs, self.clean_epochs)
         """Broker epoch of the last clean shutdown if all log directories have it; else None."""
         self.rng = rng
@@ -94,9 +94,9 @@ class BrokerContext:
         """Error that prevents the broker from continuing; it hands over its leaderships and stops."""
         self.in_session_until: Instant = 0
         """Time until which the controller cannot have fenced this broker and elected other leaders in its place."""
-        self.newly_failed: dict[str, None] = {}
+        self.newly_failed_dirs: dict[str, None] = {}
         """Log directories that failed since the broker last took partitions offline."""
-        self._at_end: dict[AtEnd, None] = {}
+        self._deferred: dict[DeferredWork, None] = {}
 
     def fail_disk(self, disk: Disk | None, operation: str, error: OSError) -> None:
         """Take a log directory offline after an I/O error in `operation`; `disk` is None if it is offline already.
@@ -111,7 +111,7 @@ class BrokerContext:
             self.stop_on_error(reason, error)
         else:
             self.log_dirs.fail(disk, reason)
-            self.newly_failed[disk.log_dir] = None
+            self.newly_failed_dirs[disk.log_dir] = None
             self.outbox.note(f"log directory {disk.log_dir} is offline: {reason}", LogDirFailed(disk.log_dir, reason))
 
     def fail_disk_of(self, tp: TopicPartition, operation: str, error: OSError) -> None:
@@ -123,19 +123,19 @@ class BrokerContext:
         self.outbox.note(reason, None if self.disk_error else GaveUp(reason))
         self.disk_error = self.disk_error or error
 
-    def at_end(self, work: AtEnd) -> None:
+    def defer(self, work: DeferredWork) -> None:
         """Run `work` at the end of the current event, after everything that follows from it; duplicates are merged.
 
         So the needs of many partitions in one event become one request or one batch.
         """
-        self._at_end[work] = None
+        self._deferred[work] = None
 
-    def do_at_end(self, now: Instant) -> bool:
+    def run_deferred(self, now: Instant) -> bool:
         """Run the work added since the last call, in order; return whether there was any."""
-        if not self._at_end:
+        if not self._deferred:
             return False
-        ordered, self._at_end = self._at_end, {}
-        for work in ordered:
+        deferred, self._deferred = self._deferred, {}
+        for work in deferred:
             try:
                 work(now)
             except Exception as failure:  # The other work must still be done.
@@ -250,21 +250,21 @@ class BrokerContext:
 
 def _remove_clean_files(disks: Disks) -> tuple[Disks, dict[str, int]]:
     """Return the log directories, unreadable ones as offline, and the epochs of their last clean shutdown, by name."""
-    opened: list[Disk | OfflineLogDir] = []
+    log_dirs: list[Disk | OfflineLogDir] = []
     epochs: dict[str, int] = {}
     for each in disks:
         if isinstance(each, OfflineLogDir):
-            opened.append(each)
+            log_dirs.append(each)
             continue
         try:
             epoch = clean_shutdown.remove(each)
         except OSError as error:
-            opened.append(OfflineLogDir(each.log_dir, str(error)))
+            log_dirs.append(OfflineLogDir(each.log_dir, str(error)))
             continue
-        opened.append(each)
+        log_dirs.append(each)
         if epoch is not None:
             epochs[each.log_dir] = epoch
-    return opened, epochs
+    return log_dirs, epochs
 
 
 def _inter_broker(options: BrokerOptions) -> str:
@@ -274,11 +274,11 @@ def _inter_broker(options: BrokerOptions) -> str:
     """
     configs = broker_configs(options.configs, {})
     names = [each.name for each in options.listeners]
-    wanted = configs.text("inter.broker.listener.name")
-    if wanted and wanted not in names:
-        raise UsageError(f"inter.broker.listener.name is {wanted}, and the listeners are {', '.join(names)}")
+    configured = configs.text("inter.broker.listener.name")
+    if configured and configured not in names:
+        raise UsageError(f"inter.broker.listener.name is {configured}, and the listeners are {', '.join(names)}")
     by_protocol = configs.text("security.inter.broker.protocol")
-    return wanted or (by_protocol if by_protocol in names else names[0])
+    return configured or (by_protocol if by_protocol in names else names[0])
 
 
 def _common_epoch(log_dirs: LogDirs, epochs: Mapping[str, int]) -> int | None:

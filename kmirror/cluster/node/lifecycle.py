@@ -116,7 +116,7 @@ class Lifecycle:
             previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
         context.ask_controller(
-            now, request, self._on_registered, channel="lifecycle", within_ms=self._half_a_session_ms()
+            now, request, self._on_registered, channel="lifecycle", within_ms=self._request_timeout_ms()
         )
 
     def on_replayed(self, offset: int) -> bool:
@@ -143,7 +143,7 @@ class Lifecycle:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._on_heartbeat(later, reply, reported, sent_at=now)
 
-        self._context.ask_controller(now, request, on_reply, channel="lifecycle", within_ms=self._half_a_session_ms())
+        self._context.ask_controller(now, request, on_reply, channel="lifecycle", within_ms=self._request_timeout_ms())
 
     def report_failed_directories(self, now: Instant) -> None:
         """Report failed log directories to the controller soon: it moves the leaderships away.
@@ -173,8 +173,10 @@ class Lifecycle:
         if isinstance(reply, BrokerRegistrationResponse):
             self.registration_error = ErrorCode(reply.error_code)
         if self.registration_error == ErrorCode.INCONSISTENT_CLUSTER_ID:
-            context, at = self._context, self._context.controllers.leader
-            reason = f"the controller at {at} belongs to another cluster than this broker ({context.cluster_id}): "
+            context, endpoint = self._context, self._context.controllers.leader
+            reason = (
+                f"the controller at {endpoint} belongs to another cluster than this broker ({context.cluster_id}): "
+            )
             reason += f"{self.registration_error.name}, see the controller's log for its cluster"
             context.outbox.note(reason, GaveUp(reason))
             self.may_stop = True
@@ -226,7 +228,7 @@ class Lifecycle:
             self._resumed_at = None
             self._context.in_session_until = self._resumed_until
 
-    def _half_a_session_ms(self) -> int:
+    def _request_timeout_ms(self) -> int:
         """Return the heartbeat timeout: if one is lost, the next one still arrives in time (KAFKA-14392)."""
         return self._context.configs.integer("broker.session.timeout.ms") // 2
 

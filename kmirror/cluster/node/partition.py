@@ -36,7 +36,7 @@ _UNKNOWN = PartitionImage((), (), -1, -1, -1)
 
 @dataclass(eq=False, slots=True)
 class VerificationGuard:
-    """Verification of a producer's first batch in a transaction; valid while it is in `verifying`."""
+    """Verification of a producer's first batch in a transaction; valid while it is in `verifications`."""
 
     epoch: int
     lowest_sequence: int
@@ -113,6 +113,7 @@ class Partition:
     """Replication state of one partition on one broker; makes decisions, sends nothing."""
 
     __slots__ = (
+        "barred_from_isr",
         "broker_id",
         "epoch_start_offset",
         "followers",
@@ -121,12 +122,11 @@ class Partition:
         "log",
         "log_dir",
         "min_insync_replicas",
-        "must_cut",
-        "not_admitted",
         "pending_isr",
+        "required_cuts",
         "topic_id",
         "tp",
-        "verifying",
+        "verifications",
         "watchers",
     )
 
@@ -147,12 +147,12 @@ class Partition:
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
         """The topic's config; `min_isr` is the enforced value."""
-        self.must_cut: Mapping[int, int] = EMPTY
+        self.required_cuts: Mapping[int, int] = EMPTY
         """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches get
         a divergence until they have truncated their logs (D30)."""
-        self.verifying: Mapping[int, VerificationGuard] = EMPTY
+        self.verifications: Mapping[int, VerificationGuard] = EMPTY
         """Producer id to the guard of a pending transaction verification (KIP-890)."""
-        self.not_admitted = NO_REPLICAS
+        self.barred_from_isr = NO_REPLICAS
         """Replicas that may not join the ISR even if caught up: their cut has not been persisted yet (D30)."""
         self.watchers: Mapping[Watcher, None] = EMPTY
         """Observers of changes, in the order in which they were added."""
@@ -236,8 +236,8 @@ class Partition:
             self.followers = EMPTY
         if changed:
             # Unconfirmed cuts are persisted; the leader of the new epoch reads them again (D30).
-            self.must_cut, self.not_admitted = EMPTY, NO_REPLICAS
-            self.verifying = EMPTY
+            self.required_cuts, self.barred_from_isr = EMPTY, NO_REPLICAS
+            self.verifications = EMPTY
         return changed
 
     def _track_followers(self, now: Instant, *, fresh: bool) -> None:
@@ -248,7 +248,7 @@ class Partition:
             if replica != self.broker_id
         }
 
-    def log_was_cut(self, now: Instant) -> None:
+    def on_log_cut(self, now: Instant) -> None:
         """Reset the log ends of all followers, because the leader's own log was cut (D35)."""
         for follower in self.followers.values():
             follower.log_end = UNKNOWN_OFFSET
@@ -258,37 +258,37 @@ class Partition:
 
     def demand_cut(self, replica: int, epoch: int) -> None:
         """Send `replica` divergences until it has removed all epochs above `epoch`, -1 for all (D30)."""
-        self.must_cut = {**self.must_cut, replica: epoch}
+        self.required_cuts = {**self.required_cuts, replica: epoch}
         self.notify_watchers()
 
     def confirm_cut(self, replica: int) -> bool:
         """Record that `replica` has truncated its log; return whether that was demanded."""
-        if replica not in self.must_cut:
+        if replica not in self.required_cuts:
             return False
-        self.must_cut = {other: epoch for other, epoch in self.must_cut.items() if other != replica} or EMPTY
+        self.required_cuts = {other: epoch for other, epoch in self.required_cuts.items() if other != replica} or EMPTY
         return True
 
-    def begin_verifying(self, producer_id: int, epoch: int, sequence: int, *, adds: bool) -> VerificationGuard:
-        """Return the guard of the producer's verification; it stays in `verifying` until `end_verifying`."""
-        self.verifying = writable(self.verifying)
-        guard = self.verifying.setdefault(producer_id, VerificationGuard(epoch, sequence, adds))
+    def begin_verification(self, producer_id: int, epoch: int, sequence: int, *, adds: bool) -> VerificationGuard:
+        """Return the guard of the verification; it stays in `verifications` until `end_verification`."""
+        self.verifications = writable(self.verifications)
+        guard = self.verifications.setdefault(producer_id, VerificationGuard(epoch, sequence, adds))
         guard.add(epoch, sequence)
         return guard
 
-    def end_verifying(self, producer_id: int, marker_epoch: int) -> None:
+    def end_verification(self, producer_id: int, marker_epoch: int) -> None:
         """Invalidate a pending verification of the producer, because a marker was written (KIP-890).
 
         If transactions raise the epoch, a marker of the epoch being verified is a repeated marker of the previous
         transaction and is ignored.
         """
-        guard = self.verifying.get(producer_id)
+        guard = self.verifications.get(producer_id)
         if guard is not None and not (guard.adds and guard.epoch == marker_epoch):
-            self.forget_verifying(producer_id)
+            self.remove_verification(producer_id)
 
-    def forget_verifying(self, producer_id: int) -> None:
+    def remove_verification(self, producer_id: int) -> None:
         """Remove the guard of the producer's verification."""
-        if producer_id in self.verifying:
-            self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
+        if producer_id in self.verifications:
+            self.verifications = {other: guard for other, guard in self.verifications.items() if other != producer_id}
 
     def on_follower_fetch(
         self,
@@ -339,10 +339,10 @@ class Partition:
 
     def may_join(self, replica: int) -> bool:
         """Return whether a follower is outside the ISR and has caught up enough to be added."""
-        if replica in self.image.isr or self.pending_isr is not None or replica in self.not_admitted:
+        if replica in self.image.isr or self.pending_isr is not None or replica in self.barred_from_isr:
             return False
-        reached = self.followers[replica].log_end
-        return reached >= self.log.high_watermark and reached >= self.epoch_start_offset
+        log_end = self.followers[replica].log_end
+        return log_end >= self.log.high_watermark and log_end >= self.epoch_start_offset
 
     def has_followers_behind(self) -> bool:
         """Return whether the log end of any ISR member is not known to equal this leader's."""
@@ -353,7 +353,7 @@ class Partition:
                 return True
         return False
 
-    def lagging(self, now: Instant, lag_max: Duration) -> tuple[int, ...]:
+    def lagging_members(self, now: Instant, lag_max: Duration) -> tuple[int, ...]:
         """Return the ISR members that have not been caught up for longer than `lag_max`."""
         if self.pending_isr is not None:
             return ()
@@ -375,9 +375,9 @@ class Partition:
         if replica == self.broker_id:
             return True
         follower = self.followers.get(replica)
-        return follower is not None and follower.log_end != UNKNOWN_OFFSET and replica not in self.must_cut
+        return follower is not None and follower.log_end != UNKNOWN_OFFSET and replica not in self.required_cuts
 
-    def behind(self, members: tuple[int, ...]) -> list[int]:
+    def members_behind(self, members: tuple[int, ...]) -> list[int]:
         """Return those of `members` that are not known to have this leader's whole log."""
         end = self.log.log_end_offset
         return [
@@ -386,6 +386,6 @@ class Partition:
             if not self.has_confirmed(replica) or (replica != self.broker_id and self.followers[replica].log_end < end)
         ]
 
-    def unconfirmed(self, members: tuple[int, ...]) -> list[int]:
+    def unconfirmed_members(self, members: tuple[int, ...]) -> list[int]:
         """Return those of `members` that have not confirmed the last cut."""
         return [replica for replica in members if not self.has_confirmed(replica)]

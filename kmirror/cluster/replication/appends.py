@@ -42,7 +42,7 @@ class LeaderAppends:
         `transaction_version`, the version in which its transaction was ended. For `is_out_of_order` see
         `PartitionLog.append_as_leader`.
         """
-        if partition.log_dir in self._context.newly_failed:
+        if partition.log_dir in self._context.newly_failed_dirs:
             raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} has failed")
         try:
             info = partition.log.append_as_leader(
@@ -55,7 +55,7 @@ class LeaderAppends:
             )
         except OSError as error:
             raise self._write_error(partition, error) from None
-        self._changes.appended(partition)
+        self._changes.mark_appended(partition)
         return info
 
     def fast_append(self, now: Instant, partition: Partition, batch: memoryview) -> AppendInfo | None:
@@ -63,14 +63,14 @@ class LeaderAppends:
 
         Raises KAFKA_STORAGE_ERROR like `append`.
         """
-        if partition.log_dir in self._context.newly_failed:
+        if partition.log_dir in self._context.newly_failed_dirs:
             return None
         try:
             info = partition.log.fast_append(batch, partition.image.leader_epoch, to_ms(now))
         except OSError as error:
             raise self._write_error(partition, error) from None
         if info is not None:
-            self._changes.appended(partition)
+            self._changes.mark_appended(partition)
         return info
 
     def _write_error(self, partition: Partition, error: OSError) -> LogAppendError:
@@ -89,7 +89,7 @@ class LeaderAppends:
         partition.notify_watchers()
         if partition.log.log_end_offset < end:
             self._purgatory.fail_truncated_acks(partition.tp, partition.log.log_end_offset)
-            partition.log_was_cut(now)
+            partition.on_log_cut(now)
             self._changes.mark_changed(partition.tp)
 
     def raise_log_start(self, partition: Partition, offset: int) -> None:
@@ -107,7 +107,7 @@ class LeaderAppends:
         with self.writing_to(partition.tp):
             partition.log.truncate_fully_and_start_at(offset)
         self._purgatory.fail_truncated_acks(partition.tp, 0)
-        partition.log_was_cut(now)
+        partition.on_log_cut(now)
         partition.epoch_start_offset = min(partition.epoch_start_offset, offset)
         self._changes.mark_changed(partition.tp)
 

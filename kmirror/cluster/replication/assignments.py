@@ -51,7 +51,7 @@ class DirectoryAssignments(BrokerComponent):
         disk = self._context.log_dirs.find(tp)
         if disk is not None and image.directory_of(self._context.node_id) != disk.directory_id:
             self._waiting[topic_id, tp.partition] = (tp, disk.directory_id)
-            self._context.at_end(self._send)
+            self._context.defer(self._send)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         """Retry after the pause."""
@@ -66,8 +66,8 @@ class DirectoryAssignments(BrokerComponent):
             key = next(iter(self._waiting))
             tp, directory_id = self._waiting.pop(key)
             image = self._context.image.topics.partition(tp)
-            named = self._context.image.topics.names.get(key[0])
-            if image is None or named != tp.topic or self._context.node_id not in image.replicas:
+            topic_name = self._context.image.topics.names.get(key[0])
+            if image is None or topic_name != tp.topic or self._context.node_id not in image.replicas:
                 continue
             if image.directory_of(self._context.node_id) != directory_id:
                 sent[key] = (tp, directory_id)

@@ -44,7 +44,7 @@ class Deletions(BrokerComponent):
         self._context = context
         self._replicas = replicas
         self._waits: dict[TopicPartition, dict[int, _Wait]] = {}
-        self._timed: dict[int, TopicPartition] = {}
+        self._partitions_by_timer: dict[int, TopicPartition] = {}
         self._next = 0
 
     def low_watermark(self, partition: Partition) -> int:
@@ -63,7 +63,7 @@ class Deletions(BrokerComponent):
         self._next += 1
         wait = _Wait(partition.tp, offset, low, on_deleted)
         self._waits.setdefault(partition.tp, {})[self._next] = wait
-        self._timed[self._next] = partition.tp
+        self._partitions_by_timer[self._next] = partition.tp
         self._context.outbox.set_timer((self.name, self._next), now + timeout_ms * MILLISECOND)
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
@@ -80,7 +80,7 @@ class Deletions(BrokerComponent):
         partition = self._replicas.partitions.find_led(tp)
         for key, wait in list(self._waits[tp].items()):
             if partition is None:
-                self._complete(key, self._replicas.partitions.unavailable(tp), NO_LOW_WATERMARK)
+                self._complete(key, self._replicas.partitions.not_led_error(tp), NO_LOW_WATERMARK)
             elif (low := self.low_watermark(partition)) >= wait.offset:
                 self._complete(key, ErrorCode.NONE, low)
 
@@ -88,12 +88,12 @@ class Deletions(BrokerComponent):
         """End a wait that timed out."""
         number = key[1]
         assert isinstance(number, int), key
-        tp = self._timed.get(number)
+        tp = self._partitions_by_timer.get(number)
         if tp is not None:
             self._complete(number, ErrorCode.REQUEST_TIMED_OUT, self._waits[tp][number].low_watermark)
 
     def _complete(self, key: int, error: ErrorCode, low_watermark: int) -> None:
-        tp = self._timed.pop(key)
+        tp = self._partitions_by_timer.pop(key)
         wait = self._waits[tp].pop(key)
         if not self._waits[tp]:
             del self._waits[tp]

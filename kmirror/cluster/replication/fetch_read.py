@@ -91,13 +91,13 @@ def check_fetch(
     ):
         return error_row(request.partition, replica_error(partition, leader_epoch, leader_only=reader.leader_only))
     offset, epoch = request.fetch_offset, request.last_fetched_epoch
-    if partition.must_cut:
-        cut_epoch = partition.must_cut.get(reader.replica_id)
+    if partition.required_cuts:
+        cut_epoch = partition.required_cuts.get(reader.replica_id)
         # An empty log that begins above this one was emptied by deletion, not by the cut: it lacks the records in
         # between.
         is_emptied = epoch == NO_EPOCH and request.log_start_offset > log.log_start_offset
         if cut_epoch is not None and (is_emptied or not is_cut(cut_epoch, epoch)):
-            return _diverging(request, log, demanded_divergence(log, cut_epoch))
+            return _diverging_row(request, log, demanded_divergence(log, cut_epoch))
     # The usual fetch has the latest epoch and an offset within it.
     if epoch != NO_EPOCH and (epoch != log.latest_epoch or offset > log.log_end_offset):
         if offset < log.log_start_offset:
@@ -106,13 +106,13 @@ def check_fetch(
         if found is not None and found.epoch == -1:
             return error_row(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         if found is not None:
-            return _diverging(request, log, found)
+            return _diverging_row(request, log, found)
     if not log.log_start_offset <= offset <= log.log_end_offset:
         return error_row(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
     return None
 
 
-def _diverging(request: FetchPartition, log: PartitionLog, found: Divergence) -> PartitionData:
+def _diverging_row(request: FetchPartition, log: PartitionLog, found: Divergence) -> PartitionData:
     return PartitionData(
         partition_index=request.partition,
         high_watermark=log.high_watermark,

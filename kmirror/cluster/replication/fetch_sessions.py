@@ -38,7 +38,7 @@ Key = tuple[str, Uuid, int]
 UNKNOWN_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
 
 
-def knows_too_low(request: FetchPartition, data: PartitionData) -> bool:
+def knows_lower_watermark(request: FetchPartition, data: PartitionData) -> bool:
     """Return whether the fetcher's high watermark is lower than it could be now (KIP-1166)."""
     known = request.high_watermark
     return known != UNKNOWN_HIGH_WATERMARK and known < data.high_watermark and known < request.fetch_offset
@@ -75,7 +75,7 @@ class CachedPartition:
             or data.last_stable_offset != self.last_stable_offset
             or data.log_start_offset != self.log_start_offset
             or data.preferred_read_replica >= 0
-            or knows_too_low(self.request, data)
+            or knows_lower_watermark(self.request, data)
         )
 
     def save_offsets(self, data: PartitionData) -> None:
@@ -209,11 +209,11 @@ class FetchSessions:
         self._slots = slots
         self._sessions: dict[int, Session] = {}
 
-    def resolve(self, request: FetchRequest, *, topic_ids: bool, opens: bool = True) -> tuple[ErrorCode, Session]:
+    def resolve(self, request: FetchRequest, *, topic_ids: bool, may_open: bool = True) -> tuple[ErrorCode, Session]:
         """Return an error, and the session after the request's changes.
 
         A fetch without a session gets an unkept session with the id NO_SESSION; so does a request for a new session if
-        `opens` is False. `topic_ids` is True if the request has topic ids; this must not change within a session.
+        `may_open` is False. `topic_ids` is True if the request has topic ids; this must not change within a session.
         Errors: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH and FETCH_SESSION_TOPIC_ID_ERROR.
         """
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -223,19 +223,19 @@ class FetchSessions:
             if (
                 request.session_epoch == FINAL_EPOCH
                 or self._slots == 0
-                or not opens
+                or not may_open
                 or not any(t.partitions for t in request.topics)
             ):
-                return ErrorCode.NONE, _add_requested(request, _unkept(topic_ids))
+                return ErrorCode.NONE, _add_requested(request, _temporary_session(topic_ids))
             return ErrorCode.NONE, _add_requested(request, self._open(topic_ids))
         found = self._sessions.pop(request.session_id, None)
         if found is None:
-            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND, _unkept(topic_ids)
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND, _temporary_session(topic_ids)
         self._sessions[found.session_id] = found  # The dict is ordered by last use.
         if request.session_epoch != found.epoch:
-            return ErrorCode.INVALID_FETCH_SESSION_EPOCH, _unkept(topic_ids)
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH, _temporary_session(topic_ids)
         if topic_ids != found.topic_ids:
-            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, _unkept(topic_ids)
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, _temporary_session(topic_ids)
         found.epoch = found.epoch % 0x7FFFFFFF + 1
         _add_requested(request, found)
         for forgotten in request.forgotten_topics_data:  # Forgotten even if also named, as in Kafka.
@@ -244,7 +244,7 @@ class FetchSessions:
         if not found.partitions:  # The session ends; this request is served without one.
             del self._sessions[found.session_id]
             found.end()
-            return ErrorCode.NONE, _add_requested(request, _unkept(topic_ids))
+            return ErrorCode.NONE, _add_requested(request, _temporary_session(topic_ids))
         return ErrorCode.NONE, found
 
     def partitions(self, session_id: int) -> list[Key]:
@@ -262,7 +262,7 @@ class FetchSessions:
         return session
 
 
-def _unkept(topic_ids: bool) -> Session:
+def _temporary_session(topic_ids: bool) -> Session:
     return Session(NO_SESSION, epoch=INITIAL_EPOCH, topic_ids=topic_ids, is_kept=False)
 
 

@@ -23,7 +23,7 @@ class HeldPartitions(dict[TopicPartition, Partition]):
         partition = self.get(tp)
         return partition if partition is not None and partition.image.leader == partition.broker_id else None
 
-    def unavailable(self, tp: TopicPartition) -> ErrorCode:
+    def not_led_error(self, tp: TopicPartition) -> ErrorCode:
         """Return why a partition is not led here, like Kafka's getPartitionOrError."""
         if tp in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -34,9 +34,9 @@ RETRY_TIMER = (TIMER, "again")
 RETRY_MS = 100
 PARTITIONS_MAX = 1000
 """Maximum partitions per request, to bound the controller's work."""
-REJECTED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+REJECTED_ERRORS = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 """Errors of a proposal that was based on the current image and was rejected."""
-OUTDATED = (
+OUTDATED_ERRORS = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.FENCED_LEADER_EPOCH,
@@ -79,7 +79,7 @@ class IsrManager(BrokerComponent):
         """Propose to remove lagging followers from the ISR, or retry after a failed request."""
         if key == RETRY_TIMER:
             self._is_waiting = False
-            self._context.at_end(self._send_proposed)
+            self._context.defer(self._send_proposed)
         else:
             self._shrink(now)
             self.start(now)
@@ -95,9 +95,9 @@ class IsrManager(BrokerComponent):
             if partition is None or not partition.has_followers_behind():
                 continue
             self._changed[tp] = None
-            gone = partition.lagging(now, lag_max)
-            if gone:
-                self._propose(partition, tuple(b for b in partition.isr if b not in gone))
+            lagging = partition.lagging_members(now, lag_max)
+            if lagging:
+                self._propose(partition, tuple(b for b in partition.isr if b not in lagging))
 
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
         """Propose to add `replica` if it has caught up, unless it last fetched in an old broker epoch (KIP-903)."""
@@ -111,7 +111,7 @@ class IsrManager(BrokerComponent):
         # Additions count for the high watermark from now on, removals only once confirmed.
         partition.pending_isr = isr
         self._unsent[partition.tp] = partition
-        self._context.at_end(self._send_proposed)
+        self._context.defer(self._send_proposed)
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -163,25 +163,25 @@ class IsrManager(BrokerComponent):
 
     def _on_reply(self, now: Instant, proposals: Mapping[TopicPartition, Proposal], reply: Message | None) -> None:
         self._is_waiting = False
-        self._context.at_end(self._send_proposed)
+        self._context.defer(self._send_proposed)
         results: dict[tuple[Uuid, int], PartitionData] = {}
         if isinstance(reply, AlterPartitionResponse) and not reply.error_code:
             results = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
-        failed = False
+        has_failed = False
         for partition, image in proposals.values():
             if self._replicas.partitions.find_led(partition.tp) is not partition or partition.pending_isr is None:
                 continue
             if partition.image.partition_epoch != image.partition_epoch:
                 continue  # The metadata log has already decided the proposal.
             result = results.get((partition.topic_id, partition.tp.partition))
-            if result is not None and result.error_code in OUTDATED:
+            if result is not None and result.error_code in OUTDATED_ERRORS:
                 continue
-            if result is not None and result.error_code in (ErrorCode.NONE, *REJECTED):
+            if result is not None and result.error_code in (ErrorCode.NONE, *REJECTED_ERRORS):
                 self._complete(now, partition, result)
             else:
                 self._unsent[partition.tp] = partition
-                failed = True
-        if failed:
+                has_failed = True
+        if has_failed:
             self._is_waiting = True
             self._context.outbox.set_timer(RETRY_TIMER, now + RETRY_MS * MILLISECOND)
 

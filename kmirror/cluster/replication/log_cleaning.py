@@ -43,7 +43,7 @@ class LogCleaning(LogTasks):
         if configs.flag("log.cleaner.enable"):
             self._schedule(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
 
-    def follow(self, tp: TopicPartition, partition: Partition | None) -> None:
+    def update(self, tp: TopicPartition, partition: Partition | None) -> None:
         """Record whether the log of a partition must be compacted; `partition` is None if it is gone."""
         if partition is not None and partition.log.config.compact:
             self._compacted[tp] = None
@@ -56,7 +56,7 @@ class LogCleaning(LogTasks):
             return
         found = self._dirtiest(now)
         if found is None:
-            self._retention.delete_old_segments(now, self._with_compaction())
+            self._retention.delete_old_segments(now, self._compacted_partitions())
             self._schedule(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
             return
         partition, cleanable = found
@@ -66,19 +66,19 @@ class LogCleaning(LogTasks):
             partition.log_dir, job, lambda now, done: self._on_cleaned(now, partition, job, done)
         )
 
-    def _with_compaction(self) -> list[Partition]:
-        held = self._partitions
-        return [held[tp] for tp in self._compacted if tp in held]
+    def _compacted_partitions(self) -> list[Partition]:
+        partitions = self._partitions
+        return [partitions[tp] for tp in self._compacted if tp in partitions]
 
     def _dirtiest(self, now: Instant) -> tuple[Partition, Cleanable] | None:
         best: tuple[Partition, Cleanable] | None = None
-        for partition in self._with_compaction():
+        for partition in self._compacted_partitions():
             log = partition.log
             if self._uncleanable.get(partition.tp) is partition or not self._may_compact(partition):
                 continue
             cleanable = log.cleanable(to_ms(now), is_mirrored=self._retention.is_mirrored(partition))
-            dirty_enough = cleanable.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
-            if dirty_enough and (best is None or cleanable.dirty_ratio > best[1].dirty_ratio):
+            is_dirty_enough = cleanable.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
+            if is_dirty_enough and (best is None or cleanable.dirty_ratio > best[1].dirty_ratio):
                 best = partition, cleanable
         return best
 
@@ -115,5 +115,5 @@ class LogCleaning(LogTasks):
                 if isinstance(done.error, OSError):
                     self._context.fail_disk_of(tp, "cannot compact", done.error)
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
-        self._retention.delete_old_segments(now, self._with_compaction())
+        self._retention.delete_old_segments(now, self._compacted_partitions())
         self.on_timer(now)

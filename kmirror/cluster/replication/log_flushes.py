@@ -95,7 +95,7 @@ class LogFlushes(LogTasks):
         elif self._replicas.partitions.get(tp) is partition:
             self.flush_if_due(partition)  # Records appended meanwhile.
             if partition.is_leader:
-                self._replicas.changes.flushed(partition)
+                self._replicas.changes.mark_flushed(partition)
             else:
                 self._fetchers.resume(now, tp)
 

@@ -73,12 +73,12 @@ class LogManager(LogTasks):
     def settle(self, now: Instant) -> None:
         """After an event, flush and clean logs that grew, where due, and schedule deletions of dropped partitions."""
         replicas, changes = self._replicas, self._replicas.changes
-        for tp in changes.take_grown():
+        for tp in changes.take_grown_logs():
             partition = replicas.partitions.get(tp)
             if partition is not None:
                 self._flushes.flush_if_due(partition)
-            self._cleaning.follow(tp, partition)
-        for disk, name in changes.take_dropped() if changes.dropped else ():
+            self._cleaning.update(tp, partition)
+        for disk, name in changes.take_renamed_dirs() if changes.renamed_dirs else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
             self._deletions.schedule(now, delay_ms, PurgePartition(disk, name))
 

@@ -30,25 +30,25 @@ class LogOpening:
         self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage
     ) -> tuple[Disk, PartitionLog]:
         """Return the disk and log of a partition; raise DiskFailed if no log directory can open it."""
-        opened, disk = self.recovery.take(tp, topic_id), self._context.log_dirs.find(tp)
-        if opened is not None and disk is not None:
-            opened.config = self.log_config(tp.topic)
-            return disk, opened
-        for disk in self._places(tp, image):
+        recovered, disk = self.recovery.take_log(tp, topic_id), self._context.log_dirs.find(tp)
+        if recovered is not None and disk is not None:
+            recovered.config = self.log_config(tp.topic)
+            return disk, recovered
+        for disk in self._candidate_disks(tp, image):
             try:
                 store = disk.open(tp)
-                known = belongs_to_topic(store, topic_id)
-                if known is False:
-                    self._changes.dropped.append((disk, disk.set_aside(tp)))  # An earlier topic of this name.
+                belongs = belongs_to_topic(store, topic_id)
+                if belongs is False:
+                    self._changes.renamed_dirs.append((disk, disk.set_aside(tp)))  # An earlier topic of this name.
                     store = disk.open(tp)
-                if not known:
+                if not belongs:
                     store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
                 return disk, self.recovery.job(now, tp, disk, store).run()
             except OSError as error:
                 self._context.fail_disk(disk, f"cannot open {tp}", error)
         raise DiskFailed(f"no log directory takes {tp}")
 
-    def _places(self, tp: TopicPartition, image: PartitionImage) -> list[Disk]:
+    def _candidate_disks(self, tp: TopicPartition, image: PartitionImage) -> list[Disk]:
         """Return the directories to try for opening a log, in order.
 
         This is the directory that holds the log; else the one assigned by the controller; else, unless the log may be
@@ -58,10 +58,10 @@ class LogOpening:
         log_dirs = self._context.log_dirs
         if (holder := log_dirs.find(tp)) is not None:
             return [holder]
-        wanted = image.directory_of(self._context.node_id)
-        if (assigned := log_dirs.find_by_id(wanted)) is not None:
+        assigned_id = image.directory_of(self._context.node_id)
+        if (assigned := log_dirs.find_by_id(assigned_id)) is not None:
             return [assigned]
-        return [*log_dirs.sorted_by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
+        return [*log_dirs.sorted_by_load()] if assigned_id == UNASSIGNED or not log_dirs.offline else []
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the LogConfig of a topic."""

@@ -39,14 +39,14 @@ class OpenLog:
 
     def run(self) -> PartitionLog:
         """Return the log; raise CorruptBatch if it is damaged after a clean shutdown."""
-        flushed = CLEAN_SHUTDOWN if self.clean else int(self.store.read_file(RECOVERY_POINT) or b"0")
+        recovery_point = CLEAN_SHUTDOWN if self.clean else int(self.store.read_file(RECOVERY_POINT) or b"0")
         return PartitionLog.open(
             self.tp,
             self.store,
             self.config,
             now_ms=self.now_ms,
             repair=not self.clean,
-            recovery_point=flushed,
+            recovery_point=recovery_point,
         )
 
 
@@ -64,7 +64,7 @@ class LogRecovery:
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
-        self._opened: dict[TopicPartition, PartitionLog] = {}
+        self._opened_logs: dict[TopicPartition, PartitionLog] = {}
         self.total = 0
         """Number of logs found."""
         self.left = 0
@@ -80,7 +80,7 @@ class LogRecovery:
         jobs: list[tuple[Disk, OpenLog]] = []
         for disk in [*context.log_dirs.online]:
             try:
-                jobs += [(disk, job) for job in self._found(now, disk)]
+                jobs += [(disk, job) for job in self._jobs(now, disk)]
             except OSError as error:
                 context.fail_disk(disk, "its logs cannot be listed", error)
         jobs = [(disk, job) for disk, job in jobs if disk in context.log_dirs.online]
@@ -92,7 +92,7 @@ class LogRecovery:
         for disk, job in jobs:
             context.disk_jobs.submit(disk.log_dir, job, partial(self._on_opened, disk, job.tp, on_done))
 
-    def _found(self, now: Instant, disk: Disk) -> Iterator[OpenLog]:
+    def _jobs(self, now: Instant, disk: Disk) -> Iterator[OpenLog]:
         """Yield the jobs for the logs in one directory; rename stray logs."""
         context = self._context
         for tp in disk.partitions():
@@ -115,10 +115,10 @@ class LogRecovery:
 
         This happens if this directory failed, and the topic was then deleted and recreated with the same id.
         """
-        known = self._context.log_dirs.find_by_id(image.directory_of(self._context.node_id))
-        if known is None or known is disk or tp not in known.partitions():
+        assigned = self._context.log_dirs.find_by_id(image.directory_of(self._context.node_id))
+        if assigned is None or assigned is disk or tp not in assigned.partitions():
             return False
-        return bool(belongs_to_topic(known.open(tp), self._context.image.topics[tp.topic].topic_id))
+        return bool(belongs_to_topic(assigned.open(tp), self._context.image.topics[tp.topic].topic_id))
 
     def _has_duplicate(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
         """Stop the broker if a partition is in two log directories; return whether one is (loadLog)."""
@@ -143,7 +143,7 @@ class LogRecovery:
         self, disk: Disk, tp: TopicPartition, on_done: Callable[[Instant], None], now: Instant, done: DiskDone
     ) -> None:
         if isinstance(done.result, PartitionLog):
-            self._opened[tp] = done.result
+            self._opened_logs[tp] = done.result
         elif isinstance(done.error, OSError):
             self._context.fail_disk(disk, f"cannot open {tp}", done.error)
         else:
@@ -152,7 +152,7 @@ class LogRecovery:
         if not self.left:
             on_done(now)
 
-    def take(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
+    def take_log(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
         """Return and remove the recovered log of a partition of this topic; None if there is none."""
-        log = self._opened.pop(tp, None)
+        log = self._opened_logs.pop(tp, None)
         return log if log is not None and belongs_to_topic(log.store, topic_id) else None

@@ -44,13 +44,15 @@ class LogRetention:
                 continue
             disk, before = self._context.log_dirs.find(partition.tp), log.log_start_offset
             try:
-                gone = log.set_aside_old_segments(now_ms, is_mirrored=self.is_mirrored(partition))
+                base_offsets = log.set_aside_old_segments(now_ms, is_mirrored=self.is_mirrored(partition))
             except OSError as error:
                 self._context.fail_disk(disk, f"old segments of {partition.tp} cannot be renamed", error)
                 continue
-            if gone and disk is not None:
+            if base_offsets and disk is not None:
                 partition.notify_watchers()
-                text = f"{partition.tp} deletes {len(gone)} segments"
+                text = f"{partition.tp} deletes {len(base_offsets)} segments"
                 self._context.outbox.note(f"{text}, log start {log.log_start_offset} (was {before})")
-                self._deletions.schedule(now, log.config.file_delete_delay_ms, PurgeSegments(disk, log.store, gone))
+                self._deletions.schedule(
+                    now, log.config.file_delete_delay_ms, PurgeSegments(disk, log.store, base_offsets)
+                )
                 self._fetchers.on_log_changed(partition.tp)

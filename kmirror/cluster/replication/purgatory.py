@@ -31,9 +31,9 @@ Attempt = Callable[[Instant, bool], bool]
 
 @dataclass(frozen=True, slots=True)
 class AckWait:
-    """A producer or coordinator waiting for the high watermark to reach `required`."""
+    """A producer or coordinator waiting for the high watermark to reach `required_offset`."""
 
-    required: int
+    required_offset: int
     on_acked: OnAcked
     timer: int
 
@@ -50,50 +50,54 @@ class Purgatory:
         self._changes = changes
         self._acks: dict[TopicPartition, list[AckWait]] = {}
         self._parked: dict[int, Attempt] = {}
-        self._timed: dict[int, TopicPartition] = {}
+        self._partitions_by_timer: dict[int, TopicPartition] = {}
         self._next_id = 0
         self._dropped: dict[int, None] = {}
         """Keys of parked requests that watched a dropped partition."""
 
     # -- appends that wait for the high watermark ---------------------------------------------
 
-    def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
-        """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
+    def await_acks(
+        self, now: Instant, partition: Partition, required_offset: int, timeout_ms: int, on_acked: OnAcked
+    ) -> None:
+        """Call `on_acked` with NONE once the high watermark reaches `required_offset`, else with an error.
 
         The errors are NOT_LEADER_OR_FOLLOWER if leadership is lost or the record is truncated,
         UNKNOWN_TOPIC_OR_PARTITION if the topic is deleted, REQUEST_TIMED_OUT, and NOT_ENOUGH_REPLICAS_AFTER_APPEND if
         the ISR has become too small.
         """
         timer = self._new_id()
-        self._timed[timer] = partition.tp
-        wait = AckWait(required, on_acked, timer)
+        self._partitions_by_timer[timer] = partition.tp
+        wait = AckWait(required_offset, on_acked, timer)
         self._acks.setdefault(partition.tp, []).append(wait)
         self._context.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
         self._changes.mark_changed(partition.tp)
 
-    def acked(self, partition: Partition, required: int) -> ErrorCode | None:
+    def ack_result(self, partition: Partition, required_offset: int) -> ErrorCode | None:
         """Return the result that `await_acks` would report at once for a led partition; None if it would wait."""
-        if partition.log.high_watermark < required:
+        if partition.log.high_watermark < required_offset:
             return None
         image = partition.image
         isr = image.isr if partition.pending_isr is None else partition.maximal_isr()
-        short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`, inlined: a hot path.
-        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
+        is_short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`, inlined: a hot path.
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if is_short else ErrorCode.NONE
 
     def fail_truncated_acks(self, tp: TopicPartition, end: int) -> None:
         """Fail the waits for truncated records above `end`: a later record must not complete them."""
         waits = self._acks.get(tp, [])
-        waits[:] = [wait if wait.required <= end else replace(wait, required=TRUNCATED) for wait in waits]
+        waits[:] = [wait if wait.required_offset <= end else replace(wait, required_offset=TRUNCATED) for wait in waits]
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         partition, waits = self._partitions.find_led(tp), self._acks[tp]
-        not_led = self._partitions.unavailable(tp)
+        not_led_error = self._partitions.not_led_error(tp)
         pending: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
-            error: ErrorCode | None = not_led
-            if partition is not None and wait.required != TRUNCATED:  # Else the record is lost; the client retries.
-                error = self.acked(partition, wait.required)
+            error: ErrorCode | None = not_led_error
+            if (
+                partition is not None and wait.required_offset != TRUNCATED
+            ):  # Else the record is lost; the client retries.
+                error = self.ack_result(partition, wait.required_offset)
             if error is None:
                 pending.append(wait)
             else:
@@ -101,7 +105,7 @@ class Purgatory:
         self._acks[tp] = pending + self._acks[tp]
 
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
-        self._timed.pop(wait.timer, None)
+        self._partitions_by_timer.pop(wait.timer, None)
         self._context.outbox.cancel_timer((TIMER, wait.timer))
         try:
             wait.on_acked(now, error)
@@ -144,20 +148,20 @@ class Purgatory:
         """Check the waiters of changed partitions, and call `on_progress`; return whether any partition had changed."""
         if not self._changes.changed:
             return False
-        dirty, self._changes.changed = self._changes.changed, {}
-        woken, self._dropped = self._dropped, {}
-        for tp, partition in dirty.items():
+        changed, self._changes.changed = self._changes.changed, {}
+        keys, self._dropped = self._dropped, {}
+        for tp, partition in changed.items():
             if self._acks.get(tp):
                 self._check_acks(now, tp)
             if partition is not None and partition.watchers:
                 # Keys are sorted so that the request that has waited longest comes first.
-                woken.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
-        for key in woken:
+                keys.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
+        for key in keys:
             attempt = self._parked.get(key)
             if attempt is not None and self._retry(now, attempt):
                 del self._parked[key]
                 self._context.outbox.cancel_timer((TIMER, key))
-        for tp in dirty:
+        for tp in changed:
             if self._partitions.find_led(tp) is not None:
                 try:
                     self._components.on_progress(now, tp)
@@ -172,7 +176,7 @@ class Purgatory:
             done = attempt(now, True)
             assert done, "a forced attempt must answer"
             return
-        tp = self._timed.pop(key, None)
+        tp = self._partitions_by_timer.pop(key, None)
         if tp is None:
             return
         for wait in self._acks.get(tp, []):

@@ -41,21 +41,21 @@ class ReplicaManager:
 
         Return the partitions whose leader epoch or leadership changed, each with True if this broker leads it now.
         """
-        changed: dict[TopicPartition, bool] = {}
+        leaderships: dict[TopicPartition, bool] = {}
         for tp in delta.partitions:
-            image, held = self._context.image.topics.partition(tp), self.partitions.get(tp)
-            if held is not None and held.topic_id in delta.topics_deleted.get(tp.topic, ()):
+            image, partition = self._context.image.topics.partition(tp), self.partitions.get(tp)
+            if partition is not None and partition.topic_id in delta.topics_deleted.get(tp.topic, ()):
                 self._drop(tp)  # Even if it exists again: a mirror recreates it with the same id (D49).
-                changed[tp] = False
+                leaderships[tp] = False
             if tp in self.partitions.offline and self.partitions.check_offline(tp):
                 if tp in self.partitions:  # Its directory has just failed.
-                    self._forget(self.partitions.pop(tp))
-                    changed[tp] = False
+                    self._release(self.partitions.pop(tp))
+                    leaderships[tp] = False
                 continue
             if image is None or self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
-                    changed[tp] = False
+                    leaderships[tp] = False
                 continue
             led_before = tp in self.partitions and self.partitions[tp].is_leader
             try:
@@ -68,26 +68,26 @@ class ReplicaManager:
                 self.partitions.set_offline(tp)
                 continue
             if has_changed or led_before != self.partitions[tp].is_leader:
-                changed[tp] = self.partitions[tp].is_leader
+                leaderships[tp] = self.partitions[tp].is_leader
             self.changes.mark_changed(tp)
         for kind, topic in delta.configs:
             if kind == ResourceType.TOPIC:
                 self._apply_configs(topic)
-        return changed
+        return leaderships
 
     def take_offline(self, log_dirs: Collection[str]) -> list[TopicPartition]:
         """Mark the partitions in failed log directories as offline, and return them.
 
         `apply` drops them, so that all readers of the change see it.
         """
-        gone = [tp for tp, partition in self.partitions.items() if partition.log_dir in log_dirs]
-        for tp in gone:
+        offline = [tp for tp, partition in self.partitions.items() if partition.log_dir in log_dirs]
+        for tp in offline:
             self.partitions.set_offline(tp)
-        return gone
+        return offline
 
     def _apply_configs(self, topic: str) -> None:
         config, min_insync_replicas = self.opening.log_config(topic), self.min_insync_replicas(topic)
-        for tp in self._of_topic(topic):
+        for tp in self._partitions_of_topic(topic):
             partition = self.partitions[tp]
             partition.log.config = config
             partition.notify_watchers()
@@ -96,11 +96,11 @@ class ReplicaManager:
             if partition.is_leader and partition.advance_high_watermark():
                 self.changes.mark_changed(tp)
 
-    def _of_topic(self, topic: str) -> list[TopicPartition]:
+    def _partitions_of_topic(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic that this broker holds."""
         known = self._context.image.topics.get(topic)
-        every = [] if known is None else [TopicPartition(topic, index) for index in known.partitions]
-        return [tp for tp in every if tp in self.partitions]
+        all_partitions = [] if known is None else [TopicPartition(topic, index) for index in known.partitions]
+        return [tp for tp in all_partitions if tp in self.partitions]
 
     def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
         topic_id = self._context.image.topics[tp.topic].topic_id
@@ -128,12 +128,12 @@ class ReplicaManager:
         partition, disk = self.partitions.pop(tp), self._context.log_dirs.find(tp)
         if disk is not None:
             try:
-                self.changes.dropped.append((disk, disk.set_aside(tp)))
+                self.changes.renamed_dirs.append((disk, disk.set_aside(tp)))
             except OSError as error:  # Its directory stays, for a topic that no longer exists.
                 self._context.fail_disk(disk, f"cannot set {tp} aside", error)
-        self._forget(partition)
+        self._release(partition)
 
-    def _forget(self, partition: Partition) -> None:
+    def _release(self, partition: Partition) -> None:
         """Release a partition that was removed from the table, and its waiters."""
         tp = partition.tp
         partition.log.track_unsaved(None)

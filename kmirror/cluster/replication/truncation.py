@@ -18,7 +18,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.partition_log import PartitionLog
 from kmirror.records import layout
 
-EPOCH_OF_LEGACY = 0
+LEGACY_EPOCH = 0
 
 
 class EpochHistory(Protocol):
@@ -134,7 +134,7 @@ def demanded_divergence(log: PartitionLog, cut_epoch: int) -> Divergence:
 def last_epoch(log: PartitionLog) -> int:
     """Return the LastFetchedEpoch of a fetch from the log end, -1 for an empty log."""
     latest, end = log.latest_epoch, log.log_end_offset
-    return latest if latest >= 0 or end <= log.log_start_offset else max(_epoch_below(log, end), EPOCH_OF_LEGACY)
+    return latest if latest >= 0 or end <= log.log_start_offset else max(_epoch_below(log, end), LEGACY_EPOCH)
 
 
 def epoch_below(log: PartitionLog, offset: int) -> int:
@@ -142,7 +142,7 @@ def epoch_below(log: PartitionLog, offset: int) -> int:
     if offset <= log.log_start_offset:
         return -1
     epoch = log.epochs.epoch_for_offset(offset - 1)
-    return epoch if epoch >= 0 else max(_epoch_below(log, offset), EPOCH_OF_LEGACY)
+    return epoch if epoch >= 0 else max(_epoch_below(log, offset), LEGACY_EPOCH)
 
 
 def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int, int]:
@@ -175,4 +175,4 @@ def _epoch_below(log: PartitionLog, offset: int) -> int:
         return -1
     if batch is None or (batch.magic >= layout.MAGIC_V2 and batch.base_offset >= offset):
         return -1
-    return max(batch.partition_leader_epoch, EPOCH_OF_LEGACY)
+    return max(batch.partition_leader_epoch, LEGACY_EPOCH)

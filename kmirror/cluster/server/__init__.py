@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kmirror.cluster.server.inbound import Handler, Inbound, PendingResponse, Routes
 from kmirror.cluster.server.server import Server
-from kmirror.cluster.server.unserved import API_VERSIONS, DISABLED, Versions, disabled
+from kmirror.cluster.server.unserved import API_VERSIONS, DISABLED_MESSAGE, Versions, disabled
 
 __all__ = [
     "API_VERSIONS",
-    "DISABLED",
+    "DISABLED_MESSAGE",
     "Handler",
     "Inbound",
     "PendingResponse",

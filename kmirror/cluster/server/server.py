@@ -50,7 +50,7 @@ class Server:
         self._routes: dict[type[Message], Handler] = {}
         self._versions = versions
         self._disabled_versions = disabled_versions
-        self._accepting = False
+        self._is_accepting = False
         self.links = Links(outbox, on_response or outbox.add)
         self.gates = GATES
         self._authorizer = authorizer
@@ -82,37 +82,37 @@ class Server:
         link = self.links.by_name.get(name)
         if link is None:
             return
-        if not link.busy and not link.waiting.requests and self._accepting:
+        if not link.busy and not link.waiting.requests and self._is_accepting:
             self._serve(now, link, frame, now)
             return
         link.waiting.put((frame, now), len(frame))
-        self._work(now, link)
+        self._serve_next(now, link)
         self.links.pause_if_full(link)
 
     def accept(self) -> None:
         """Start handling requests: the node is ready. Waiting requests are handled by `run_ready`."""
-        self._accepting = True
+        self._is_accepting = True
         self.links.make_ready()
 
     def run_ready(self, now: Instant) -> bool:
         """Handle waiting requests that are ready; return whether there was one."""
-        worked = False
+        has_served = False
         while self.links.ready:
             link = self.links.ready.popleft()
             if link.is_open:
-                worked = True
-                self._work(now, link)
-        return worked
+                has_served = True
+                self._serve_next(now, link)
+        return has_served
 
-    def _work(self, now: Instant, link: ServedLink) -> None:
-        if link.busy or not link.waiting.requests or not self._accepting:
+    def _serve_next(self, now: Instant, link: ServedLink) -> None:
+        if link.busy or not link.waiting.requests or not self._is_accepting:
             return
-        frame, arrived = self.links.take(link)
-        self._serve(now, link, frame, arrived)
+        frame, arrived_at = self.links.take(link)
+        self._serve(now, link, frame, arrived_at)
 
     # -- one request --------------------------------------------------------------------------
 
-    def _serve(self, now: Instant, link: ServedLink, frame: Chunk, arrived: Instant) -> None:
+    def _serve(self, now: Instant, link: ServedLink, frame: Chunk, arrived_at: Instant) -> None:
         """Process a request in stages."""
         link.busy = True
         # Decode it. A request that resembles an earlier one is recognized by its bytes, and decoded only for its
@@ -132,9 +132,9 @@ class Server:
         # Call the gates, then the shortcut.
         try:
             for gate in gates:
-                stop = gate(now, link, head, len(frame))
-                if stop is not None:
-                    handler = stop
+                replacement = gate(now, link, head, len(frame))
+                if replacement is not None:
+                    handler = replacement
                     break
             else:
                 if records is not None and link.shortcut is not None:
@@ -150,7 +150,7 @@ class Server:
         key, version = head.api_key, head.api_version
         inbound = Inbound(self.links, link, self.failures, link.rights, head, version, body, frame)
         if key in METERED:
-            inbound.clock = self.meters.begin(now, METERED[key], version, len(frame), arrived)
+            inbound.clock = self.meters.begin(now, METERED[key], version, len(frame), arrived_at)
         try:
             handler(now, inbound)
         except Exception as error:

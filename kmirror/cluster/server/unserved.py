@@ -22,7 +22,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 
 API_VERSIONS = key_of(ApiVersionsRequest)
-DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
+DISABLED_MESSAGE = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
 
@@ -45,7 +45,7 @@ def reject(now: Instant, inbound: Inbound[Message]) -> None:
 
 def disabled(request: Message, version: int) -> Message:
     """Return the response to a request whose feature is off (D1)."""
-    return error_response(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+    return error_response(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED_MESSAGE)
 
 
 def reply_range(served: tuple[int, int], now: Instant, inbound: Inbound[Message]) -> None:

@@ -231,7 +231,7 @@ class NodeTarget:
         }
         found["metadata"] = self.cluster.image.offset
         for name in GROUPS:
-            group = parts.components.of(GroupCoordinator).find(name)
+            group = parts.components.get(GroupCoordinator).find(name)
             found[_MEMBERS + name] = sorted(group.members) if isinstance(group, ClassicGroup) else []
         return found
 

@@ -196,7 +196,7 @@ def _count_lower_commits(request: ReceivedRequest) -> int:
     if not isinstance(request.server, Broker):
         return 0
     found = 0
-    for shard in request.server.parts.components.of(GroupCoordinator).runtime.states().values():
+    for shard in request.server.parts.components.get(GroupCoordinator).runtime.states().values():
         for name in shard.offsets.keys(request.body.group_id):
             committed = shard.offsets.committed(name)
             for topic in request.body.topics:

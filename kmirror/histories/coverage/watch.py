@@ -172,7 +172,7 @@ class Watch:
         known, self._groups = self._groups, {}
         for process in self._world.processes.values():
             if isinstance(process.inside, Broker):
-                for group in process.inside.parts.components.of(GroupCoordinator).live_groups(ClassicGroup):
+                for group in process.inside.parts.components.get(GroupCoordinator).live_groups(ClassicGroup):
                     key = process.name, group.group_id
                     before = known.get(key)
                     is_known = before is not None and before[0] is group

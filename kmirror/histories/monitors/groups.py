@@ -150,7 +150,7 @@ class GroupMonitor(FrameMonitor, Monitor):
     def _refusal_reason(self, pending: PendingRequest, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
         """Return why the coordinator must refuse a commit now; empty if it need not."""
         broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
-        live = broker.parts.components.of(GroupCoordinator).live_groups(ClassicGroup)
+        live = broker.parts.components.get(GroupCoordinator).live_groups(ClassicGroup)
         return "".join(_commit_refusal(group, request) for group in live if group.group_id == request.group_id)
 
     def _check_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
@@ -211,7 +211,7 @@ class GroupMonitor(FrameMonitor, Monitor):
     def _find(self, broker_groups: _BrokerGroups, broker: Broker) -> None:
         """Search for groups that have members, or may get some soon."""
         broker_groups.left = SEARCH_EVERY
-        for group in broker.parts.components.of(GroupCoordinator).live_groups(ClassicGroup):
+        for group in broker.parts.components.get(GroupCoordinator).live_groups(ClassicGroup):
             known = broker_groups.groups.get(group.group_id)
             if (known is None or known.group is not group) and _is_active(group):
                 broker_groups.groups[group.group_id] = _capture(group, _mark(group), None, broker_groups.searched_at)
@@ -278,7 +278,7 @@ class GroupMonitor(FrameMonitor, Monitor):
         shard_partition = (
             self._scene.clusters[cluster]
             .broker(broker_id)
-            .parts.components.of(GroupCoordinator)
+            .parts.components.get(GroupCoordinator)
             .shard_partition(group_id)
         )
         self._rules.report(cluster, broker_id, shard_partition, rule, f"group {group_id}: {text}")

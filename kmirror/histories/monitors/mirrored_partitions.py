@@ -33,7 +33,7 @@ class PartitionSnapshot:
     stop: StopPlan | None
     cut_at: int | None
     busy: bool
-    must_cut: Mapping[int, int]
+    required_cuts: Mapping[int, int]
     caught_up_ms: int
     end: int
     """Log end offset."""
@@ -83,7 +83,7 @@ class MirroredPartitionMonitor(Monitor):
                     before.end == before.partition.log.segments.end_offset
                     and before.state is mp.state
                     and before.uncut is mp.uncut
-                    and before.must_cut is before.partition.must_cut
+                    and before.required_cuts is before.partition.required_cuts
                     and before.lineage is mp.lineage
                     and before.cut_at == mp.cut_at
                     and before.busy is mp.is_busy
@@ -105,7 +105,7 @@ class MirroredPartitionMonitor(Monitor):
                 mp.stop,
                 mp.cut_at,
                 mp.is_busy,
-                partition.must_cut,
+                partition.required_cuts,
                 mp.caught_up_ms,
                 partition.log.segments.end_offset,
             )

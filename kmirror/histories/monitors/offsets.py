@@ -121,7 +121,7 @@ class OffsetMonitor(FrameMonitor, Monitor):
     # -- coordinators -------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        for partition, shard in broker.parts.components.of(GroupCoordinator).runtime.led_states().items():
+        for partition, shard in broker.parts.components.get(GroupCoordinator).runtime.led_states().items():
             key = cluster, broker.context.node_id, partition
             model, tp = self._models.get(key), TopicPartition(GROUP_TOPIC, partition)
             led = broker.parts.replicas.partitions.get(tp)

@@ -176,7 +176,7 @@ class SourceStateMonitor(FrameMonitor, Monitor):
     # -- offsets of groups ------------------------------------------------------------------------
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
-        for index in broker.parts.components.of(GroupCoordinator).runtime.led_states():
+        for index in broker.parts.components.get(GroupCoordinator).runtime.led_states():
             led = broker.parts.replicas.partitions.get(TopicPartition(GROUP_TOPIC, index))
             if led is not None:
                 self._read_new_records(cluster, broker.context.node_id, index, led)

@@ -227,7 +227,7 @@ class TransactionMonitor(FrameMonitor, Monitor):
         scene, node_id = self._scene, broker.context.node_id
         now_ms = to_ms(scene.local_time(cluster, node_id))
         patience = broker.context.configs.integer(SWEEPS) * MILLISECOND + SLACK
-        led = broker.parts.components.of(TransactionCoordinator).runtime.states()
+        led = broker.parts.components.get(TransactionCoordinator).runtime.states()
         for (*owner, tp), shard in self._shards.items():
             if owner != [cluster, node_id]:
                 continue

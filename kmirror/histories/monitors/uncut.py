@@ -42,7 +42,7 @@ class UncutRules:
         if before is None:
             self._finished.pop(now.key, None)
             return
-        if before.must_cut is not now.must_cut:
+        if before.required_cuts is not now.required_cuts:
             self._check_confirmed(now, before)
         if before.state is not MirrorState.PREPARING:
             return
@@ -84,7 +84,7 @@ class UncutRules:
         for replica, row in now.uncut.items():
             if replica == SESSION or replica not in partition.followers:
                 continue
-            demand = partition.must_cut.get(replica)
+            demand = partition.required_cuts.get(replica)
             if demand is None and known.get(replica) != row:
                 self._report(
                     now, "not-demanded", f"broker {replica} is listed for a cut to epoch {row}, but no cut is required"
@@ -95,11 +95,11 @@ class UncutRules:
                     f"epoch {demand}"
                 )
                 self._report(now, "demanded-less", text)
-            if replica not in partition.not_admitted:
+            if replica not in partition.barred_from_isr:
                 self._report(
                     now, "admitted", f"broker {replica} is listed for a cut to epoch {row}, but may join the ISR"
                 )
-        removed = [replica for replica in partition.must_cut if replica not in now.uncut]
+        removed = [replica for replica in partition.required_cuts if replica not in now.uncut]
         if removed:
             self._report(
                 now, "struck-off", f"brokers {removed} are removed from the list, but have not confirmed their cuts"
@@ -112,15 +112,15 @@ class UncutRules:
             return
         if not may_be_compacted(scene.plan, scene.account, now.cluster, now.mp.tp.topic, scene.now):
             foreign = has_foreign_epochs(now.context, leader)
-            difference = find_kept_records(scene, now.cluster, leader, leader.must_cut, foreign=foreign)
+            difference = find_kept_records(scene, now.cluster, leader, leader.required_cuts, foreign=foreign)
             if difference:
                 self._report(now, "demands-too-little", difference)
 
     def _check_confirmed(self, now: PartitionSnapshot, before: PartitionSnapshot) -> None:
         """Check that a follower that has confirmed a cut has no later epoch from its leader's log start on."""
         start = now.partition.log.log_start_offset
-        for replica, row in before.must_cut.items():
-            if replica in now.must_cut:
+        for replica, row in before.required_cuts.items():
+            if replica in now.required_cuts:
                 continue
             batches = batches_on_disk(self._scene.clusters[now.cluster], replica, now.partition) or ()
             readable = (batch for batch in batches if batch.last_offset >= start)
@@ -186,7 +186,7 @@ def _had_confirmed(now: PartitionSnapshot, before: PartitionSnapshot | None, rep
         and before.state in (MirrorState.PREPARING, MirrorState.MIRRORING)
         and now.state is MirrorState.MIRRORING
         and replica in before.uncut
-        and replica not in before.must_cut
+        and replica not in before.required_cuts
     )
 
 

@@ -10,7 +10,7 @@ from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
-from kmirror.cluster.server import DISABLED
+from kmirror.cluster.server import DISABLED_MESSAGE
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, problem_with_security
 from kmirror.mirror.controller_apis.membership import check_mirrored, mirror_configs
@@ -51,7 +51,7 @@ def alter_for_sync(context: ControllerContext, resource: AlterConfigsResource) -
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
     """Return the changes of a mirror's configs; raises ApiError."""
     if not context.mirror_enabled:  # A request of an older version can still name resource type MIRROR (D1).
-        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, DISABLED_MESSAGE)
     known = mirror_configs(context, resource.resource_name)
     learned = {
         config.name: config.value

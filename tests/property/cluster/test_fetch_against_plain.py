@@ -18,7 +18,7 @@ from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.replication.fetch_read import Reader, check_fetch, end_for, error_row, read, replica_error
-from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
+from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_lower_watermark
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer, TimerFired
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
@@ -194,7 +194,7 @@ class Stage:
                 end = log.log_end_offset
                 replicas.appends.truncate(self.now, partition, max(end - second, log.log_start_offset))
                 if log.log_end_offset < end:
-                    self.log_was_cut(index)
+                    self.on_log_cut(index)
             case "cut epochs", None:
                 log.assign_epoch_start(partition.leader_epoch + 1)  # An epoch without a batch.
                 self.parts.replicas.changes.mark_changed(partition.tp)
@@ -204,16 +204,16 @@ class Stage:
                 replicas.appends.truncate(self.now, partition, log.log_end_offset)
             case "restart", int():
                 replicas.appends.truncate_fully(self.now, partition, second)
-                self.log_was_cut(index)
+                self.on_log_cut(index)
             case "was cut", None:
-                partition.log_was_cut(self.now)
-                self.log_was_cut(index)
+                partition.on_log_cut(self.now)
+                self.on_log_cut(index)
             case "admit", tuple():
-                partition.not_admitted = frozenset(set(REPLICAS) - set(second))
+                partition.barred_from_isr = frozenset(set(REPLICAS) - set(second))
             case "demand cut", int():
                 partition.demand_cut(second, -1)
 
-    def log_was_cut(self, index: int) -> None:
+    def on_log_cut(self, index: int) -> None:
         for (where, _), (_, plain) in self.followers.items():
             if where == index:
                 plain.log_end = UNKNOWN_OFFSET
@@ -356,7 +356,7 @@ class Stage:
                 return True
             if session.fetcher != CONSUMER_REPLICA_ID:
                 follower = self.partition(index).followers[session.fetcher]
-                if knows_too_low(told.request, data) or follower.log_end == UNKNOWN_OFFSET:
+                if knows_lower_watermark(told.request, data) or follower.log_end == UNKNOWN_OFFSET:
                     return True
         return False
 
@@ -371,7 +371,7 @@ class Stage:
                 continue
             diverges = data.diverging_epoch.epoch != -1
             news = bool(data.records or data.error_code or diverges or offsets != told.offsets)
-            news = news or knows_too_low(told.request, data)
+            news = news or knows_lower_watermark(told.request, data)
             told.offsets = None if data.error_code else offsets
             if data.records:
                 session.partitions[index] = session.partitions.pop(index)
@@ -416,7 +416,7 @@ class Stage:
             assert real.caught_up_at == plain.caught_up_at, (index, replica)
             lags = plain.log_end != partition.log.log_end_offset and self.now - plain.caught_up_at > lag_max
             asked = partition.pending_isr is None and replica in partition.isr
-            assert (replica in partition.lagging(self.now, lag_max)) == (lags and asked)
+            assert (replica in partition.lagging_members(self.now, lag_max)) == (lags and asked)
 
 
 @pytest.mark.kip("227", "incremental fetch")

@@ -42,7 +42,7 @@ def test_high_watermark_never_passes_a_member(steps: list[tuple[str, object, int
             p.pending_isr = what if isinstance(what, tuple) else None
         elif kind == "cut" and isinstance(what, int) and what < p.log.log_end_offset:
             p.log.truncate_to(what)
-            p.log_was_cut(1)
+            p.on_log_cut(1)
             fetched.clear()
             held = {follower: min(end, what) for follower, end in held.items()}
             committed = min(committed, what)

@@ -286,6 +286,6 @@ def producer_ids(cluster: Cluster) -> tuple[int, ...]:
     """Return the producer ids in the logs and those of the transactional ids."""
     found: dict[int, None] = dict.fromkeys((1, 2, 3))
     for broker_id in cluster.living():
-        coordinator = cluster.broker(broker_id).parts.components.of(TransactionCoordinator)
+        coordinator = cluster.broker(broker_id).parts.components.get(TransactionCoordinator)
         found.update({t.producer_id: None for n in TRANSACTIONAL_IDS if (t := coordinator.find(n)) is not None})
     return tuple(found)

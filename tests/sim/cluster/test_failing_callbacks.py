@@ -47,7 +47,7 @@ class Breaker:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.target: type[Message] | None = None
         self._handling = 0
-        work, answer = Server._work, Inbound._respond
+        work, answer = Server._serve_next, Inbound._respond
 
         def handling(server: Server, *args: object) -> None:
             self._handling += 1
@@ -63,7 +63,7 @@ class Breaker:
                 raise Bug
             answer(inbound, chunks, body)
 
-        monkeypatch.setattr(Server, "_work", handling)
+        monkeypatch.setattr(Server, "_serve_next", handling)
         monkeypatch.setattr(Inbound, "_respond", answering)
 
 
@@ -86,7 +86,7 @@ def leader(cluster: Cluster) -> Endpoint:
 def coordinator(cluster: Cluster) -> Endpoint:
     def found() -> list[int]:
         owners = {
-            broker_id: cluster.broker(broker_id).parts.components.of(TransactionCoordinator)
+            broker_id: cluster.broker(broker_id).parts.components.get(TransactionCoordinator)
             for broker_id in cluster.broker_ids
         }
         return [one for one, owner in owners.items() if owner.runtime.state(owner.shard_of("tx")) is not None]

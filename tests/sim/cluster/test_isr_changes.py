@@ -86,13 +86,13 @@ def test_the_check_for_lagging_followers_covers_changed_partitions(
 ) -> None:
     cluster.simulation.run_for(span_s=3)
     looked: list[TopicPartition] = []
-    lagging = Partition.lagging
+    lagging = Partition.lagging_members
 
     def record_request(self: Partition, now: Instant, lag_max: Duration) -> tuple[int, ...]:
         looked.append(self.tp)
         return lagging(self, now, lag_max)
 
-    monkeypatch.setattr(Partition, "lagging", record_request)
+    monkeypatch.setattr(Partition, "lagging_members", record_request)
     cluster.simulation.run_for(span_s=10)
     assert looked == [], "nothing moved"
     cluster.kill(3)

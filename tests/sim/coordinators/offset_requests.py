@@ -104,7 +104,7 @@ class OffsetRequests:
         leader = self.cluster.await_leader(self.shard).broker_id
         return (
             self.cluster.broker(leader)
-            .parts.components.of(GroupCoordinator)
+            .parts.components.get(GroupCoordinator)
             .runtime.led_states()[self.shard.partition]
             .offsets
         )

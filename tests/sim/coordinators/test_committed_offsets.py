@@ -270,7 +270,7 @@ def test_a_coordinator_that_has_not_loaded_yet_forgets_them_too() -> None:
     cluster = requests.cluster
     requests.commit(7)
     runtime = (
-        cluster.broker(cluster.await_leader(requests.shard).broker_id).parts.components.of(GroupCoordinator).runtime
+        cluster.broker(cluster.await_leader(requests.shard).broker_id).parts.components.get(GroupCoordinator).runtime
     )
     runtime._shards[requests.shard.partition].is_loaded = False
     delete_topic(requests)

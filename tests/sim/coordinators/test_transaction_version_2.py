@@ -78,7 +78,7 @@ class Stage:
     @property
     def coordinator(self) -> TransactionCoordinator:
         broker = self.cluster.broker(self.cluster.await_leader(SHARD).broker_id)
-        return broker.parts.components.of(TransactionCoordinator)
+        return broker.parts.components.get(TransactionCoordinator)
 
     def call(self, request: Message, version: int, tp: TopicPartition = SHARD) -> Message | None:
         endpoint = self.cluster.endpoint(self.cluster.await_leader(tp).broker_id)

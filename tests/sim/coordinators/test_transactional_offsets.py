@@ -132,7 +132,7 @@ def test_a_marker_between_verification_and_append_refuses_the_commit(monkeypatch
 
     def then_a_marker(self: Verification, reply: object) -> object:
         found = verdicts(self, reply)  # type: ignore[arg-type]
-        cluster.await_leader(requests.shard).end_verifying(producer.producer_id, producer.producer_epoch)
+        cluster.await_leader(requests.shard).end_verification(producer.producer_id, producer.producer_epoch)
         return found
 
     monkeypatch.setattr(Verification, "_verdicts", then_a_marker)

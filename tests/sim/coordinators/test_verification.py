@@ -165,7 +165,7 @@ def test_a_marker_that_arrives_first_invalidates_the_verification(monkeypatch: p
 
     def after_a_marker(self: Verification, reply: object) -> object:
         asked.append(self)
-        cluster.await_leader().end_verifying(producer.producer_id, producer.producer_epoch)  # Like WriteTxnMarkers.
+        cluster.await_leader().end_verification(producer.producer_id, producer.producer_epoch)  # Like WriteTxnMarkers.
         return verdicts(self, reply)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Verification, "_verdicts", after_a_marker)

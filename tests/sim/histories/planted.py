@@ -256,7 +256,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers have truncated, and they count as truncated."""
 
     def uncut_to_persist(mp: Any, partition: Any, state: Any) -> Any:
-        partition.must_cut = {}
+        partition.required_cuts = {}
         return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
 
     patch(Preparing, "_unconfirmed_reason", lambda self, mp, partition: "")

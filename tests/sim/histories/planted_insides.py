@@ -27,13 +27,13 @@ def stops_keep_their_epoch(patch: Patch) -> None:
 def epochs_begin_beyond_the_end(patch: Patch) -> None:
     """After a truncation the leader's epoch still begins at its former log end."""
 
-    def log_was_cut(self: Partition, now: Any) -> None:
+    def on_log_cut(self: Partition, now: Any) -> None:
         for follower in self.followers.values():
             follower.log_end = UNKNOWN_OFFSET
             follower.own_caught_up_at = max(follower.own_caught_up_at, now)
         self.notify_watchers()
 
-    patch(Partition, "log_was_cut", log_was_cut)
+    patch(Partition, "on_log_cut", on_log_cut)
 
 
 @fault("high-watermark", profile="late_joiner")

@@ -215,7 +215,7 @@ def test_a_response_is_dropped_if_the_log_or_the_fetcher_has_changed(
     loop: Any = SimpleNamespace(find=lambda tp: (fetcher, mp), on_timer=lambda now, key: None)
     taken: list[Instant] = []
     TopicCheck(context, loop).confirm(fetcher, mp, log_end, taken.append)
-    context.broker.do_at_end(p.simulation.world.now)
+    context.broker.run_deferred(p.simulation.world.now)
     p.simulation.world.perform("b-1", context.broker.outbox.drain())
     mp.rank += raises_rank
     p.simulation.run_for(span_s=2)

@@ -103,7 +103,7 @@ class MirroredStage:
         mp.state, mp.lineage, mp.stop, mp.cut_at = state, lineage, stop, cut_at
         mp.uncut = mp.uncut if uncut is None else uncut
         return PartitionSnapshot(
-            "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, busy, leader.must_cut,
+            "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, busy, leader.required_cuts,
             mp.caught_up_ms, leader.log.log_end_offset,
         )  # fmt: skip
 

@@ -51,7 +51,7 @@ class Stage:
         groups = SimpleNamespace(
             live_groups=lambda _: [self.group], shard_partition=lambda _: TopicPartition("__consumer_offsets", 0)
         )
-        components = SimpleNamespace(of=lambda kind: groups)
+        components = SimpleNamespace(get=lambda kind: groups)
         self.broker = SimpleNamespace(context=SimpleNamespace(node_id=1), parts=SimpleNamespace(components=components))
         self.scene.clusters["a"] = SimpleNamespace(broker=lambda _: self.broker)
         for member_id, name in (("x", None), ("y", instance)):

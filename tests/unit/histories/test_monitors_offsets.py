@@ -56,7 +56,7 @@ class Stage:
         runtime = SimpleNamespace(led_states=lambda: {0: self.shard})
         replicas = SimpleNamespace(partitions={SHARD: SimpleNamespace(log=self.log)})
         configs = SimpleNamespace(integer={"offsets.retention.minutes": RETENTION_MINUTES}.__getitem__)
-        components = SimpleNamespace(of=lambda kind: SimpleNamespace(runtime=runtime))
+        components = SimpleNamespace(get=lambda kind: SimpleNamespace(runtime=runtime))
         self.broker = SimpleNamespace(
             context=SimpleNamespace(node_id=1, configs=configs),
             parts=SimpleNamespace(components=components, replicas=replicas),

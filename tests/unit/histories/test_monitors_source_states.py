@@ -75,7 +75,7 @@ class Node:
         self.context = SimpleNamespace(node_id=node_id)
         runtime = SimpleNamespace(led_states=lambda: {0: None})
         replicas = SimpleNamespace(partitions={SHARD: led})
-        components = SimpleNamespace(of=lambda kind: SimpleNamespace(runtime=runtime))
+        components = SimpleNamespace(get=lambda kind: SimpleNamespace(runtime=runtime))
         self.parts = SimpleNamespace(components=components, replicas=replicas)
 
     def commit(self, *tokens: str) -> None:

@@ -26,7 +26,7 @@ class Stage(MirroredStage):
         """Write a list, let the leader demand its rows, or `demands`, and observe."""
         for replica, epoch in (rows if demands is None else demands).items():
             self.leader.demand_cut(replica, epoch)
-        self.leader.not_admitted = frozenset(rows)
+        self.leader.barred_from_isr = frozenset(rows)
         return self.judge(self.uncut_rules.judge, MIRRORING, uncut={SESSION: 0, **rows})
 
 
@@ -39,7 +39,7 @@ def test_a_list_that_is_demanded_breaks_no_rule(stage: Stage) -> None:
     assert stage.list_({2: 5, 3: 5}) == []
     assert stage.list_({2: 4, 3: 5}) == []
     stage.leader.confirm_cut(2)
-    stage.leader.not_admitted = frozenset({3})
+    stage.leader.barred_from_isr = frozenset({3})
     assert stage.judge(stage.uncut_rules.judge, MIRRORING, uncut={3: 5}) == []
 
 
@@ -59,7 +59,7 @@ def test_a_pending_truncation_epoch_may_rise_after_its_removal_from_the_list(sta
 def test_a_confirmed_truncation_epoch_may_rise_in_mirroring(stage: Stage, confirms: bool) -> None:
     for replica in (2, 3):
         stage.leader.demand_cut(replica, -1)
-    stage.leader.not_admitted = frozenset({2, 3})
+    stage.leader.barred_from_isr = frozenset({2, 3})
     assert stage.judge(stage.uncut_rules.judge, PREPARING, uncut={2: -1, 3: -1}) == []
     if confirms:
         stage.leader.confirm_cut(2)
@@ -79,7 +79,7 @@ def test_a_confirmed_truncation_epoch_may_rise_with_a_truncation_in_mirroring(st
 
 def test_a_confirmed_truncation_epoch_must_not_rise_in_preparing(stage: Stage) -> None:
     stage.leader.demand_cut(2, -1)
-    stage.leader.not_admitted = frozenset({2})
+    stage.leader.barred_from_isr = frozenset({2})
     stage.judge(stage.uncut_rules.judge, PREPARING, uncut={2: -1})
     stage.leader.confirm_cut(2)
     stage.judge(stage.uncut_rules.judge, PREPARING)
@@ -146,7 +146,7 @@ def test_records_below_the_log_start_need_no_truncation(stage: Stage) -> None:
 
 def test_a_fetch_from_before_the_truncation_confirms_nothing(stage: Stage) -> None:
     stage.judge(stage.uncut_rules.judge, PREPARING)
-    stage.leader.log_was_cut(0)
+    stage.leader.on_log_cut(0)
     assert stage.judge(stage.uncut_rules.judge, PREPARING, cut_at=0) == []
     stage.leader.on_follower_fetch(0, 2, 0)
     assert stage.judge(stage.uncut_rules.judge, PREPARING, cut_at=0) == []
@@ -194,12 +194,12 @@ def test_a_returning_replica_must_truncate_records_that_its_leader_lacks(stage: 
 def test_a_truncation_must_be_listed_for_all_replicas(stage: Stage, row: int, rules: list[str]) -> None:
     stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
     stage.mp.cut_epoch = 4
-    stage.leader.not_admitted = frozenset({2, 3})
+    stage.leader.barred_from_isr = frozenset({2, 3})
     for replica in (2, 3):
         stage.leader.demand_cut(replica, row)
     stage.judge(stage.uncut_rules.judge, PREPARING)
     stage.leader.log.truncate_to(2)
-    stage.leader.log_was_cut(0)
+    stage.leader.on_log_cut(0)
     found = stage.judge(stage.uncut_rules.judge, PREPARING, cut_at=2, uncut={SESSION: 4, 1: 4, 2: 4, 3: row})
     assert [rule for rule in found if rule == "cut-unlisted"] == rules
 

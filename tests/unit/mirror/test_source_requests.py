@@ -72,14 +72,14 @@ class Stage:
                 self.context, self.mp(topic), MirrorState.MIRRORING, self.source, leader, to, 0, Uuid.ZERO
             )
             self.request.add(query, self._on_response)
-        self.context.broker.do_at_end(0)
+        self.context.broker.run_deferred(0)
 
     def _on_response(self, now: Instant, query: SourceQuery, response: str | None) -> None:
         self.received.append((query.mp.tp.topic, response))
 
     def respond(self, reply: Message | None, which: int = -1) -> None:
         self.source.sent[which][1](0, reply)
-        self.context.broker.do_at_end(0)
+        self.context.broker.run_deferred(0)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_questions_of_one_event_share_a_request(stage: Stage) -> None:
     stage.respond(REPLY)
     assert stage.received == [("t0", "response"), ("t1", "response"), ("t2", "response")]
     assert not stage.mp("t0").is_busy
-    assert not stage.context.broker.do_at_end(0), "nothing is left"
+    assert not stage.context.broker.run_deferred(0), "nothing is left"
 
 
 @pytest.mark.decision("D32")
@@ -192,7 +192,7 @@ def test_a_partition_that_fails_on_a_response_does_not_affect_others() -> None:
             stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE, 0, Uuid.ZERO
         )
         stage.request.add(query, on_response)
-    stage.context.broker.do_at_end(0)
+    stage.context.broker.run_deferred(0)
     stage.respond(REPLY)
     assert stage.received == [("t0", "response"), ("t2", "response")]
     assert failures.count == 1
@@ -265,5 +265,5 @@ class Walk:
 
     def end_event(self) -> None:
         sent = len(self.source.sent)
-        self.stage.context.broker.do_at_end(0)
+        self.stage.context.broker.run_deferred(0)
         self.open.update(enumerate((to for to, _ in self.source.sent[sent:]), sent))

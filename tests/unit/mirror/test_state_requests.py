@@ -56,7 +56,7 @@ class Nodes:
         self.replies: list[Callable[[int, Message | None], None]] = []
         self.at_the_end: dict[Callable[[int], None], None] = {}
 
-    def at_end(self, work: Callable[[int], None]) -> None:
+    def defer(self, work: Callable[[int], None]) -> None:
         self.at_the_end[work] = None
 
     def end_event(self) -> None:

@@ -62,12 +62,12 @@ def test_a_leader_without_a_truncation_needs_no_list(led: Partition) -> None:
 def test_a_follower_gets_a_deeper_truncation_if_required(led: Partition) -> None:
     mp = mirrored(led, cut_epoch=4, uncut={})
     apply_uncut(mp, led, {SESSION: 4, 1: 4, 2: 4, 3: 4})
-    assert led.must_cut == {2: 4, 3: 4} and led.not_admitted == {2, 3}
+    assert led.required_cuts == {2: 4, 3: 4} and led.barred_from_isr == {2, 3}
     led.confirm_cut(2)
     apply_uncut(mp, led, {SESSION: 2, 1: 2, 2: 4, 3: 2})
-    assert led.must_cut == {3: 2}, "broker 2 has made the cut to epoch 4, broker 3 has to cut deeper"
+    assert led.required_cuts == {3: 2}, "broker 2 has made the cut to epoch 4, broker 3 has to cut deeper"
     apply_uncut(mp, led, {SESSION: 2})
-    assert not led.not_admitted
+    assert not led.barred_from_isr
 
 
 @pytest.mark.parametrize("cut_epoch", [-1, 4])

@@ -39,17 +39,22 @@ def handle(
     request = inbound.body
     is_incremental = isinstance(request, IncrementalAlterConfigsRequest)
     resources: list[Any] = list(request.resources)
-    named = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    rejected: dict[int, Rejection] = {}
-    for at, resource in enumerate(resources):
-        if resource.resource_type == ResourceType.BROKER and named[resource.resource_type, resource.resource_name] == 1:
+    resource_counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    rejections: dict[int, Rejection] = {}
+    for position, resource in enumerate(resources):
+        if (
+            resource.resource_type == ResourceType.BROKER
+            and resource_counts[resource.resource_type, resource.resource_name] == 1
+        ):
             rejection = _rejection(parts.context.node_id, resource, is_incremental=is_incremental)
             if rejection is not None:
-                rejected[at] = rejection
-    if not rejected:
+                rejections[position] = rejection
+    if not rejections:
         forward(parts.context, now, inbound)
         return
-    rest = [_without_unknown_tags(resource) for at, resource in enumerate(resources) if at not in rejected]
+    forwarded = [
+        _without_unknown_tags(resource) for position, resource in enumerate(resources) if position not in rejections
+    ]
     row_type: Any = IncrementalResourceResponse if is_incremental else AlterConfigsResourceResponse
     response_type: Any = IncrementalAlterConfigsResponse if is_incremental else AlterConfigsResponse
 
@@ -57,12 +62,14 @@ def handle(
     def on_response(response: Message | None) -> None:
         assert isinstance(response, IncrementalAlterConfigsResponse | AlterConfigsResponse)
         rows: list[Any] = list(response.responses)
-        for at, (error, message) in rejected.items():
-            rows.insert(at, row_type(error, message, resources[at].resource_type, resources[at].resource_name))
+        for position, (error, message) in rejections.items():
+            rows.insert(
+                position, row_type(error, message, resources[position].resource_type, resources[position].resource_name)
+            )
         inbound.reply(response_type(responses=rows))
 
-    if rest:
-        forward_in_place(parts.context, now, inbound, type(request)(rest, request.validate_only), on_response)
+    if forwarded:
+        forward_in_place(parts.context, now, inbound, type(request)(forwarded, request.validate_only), on_response)
     else:
         on_response(response_type(responses=[]))
 
@@ -91,12 +98,12 @@ def _rejection(node_id: int, resource: Any, *, is_incremental: bool) -> Rejectio
         if number != node_id:
             return ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}"
     for config in resource.configs if is_incremental else ():
-        row_type = known(Scope.BROKER).get(config.name)
+        row = known(Scope.BROKER).get(config.name)
         if config.config_operation not in LIST_OPERATIONS or config.value is None:
             continue
-        if row_type is None:
+        if row is None:
             return ErrorCode.INVALID_CONFIG, f"Unknown config name: {config.name}"
-        if row_type.kind is not Kind.LIST:
+        if row.kind is not Kind.LIST:
             operation = LIST_OPERATIONS[config.config_operation]
             message = f"Config value {operation} is not allowed for config key: {config.name}"
             return ErrorCode.INVALID_CONFIG, message

@@ -31,27 +31,29 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DeleteRecordsReque
     request = inbound.body
     denied = inbound.rights.denied_topics(AclOperation.DELETE, [topic.name for topic in request.topics])
     # If a partition is named twice, its last row counts.
-    wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}
+    requested_offsets = {
+        TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions
+    }
     topics: dict[str, DeleteRecordsTopicResult] = {}
-    gathering = PendingResponse(inbound, DeleteRecordsResponse(topics=[]))
-    led: list[tuple[Partition, int, DeleteRecordsPartitionResult]] = []
-    for tp, offset in wanted.items():
+    pending = PendingResponse(inbound, DeleteRecordsResponse(topics=[]))
+    accepted: list[tuple[Partition, int, DeleteRecordsPartitionResult]] = []
+    for tp, offset in requested_offsets.items():
         row = DeleteRecordsPartitionResult(partition_index=tp.partition, low_watermark=NO_LOW_WATERMARK)
         topics.setdefault(tp.topic, DeleteRecordsTopicResult(name=tp.topic, partitions=[])).partitions.append(row)
         row.error_code = denied.get(tp.topic) or _error(parts, tp, offset)
         partition = parts.replicas.partitions.find_led(tp)
         if not row.error_code and partition is not None:
-            led.append((partition, partition.log.high_watermark if offset == HIGH_WATERMARK else offset, row))
-    gathering.response = DeleteRecordsResponse(topics=list(topics.values()))
-    for partition, end, row in led:
+            accepted.append((partition, partition.log.high_watermark if offset == HIGH_WATERMARK else offset, row))
+    pending.response = DeleteRecordsResponse(topics=list(topics.values()))
+    for partition, end, row in accepted:
         parts.replicas.appends.raise_log_start(partition, end)
 
-        @gathering.row
+        @pending.row
         def on_deleted(error: ErrorCode, low_watermark: int, row: DeleteRecordsPartitionResult = row) -> None:
             row.error_code, row.low_watermark = error, low_watermark
 
         parts.deletions.wait(now, partition, end, request.timeout_ms, on_deleted)
-    gathering.end()
+    pending.end()
 
 
 def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
@@ -62,7 +64,7 @@ def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     partition = parts.replicas.partitions.find_led(tp)
     if partition is None:
-        return parts.replicas.partitions.unavailable(tp)
+        return parts.replicas.partitions.not_led_error(tp)
     error = parts.components.produce_error(tp)
     if error is not None:
         return error

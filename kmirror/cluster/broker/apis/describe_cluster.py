@@ -29,14 +29,14 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeClusterReq
         brokers=[
             DescribeClusterBroker(
                 broker_id=broker.broker_id,
-                host=at.host,
-                port=at.port,
+                host=endpoint.host,
+                port=endpoint.port,
                 rack=broker.rack,
                 is_fenced=broker.fenced,
             )
             for broker in image.brokers.values()
             if (request.include_fenced_brokers or not broker.fenced)
-            and (at := broker.endpoints.get(inbound.client.listener)) is not None
+            and (endpoint := broker.endpoints.get(inbound.client.listener)) is not None
         ],
     )
     if request.include_cluster_authorized_operations:

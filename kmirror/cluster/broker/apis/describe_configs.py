@@ -61,8 +61,8 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeConfigsReq
 
 def _denied(inbound: Inbound[Message], resource: DescribeConfigsResource) -> ErrorCode:
     owner = CONFIG_RESOURCES.get(resource.resource_type, CLUSTER.type)
-    on = CLUSTER if owner is CLUSTER.type else Resource(owner, resource.resource_name)
-    return inbound.rights.error(AclOperation.DESCRIBE_CONFIGS, on)
+    acl_resource = CLUSTER if owner is CLUSTER.type else Resource(owner, resource.resource_name)
+    return inbound.rights.error(AclOperation.DESCRIBE_CONFIGS, acl_resource)
 
 
 def _result(
@@ -84,9 +84,9 @@ def _result(
     result = DescribeConfigsResult(
         resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[]
     )
-    wanted = resource.configuration_keys
+    names = resource.configuration_keys
     for entry in entries:
-        if wanted and entry.name not in wanted:
+        if names and entry.name not in names:
             continue
         if not request.include_synonyms:
             entry.synonyms = []

@@ -30,14 +30,14 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeLogDirsReq
     if denied:
         inbound.reply(DescribeLogDirsResponse(error_code=denied))
         return
-    held = parts.replicas.partitions
-    wanted = set(held)
+    partitions = parts.replicas.partitions
+    requested = set(partitions)
     if request.topics is not None:
-        wanted &= {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
-    topics_in: dict[str, dict[str, DescribeLogDirsTopic]] = {}
-    for tp in sorted(wanted):
-        log = held[tp].log
-        topics = topics_in.setdefault(held[tp].log_dir, {})
+        requested &= {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    topics_by_dir: dict[str, dict[str, DescribeLogDirsTopic]] = {}
+    for tp in sorted(requested):
+        log = partitions[tp].log
+        topics = topics_by_dir.setdefault(partitions[tp].log_dir, {})
         topic = topics.setdefault(tp.topic, DescribeLogDirsTopic(name=tp.topic, partitions=[]))
         lag = max(log.high_watermark - log.log_end_offset, 0)
         topic.partitions.append(DescribeLogDirsPartition(tp.partition, log.size_in_bytes, lag))
@@ -52,7 +52,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeLogDirsReq
         results.append(
             DescribeLogDirsResult(
                 log_dir=name,
-                topics=list(topics_in.get(name, {}).values()),
+                topics=list(topics_by_dir.get(name, {}).values()),
                 total_bytes=room.total_bytes,
                 usable_bytes=room.usable_bytes,
             )

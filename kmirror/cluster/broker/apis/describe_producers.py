@@ -51,7 +51,7 @@ def _describe(parts: BrokerParts, tp: TopicPartition) -> PartitionResponse:
     partition = parts.replicas.partitions.get(tp)
     row = PartitionResponse(partition_index=tp.partition)
     if partition is None:
-        row.error_code = parts.replicas.partitions.unavailable(tp)
+        row.error_code = parts.replicas.partitions.not_led_error(tp)
         return row
     row.active_producers = [
         ProducerState(

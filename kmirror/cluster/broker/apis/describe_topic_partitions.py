@@ -28,12 +28,12 @@ from kmirror.spec.wire_values import AclOperation
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicPartitionsRequest]) -> None:
     """Reply with the partitions from the cursor on; INVALID_REQUEST for an invalid cursor."""
     request = inbound.body
-    cursor, named = request.cursor, [topic.name for topic in request.topics]
-    if cursor is not None and (cursor.partition_index < 0 or (named and cursor.topic_name not in named)):
+    cursor, requested = request.cursor, [topic.name for topic in request.topics]
+    if cursor is not None and (cursor.partition_index < 0 or (requested and cursor.topic_name not in requested)):
         inbound.reply(error_response(request, inbound.version, ErrorCode.INVALID_REQUEST, ""))
         return
     first = "" if cursor is None else cursor.topic_name
-    names = sorted(name for name in dict.fromkeys(named or parts.context.image.topics) if name >= first)
+    names = sorted(name for name in dict.fromkeys(requested or parts.context.image.topics) if name >= first)
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)
     limit = min(request.response_partition_limit, parts.context.configs.integer("max.request.partition.size.limit"))
     page = _Page(parts.context.image, inbound, max(limit, 1))
@@ -42,13 +42,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[DescribeTopicParti
         first,
         0 if cursor is None else cursor.partition_index,
     )
-    for name in denied if named else ():
-        page.topics.append(_error_topic(name, denied[name], is_of_cluster=False))
+    for name in denied if requested else ():
+        page.topics.append(_error_topic(name, denied[name], internal=False))
     inbound.reply(DescribeTopicPartitionsResponse(topics=page.topics, next_cursor=page.cursor))
 
 
-def _error_topic(name: str, error: ErrorCode, *, is_of_cluster: bool) -> DescribeTopicPartitionsResponseTopic:
-    return DescribeTopicPartitionsResponseTopic(error_code=error, name=name, is_internal=is_of_cluster, partitions=[])
+def _error_topic(name: str, error: ErrorCode, *, internal: bool) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=error, name=name, is_internal=internal, partitions=[])
 
 
 class _Page:
@@ -69,13 +69,13 @@ class _Page:
                 return
             topic = self._image.topics.get(name)
             if topic is None:
-                illegal = problem_with_name(name) is not None
-                error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                described = _error_topic(name, error, is_of_cluster=is_internal(name))
+                is_invalid = problem_with_name(name) is not None
+                error = ErrorCode.INVALID_TOPIC_EXCEPTION if is_invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                row = _error_topic(name, error, internal=is_internal(name))
             else:
-                described = self._describe(topic, start if name == first else 0)
-            described.topic_authorized_operations = self._rights.operations(Resource.topic(name))
-            self.topics.append(described)
+                row = self._describe(topic, start if name == first else 0)
+            row.topic_authorized_operations = self._rights.operations(Resource.topic(name))
+            self.topics.append(row)
             if self.cursor is not None:
                 return
 

@@ -30,7 +30,7 @@ READERS: dict[int, Reader] = {
 
 
 def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
-    """Return (replica id, broker epoch): CONSUMER for a consumer, `UNKNOWN_EPOCH` if the version has no epoch."""
+    """Return (replica id, broker epoch): CONSUMER_REPLICA_ID for a consumer, UNKNOWN_EPOCH if the version has none."""
     if version < REPLICA_STATE_FROM:
         return request.replica_id, UNKNOWN_EPOCH
     state = request.replica_state
@@ -62,8 +62,8 @@ def respond(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest
             return None
         remaining -= sum(len(row.records or b"") for row in rows)
         responses[name] = FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=rows)
-    enough = request.max_bytes - remaining >= min(request.min_bytes, request.max_bytes) or request.max_wait_ms <= 0
-    return FetchResponse(session_id=NO_SESSION, responses=list(responses.values())) if enough and responses else None
+    is_enough = request.max_bytes - remaining >= min(request.min_bytes, request.max_bytes) or request.max_wait_ms <= 0
+    return FetchResponse(session_id=NO_SESSION, responses=list(responses.values())) if is_enough and responses else None
 
 
 def _name(parts: BrokerParts, inbound: Inbound[Message], topic: FetchTopic) -> str | None:
@@ -78,7 +78,7 @@ def _name(parts: BrokerParts, inbound: Inbound[Message], topic: FetchTopic) -> s
 def _rows(
     parts: BrokerParts, topic: FetchTopic, name: str, reader: Reader, remaining: int, *, is_first: bool
 ) -> list[PartitionData] | None:
-    """Return the rows of a topic's partitions in at most `left` bytes; None if a partition is not plain.
+    """Return the rows of a topic's partitions in at most `remaining` bytes; None if a partition is not plain.
 
     With `is_first` the first partition with records may exceed the limits by one batch, so that every fetch makes
     progress.

@@ -39,8 +39,6 @@ class FastProduce:
     """Handles requests that resemble the one received as `inbound`."""
 
     __slots__ = (
-        "_after",
-        "_before",
         "_components",
         "_flags",
         "_is_by_id",
@@ -48,9 +46,11 @@ class FastProduce:
         "_names",
         "_needs_all",
         "_pack",
+        "_prefix",
         "_replicas",
         "_rights",
         "_rights_version",
+        "_suffix",
         "_topic_id",
         "_topic_name",
         "_tp",
@@ -74,8 +74,8 @@ class FastProduce:
         self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
         self._flags = _TRANSACTIONAL if version >= ZSTD_FROM else _TRANSACTIONAL | _ZSTD
-        before, self._pack, self._after = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
-        self._before = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + before
+        prefix, self._pack, self._suffix = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
+        self._prefix = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + prefix
 
     def respond(self, now: Instant, frame: Chunk, records: memoryview) -> Chunk | None:
         """Append the batch in `records` and return the response; None, with nothing done, if it is not plain."""
@@ -100,7 +100,7 @@ class FastProduce:
         if info is None:
             return None
         numbers = self._pack(info.first_offset, _NO_TIMESTAMP, partition.log.log_start_offset)
-        return bytes(frame[_CORRELATION_ID]) + self._before + numbers + self._after
+        return bytes(frame[_CORRELATION_ID]) + self._prefix + numbers + self._suffix
 
     def _may_write(self) -> bool:
         """Return whether the client may write to the topic; checked again when its rights may have changed."""

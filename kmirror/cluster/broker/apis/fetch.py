@@ -42,7 +42,7 @@ from kmirror.cluster.replication.fetch_sessions import (
     Key,
     Session,
     keys_of,
-    knows_too_low,
+    knows_lower_watermark,
 )
 from kmirror.cluster.replication.read_replica import preferred_read_replica
 from kmirror.cluster.server import Inbound
@@ -79,18 +79,18 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
             inbound.reply(fast_response)
             return
     has_level, by_id = request.isolation_level in LEVELS, inbound.version >= TOPIC_IDS_FROM
-    opens = has_level or not _has_any(parts, inbound, request, keys_of(request))
-    error, session = parts.sessions.resolve(request, topic_ids=by_id, opens=opens)
+    may_open = has_level or not _has_readable_partition(parts, inbound, request, keys_of(request))
+    error, session = parts.sessions.resolve(request, topic_ids=by_id, may_open=may_open)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    for replaced in list(session.parked):
-        parts.replicas.purgatory.unpark(now, replaced)
+    for waiting_id in list(session.parked):
+        parts.replicas.purgatory.unpark(now, waiting_id)
     fetch = session.empty_fetch
     if isinstance(fetch, _Fetch) and fetch.request is request:
         fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
     else:
-        if not has_level and _has_any(parts, inbound, request, session.partitions):
+        if not has_level and _has_readable_partition(parts, inbound, request, session.partitions):
             inbound.reply(_error_response(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         fetch = _Fetch(parts, inbound, request, session)
@@ -98,7 +98,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
     fetch.start(now)
 
 
-def _has_any(parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest, keys: Iterable[Key]) -> bool:
+def _has_readable_partition(
+    parts: BrokerParts, inbound: Inbound[Message], request: FetchRequest, keys: Iterable[Key]
+) -> bool:
     """Return whether one of these partitions exists and the client may read it."""
     is_follower = replica_of(request, inbound.version)[0] >= 0
     rights, image = inbound.rights, parts.context.image
@@ -259,29 +261,29 @@ class _Fetch:
         if found is None or not self._is_readable(found):
             self._add_error(cached, error_row(cached.request.partition, self._error(cached, found)))
             return True
-        wanted, reader, components = cached.request, self.reader, self.parts.components
+        requested, reader, components = cached.request, self.reader, self.parts.components
         follower = found.followers[reader.replica_id] if reader.replica_id >= 0 else None
         foreign = withheld = False
         if components.may_be_guarded(found.tp.topic):
             fetchers = self.parts.fetchers
             foreign = fetchers.has_foreign_epochs(found, components)
             withheld = fetchers.withholds_log(found, components)
-        rejected = check_fetch(found, wanted, reader, foreign=foreign)
-        if is_first and follower is not None and rejected is None:
-            self._apply_follower_fetch(now, found, follower, wanted, withheld=withheld)
+        rejection = check_fetch(found, requested, reader, foreign=foreign)
+        if is_first and follower is not None and rejection is None:
+            self._apply_follower_fetch(now, found, follower, requested, withheld=withheld)
         if withheld:  # Wait until the records may be served (D30): the partition changes then.
-            self.rows[cached] = error_row(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-            if is_first and (follower is None or rejected is not None):
+            self.rows[cached] = error_row(requested.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
+            if is_first and (follower is None or rejection is not None):
                 cached.settle(None)
-            elif is_first and wanted.fetch_offset >= found.log.log_end_offset:
+            elif is_first and requested.fetch_offset >= found.log.log_end_offset:
                 cached.settle(follower)
             return False
-        if rejected is not None:
-            self._add_error(cached, rejected)
+        if rejection is not None:
+            self._add_error(cached, rejection)
             return True
         if follower is not None:
             self.session.changed.pop(cached.key, None)  # Changes by this fetch are in its own response.
-        if reader.rack and self._prefers_another(now, cached, found):
+        if reader.rack and self._add_preferred_replica(now, cached, found):
             return is_first
         end = end_for(found.log, reader)
         data = self._read(cached, found, end, foreign=foreign)
@@ -289,13 +291,13 @@ class _Fetch:
             self.rows[cached] = data
         elif (
             is_first
-            and wanted.fetch_offset >= end
+            and requested.fetch_offset >= end
             and not reader.rack  # Each fetch chooses the preferred replica again.
             and (follower is None or reader.replica_id in found.image.isr)
         ):
             cached.settle(follower)
         # The leader's log may have been truncated since the fetch arrived: then the follower must fetch again.
-        return follower is not None and (knows_too_low(wanted, data) or follower.log_end == UNKNOWN_OFFSET)
+        return follower is not None and (knows_lower_watermark(requested, data) or follower.log_end == UNKNOWN_OFFSET)
 
     def _is_readable(self, partition: Partition) -> bool:
         """Return whether a partition may be read at all; else `_error` returns the reason."""
@@ -309,15 +311,15 @@ class _Fetch:
             error = self._topic_error(topic)
         return error is ErrorCode.NONE
 
-    def _prefers_another(self, now: Instant, cached: CachedPartition, partition: Partition) -> bool:
+    def _add_preferred_replica(self, now: Instant, cached: CachedPartition, partition: Partition) -> bool:
         """Add a row with the preferred read replica and no records; return False if there is no better replica."""
-        wanted, log, listener = cached.request, partition.log, self.inbound.client.listener
+        requested, log, listener = cached.request, partition.log, self.inbound.client.listener
         image = self.parts.context.image
-        replica = preferred_read_replica(now, partition, image, listener, self.reader.rack, wanted.fetch_offset)
+        replica = preferred_read_replica(now, partition, image, listener, self.reader.rack, requested.fetch_offset)
         if replica is None:
             return False
         self.rows[cached] = PartitionData(
-            partition_index=wanted.partition,
+            partition_index=requested.partition,
             high_watermark=log.high_watermark,
             last_stable_offset=log.last_stable_offset,
             log_start_offset=log.log_start_offset,
@@ -346,7 +348,7 @@ class _Fetch:
             if error:
                 return error
         if partition is None:
-            return self.parts.replicas.partitions.unavailable(tp)
+            return self.parts.replicas.partitions.not_led_error(tp)
         error = replica_error(partition, cached.request.current_leader_epoch, leader_only=True)
         if error:
             return error
@@ -366,7 +368,7 @@ class _Fetch:
         return partition
 
     def _apply_follower_fetch(
-        self, now: Instant, partition: Partition, follower: Follower, wanted: FetchPartition, *, withheld: bool
+        self, now: Instant, partition: Partition, follower: Follower, requested: FetchPartition, *, withheld: bool
     ) -> None:
         """Take a follower's fetch offset as its log end; not called for a fetch that gets an error or divergence."""
         parts, replica, tp = self.parts, self.reader.replica_id, partition.tp
@@ -375,9 +377,9 @@ class _Fetch:
         partition.on_follower_fetch(
             now,
             replica,
-            wanted.fetch_offset,
+            requested.fetch_offset,
             broker_epoch=self.broker_epoch,
-            log_start=wanted.log_start_offset,
+            log_start=requested.log_start_offset,
         )
         if partition.confirm_cut(replica):
             parts.components.on_cut_confirmed(now, tp)
@@ -393,12 +395,12 @@ class _Fetch:
 
         The first partition with records may exceed the limits by one batch, so that every fetch makes progress.
         """
-        wanted, most = cached.request, cached.request.partition_max_bytes
-        room = self.request.max_bytes - self.bytes_read
-        limit = most if most < room else room
+        requested, partition_max = cached.request, cached.request.partition_max_bytes
+        remaining = self.request.max_bytes - self.bytes_read
+        limit = partition_max if partition_max < remaining else remaining
         data = read(
             partition,
-            wanted,
+            requested,
             self.reader,
             end_offset=end,
             max_bytes=limit,
@@ -407,12 +409,12 @@ class _Fetch:
         )
         size = len(data.records or b"")
         self.bytes_read += size
-        is_short = wanted.fetch_offset < end and (not size or limit < most)
+        is_short = requested.fetch_offset < end and (not size or limit < partition_max)
         if is_short:
             missing = 0
-            if most > 0 and self.bytes_read + self.total_left_out < self.min_bytes:
-                log, offset = partition.log, wanted.fetch_offset
-                missing = len(log.read(offset, max_bytes=most, end_offset=end, min_one=True).records) - size
+            if partition_max > 0 and self.bytes_read + self.total_left_out < self.min_bytes:
+                log, offset = partition.log, requested.fetch_offset
+                missing = len(log.read(offset, max_bytes=partition_max, end_offset=end, min_one=True).records) - size
             self.bytes_left_out[cached] = missing
             self.total_left_out += missing
         return data
@@ -431,9 +433,9 @@ class _Fetch:
 
     def _remove_row(self, cached: CachedPartition) -> None:
         """Remove a partition's row from the response before it is read again."""
-        known = self.rows.pop(cached, None)
-        if known is not None:
-            self.bytes_read -= len(known.records or b"")
+        row = self.rows.pop(cached, None)
+        if row is not None:
+            self.bytes_read -= len(row.records or b"")
         self.total_left_out -= self.bytes_left_out.pop(cached, 0)
 
     # -- the response -------------------------------------------------------------------------

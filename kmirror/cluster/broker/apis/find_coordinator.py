@@ -29,24 +29,24 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FindCoordinatorReq
     """Reply with the coordinator of each key; COORDINATOR_NOT_AVAILABLE, or INVALID_REQUEST for an unserved type."""
     request = inbound.body
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
-    served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
-    found = [
-        (_denied(inbound.rights, request.key_type, key) if served else None)
-        or _find(parts, now, inbound.client.listener, request.key_type, key, served=served)
+    is_served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
+    rows = [
+        (_denied(inbound.rights, request.key_type, key) if is_served else None)
+        or _find(parts, now, inbound.client.listener, request.key_type, key, is_served=is_served)
         for key in keys
     ]
     if inbound.version >= 4:
-        inbound.reply(FindCoordinatorResponse(coordinators=found))
+        inbound.reply(FindCoordinatorResponse(coordinators=rows))
         return
-    one = found[0]
+    row = rows[0]
     inbound.reply(
         FindCoordinatorResponse(
-            error_code=one.error_code,
+            error_code=row.error_code,
             # Kafka sets a message for every code in these versions, and for none in later ones.
-            error_message=ErrorCode(one.error_code).text if one.error_code else ErrorCode.NONE.name,
-            node_id=one.node_id,
-            host=one.host,
-            port=one.port,
+            error_message=ErrorCode(row.error_code).text if row.error_code else ErrorCode.NONE.name,
+            node_id=row.node_id,
+            host=row.host,
+            port=row.port,
         )
     )
 
@@ -62,9 +62,9 @@ def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message="")
 
 
-def _find(parts: BrokerParts, now: Instant, listener: str, key_type: int, key: str, *, served: bool) -> Coordinator:
+def _find(parts: BrokerParts, now: Instant, listener: str, key_type: int, key: str, *, is_served: bool) -> Coordinator:
     coordinator = Coordinator(key=key, node_id=-1, host="", port=-1, error_message="")
-    shard = parts.components.coordinator_for(key_type, key) if served else None
+    shard = parts.components.coordinator_for(key_type, key) if is_served else None
     if shard is None:
         coordinator.error_code = ErrorCode.INVALID_REQUEST
         return coordinator

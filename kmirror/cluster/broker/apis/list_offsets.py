@@ -43,7 +43,7 @@ FIRST_VERSION: dict[int, int] = {
 """Special timestamp to the first version that supports it."""
 LEVELS = frozenset(IsolationLevel)
 EARLIEST = (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL)
-NOWHERE = OffsetAndTimestamp(-1, -1, -1)
+NO_OFFSET = OffsetAndTimestamp(-1, -1, -1)
 LEADER_EPOCH_FROM = 4
 DEBUGGING_REPLICA = -2
 """Replica id with which followers also serve the request."""
@@ -61,7 +61,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ListOffsetsRequest
             )
         )
         return
-    named = Counter(
+    row_counts = Counter(
         (topic.name, requested.partition_index) for topic in request.topics for requested in topic.partitions
     )
     found: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
@@ -72,7 +72,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ListOffsetsRequest
             continue
         for requested in topic.partitions:
             row = found.setdefault(topic.name, {})
-            if named[topic.name, requested.partition_index] > 1:
+            if row_counts[topic.name, requested.partition_index] > 1:
                 row[requested.partition_index] = ListOffsetsPartitionResponse(
                     partition_index=requested.partition_index, error_code=ErrorCode.INVALID_REQUEST
                 )
@@ -97,7 +97,7 @@ def _describe(
         return result
     partition = parts.replicas.partitions.get(tp)
     if partition is None:
-        result.error_code = parts.replicas.partitions.unavailable(tp)
+        result.error_code = parts.replicas.partitions.not_led_error(tp)
         return result
     result.error_code = replica_error(
         partition, requested.current_leader_epoch, leader_only=request.replica_id != DEBUGGING_REPLICA
@@ -110,11 +110,11 @@ def _describe(
         result.error_code = ErrorCode.CORRUPT_MESSAGE
         return result
     is_looked_up = requested.timestamp >= 0 or requested.timestamp == OffsetSpec.MAX_TIMESTAMP
-    unsettled = requested.timestamp == OffsetSpec.LATEST or (found == NOWHERE and is_looked_up)
-    may_rise = unsettled and request.replica_id == CONSUMER_REPLICA_ID and partition.is_below_epoch_start
+    may_change = requested.timestamp == OffsetSpec.LATEST or (found == NO_OFFSET and is_looked_up)
+    may_rise = may_change and request.replica_id == CONSUMER_REPLICA_ID and partition.is_below_epoch_start
     if may_rise or parts.fetchers.withholds_log(partition, parts.components):
-        old = version < OFFSET_NOT_AVAILABLE_FROM
-        result.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
+        is_old = version < OFFSET_NOT_AVAILABLE_FROM
+        result.error_code = ErrorCode.LEADER_NOT_AVAILABLE if is_old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:
         result.timestamp, result.offset, epoch = found
         if version >= LEADER_EPOCH_FROM:
@@ -123,20 +123,20 @@ def _describe(
 
 
 def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> OffsetAndTimestamp:
-    """Return the offset for `timestamp`, or `NOWHERE`.
+    """Return the offset for `timestamp`, or `NO_OFFSET`.
 
     An offset found in the log counts only below the end of the client's readable range; Kafka does not search for
     another one.
     """
     log = partition.log
     if request.replica_id != CONSUMER_REPLICA_ID:
-        bound = log.log_end_offset
+        end_offset = log.log_end_offset
     else:
         committed = request.isolation_level == IsolationLevel.READ_COMMITTED
-        bound = log.last_stable_offset if committed else log.high_watermark
+        end_offset = log.last_stable_offset if committed else log.high_watermark
     if timestamp == OffsetSpec.LATEST:
-        return OffsetAndTimestamp(-1, bound, log.epochs.latest_epoch())
+        return OffsetAndTimestamp(-1, end_offset, log.epochs.latest_epoch())
     found = log.offset_for_timestamp(timestamp)
-    if found is None or (found.offset >= bound and timestamp not in EARLIEST):
-        return NOWHERE
+    if found is None or (found.offset >= end_offset and timestamp not in EARLIEST):
+        return NO_OFFSET
     return found

@@ -70,9 +70,9 @@ def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[Me
         return _error_response(requested, ErrorCode.UNKNOWN_SERVER_ERROR), []
     response = MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=b.broker_id, host=at.host, port=at.port, rack=b.rack)
+            MetadataResponseBroker(node_id=b.broker_id, host=endpoint.host, port=endpoint.port, rack=b.rack)
             for b in image.brokers.values()
-            if not b.fenced and (at := b.endpoints.get(inbound.client.listener)) is not None
+            if not b.fenced and (endpoint := b.endpoints.get(inbound.client.listener)) is not None
         ],
         cluster_id=parts.context.cluster_id,
         controller_id=image.brokers.any_alive_id(),  # KRaft: any living broker forwards.
@@ -82,9 +82,9 @@ def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[Me
     if request.topics is None or (version == 0 and not requested):  # Version 0 had no null.
         denied = rights.denied_topics(AclOperation.DESCRIBE, image.topics)
         known = image.topics.values()
-        response.topics = describer.all_described([t for t in known if t.name not in denied] if denied else known)
+        response.topics = describer.describe_all([t for t in known if t.name not in denied] if denied else known)
     elif ids:
-        response.topics = [describer.by_id(one) for one in ids]
+        response.topics = [describer.describe_by_id(topic_id) for topic_id in ids]
     else:
         denied = rights.denied_topics(AclOperation.DESCRIBE, names)
         missing = [name for name in names if name not in denied and name not in image.topics]
@@ -92,7 +92,7 @@ def _response(parts: BrokerParts, inbound: Inbound[MetadataRequest]) -> tuple[Me
             missing = []
         uncreatable = _uncreatable(missing, rights)
         to_create = [name for name in missing if name not in uncreatable and problem_with_name(name) is None]
-        response.topics = [describer.by_name(name, denied, uncreatable) for name in names]
+        response.topics = [describer.describe_by_name(name, denied, uncreatable) for name in names]
     if OPERATIONS_FROM <= version <= CLUSTER_OPERATIONS_LAST and request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = allowed_on_cluster(rights)
     return response, to_create
@@ -123,7 +123,7 @@ class _TopicDescriber:
         wants_operations = inbound.body.include_topic_authorized_operations
         self._includes_operations = wants_operations and inbound.version >= OPERATIONS_FROM
 
-    def by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
+    def describe_by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
         """Describe the topic with this id; its name is included only if the client may describe it."""
         name = self._image.topics.names.get(topic_id)
         error = ErrorCode.UNKNOWN_TOPIC_ID
@@ -131,9 +131,9 @@ class _TopicDescriber:
             error = self._rights.error(AclOperation.DESCRIBE, Resource.topic(name))
         if name is None or error:  # The id is not secret, but the topic's name is.
             return MetadataResponseTopic(error_code=error, name=None, topic_id=topic_id, partitions=[])
-        return self.described(self._image.topics[name])
+        return self.describe(self._image.topics[name])
 
-    def by_name(
+    def describe_by_name(
         self, name: str, denied: Mapping[str, ErrorCode], uncreatable: Mapping[str, ErrorCode]
     ) -> MetadataResponseTopic:
         """Describe the topic of this name, or return the error for a hidden, missing or uncreatable topic."""
@@ -141,7 +141,7 @@ class _TopicDescriber:
             return MetadataResponseTopic(error_code=denied[name], name=name, partitions=[])
         topic = self._image.topics.get(name)
         if topic is not None:
-            return self.described(topic)
+            return self.describe(topic)
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if name in uncreatable:
             error = uncreatable[name]
@@ -150,19 +150,19 @@ class _TopicDescriber:
         missing = MetadataResponseTopic(error_code=error, name=name, partitions=[], is_internal=is_internal(name))
         return missing if name in uncreatable else self._with_operations(missing)
 
-    def all_described(self, topics: Iterable[TopicImage]) -> list[MetadataResponseTopic]:
+    def describe_all(self, topics: Iterable[TopicImage]) -> list[MetadataResponseTopic]:
         """Describe these topics."""
         if self._includes_operations:
-            return [self.described(topic) for topic in topics]
-        kept, key = self._responses.part, self._key
-        return [kept(topic, key) or self.described(topic) for topic in topics]
+            return [self.describe(topic) for topic in topics]
+        cached_part, key = self._responses.part, self._key
+        return [cached_part(topic, key) or self.describe(topic) for topic in topics]
 
-    def described(self, topic: TopicImage) -> MetadataResponseTopic:
+    def describe(self, topic: TopicImage) -> MetadataResponseTopic:
         """Describe an authorized topic; without allowed operations the encoded part is shared by all clients."""
         if self._includes_operations:
             return self._with_operations(_describe(self._image, topic, *self._key))
-        kept = self._responses.part(topic, self._key)
-        return kept or self._responses.add_part(topic, self._key, _describe(self._image, topic, *self._key))
+        cached_part = self._responses.part(topic, self._key)
+        return cached_part or self._responses.add_part(topic, self._key, _describe(self._image, topic, *self._key))
 
     def _with_operations(self, topic: MetadataResponseTopic) -> MetadataResponseTopic:
         if self._includes_operations:
@@ -174,13 +174,16 @@ class _TopicDescriber:
 def _describe(image: MetadataImage, topic: TopicImage, version: int, listener: str) -> MetadataResponseTopic:
     partitions, brokers = [], image.brokers
     for index, partition in topic.partitions.items():
-        led, offline = brokers.endpoint(partition.leader, listener) is not None, brokers.offline(partition, listener)
-        is_elsewhere = not led and brokers.is_alive(partition.leader) and version >= LISTENER_NOT_FOUND_FROM
+        has_leader, offline = (
+            brokers.endpoint(partition.leader, listener) is not None,
+            brokers.offline(partition, listener),
+        )
+        is_elsewhere = not has_leader and brokers.is_alive(partition.leader) and version >= LISTENER_NOT_FOUND_FROM
         missing = ErrorCode.LISTENER_NOT_FOUND if is_elsewhere else ErrorCode.LEADER_NOT_AVAILABLE
         row = MetadataResponsePartition(
-            error_code=ErrorCode.NONE if led else missing,
+            error_code=ErrorCode.NONE if has_leader else missing,
             partition_index=index,
-            leader_id=partition.leader if led else -1,
+            leader_id=partition.leader if has_leader else -1,
             leader_epoch=partition.leader_epoch,
             replica_nodes=list(partition.replicas),
             isr_nodes=list(partition.isr),

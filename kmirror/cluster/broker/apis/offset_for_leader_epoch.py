@@ -54,7 +54,7 @@ def _end_offset(parts: BrokerParts, topic: str, requested: OffsetForLeaderPartit
     result = EpochEndOffset(partition=requested.partition)
     partition = parts.replicas.partitions.get(tp)
     if partition is None:
-        result.error_code = parts.replicas.partitions.unavailable(tp)
+        result.error_code = parts.replicas.partitions.not_led_error(tp)
         return result
     result.error_code = replica_error(partition, requested.current_leader_epoch, leader_only=True)
     if result.error_code:

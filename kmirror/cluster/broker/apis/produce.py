@@ -79,17 +79,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -
     request = inbound.body
     if inbound.link.last_produce is None:
         install_shortcut(parts, inbound)
-    rejected = _request_error(inbound, request)
-    if rejected is not None:
-        _reject_all(inbound, request, *rejected)
+    rejection = _request_error(inbound, request)
+    if rejection is not None:
+        _reject_all(inbound, request, *rejection)
         return
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
-        request.topic_data = _deduplicated(request.topic_data)
+        request.topic_data = _deduplicate(request.topic_data)
     by_id, rights, denied = inbound.version >= IDS_FROM, inbound.rights, NONE_DENIED
     if rights.version != UNLIMITED:
         names = _names(parts, request, by_id=by_id)
         denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
-    batches = NO_BATCHES if request.transactional_id is None else _in_transaction(parts, inbound, denied)
+    batches = NO_BATCHES if request.transactional_id is None else _transactional_batches(parts, inbound, denied)
     configs, adds = parts.context.configs, inbound.version >= ADDS_PARTITIONS_FROM
     if batches and len({(batch.producer_id, batch.producer_epoch) for batch in batches.values()}) > 1:
         _reject_all(inbound, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL_PRODUCERS)
@@ -101,7 +101,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[ProduceRequest]) -
         _append_all(parts, now, inbound, denied, NONE_REJECTED, None)
 
 
-def _in_transaction(
+def _transactional_batches(
     parts: BrokerParts, inbound: Inbound[ProduceRequest], denied: Mapping[str, ErrorCode]
 ) -> dict[TopicPartition, Batch]:
     """Return the transactional batches of existing partitions that the client may write to."""
@@ -151,15 +151,15 @@ def _verify(
             # The markers of the previous transaction are on their way: a pause costs less than a new request by the
             # client.
             pause_ms = parts.context.configs.integer("add.partitions.to.txn.retry.backoff.ms")
-            parts.delayed_retries.after(later, pause_ms, retry)
+            parts.delayed_retries.schedule(later, pause_ms, retry)
             return
-        errors = {tp: _for_producer(error, version) for tp, error in verdicts.items() if error}
+        errors = {tp: _producer_rejection(error, version) for tp, error in verdicts.items() if error}
         _append_all(parts, later, inbound, denied, errors, verification)
 
     verification.send(now, on_verified)
 
 
-def _for_producer(error: ErrorCode, version: int) -> Rejection:
+def _producer_rejection(error: ErrorCode, version: int) -> Rejection:
     """Return the producer's error for an error of a verification (ReplicaManager)."""
     if error in RETRIABLE_VERIFICATION_ERRORS or (
         error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_PARTITIONS_FROM
@@ -174,7 +174,7 @@ def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[
     return [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
 
 
-def _deduplicated(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
+def _deduplicate(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
     """Return the topics with each partition once, keeping its last row; topics without partitions are left out."""
     found: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
     for topic in topics:
@@ -192,8 +192,8 @@ def _request_error(inbound: Inbound[Message], request: ProduceRequest) -> Reject
         for topic in request.topic_data:
             for data in topic.partition_data:
                 if data.records and is_transactional(data.records):
-                    rejected = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
-                    return None if _may_transact(inbound, request) else rejected
+                    rejection = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+                    return None if _may_transact(inbound, request) else rejection
     except CorruptBatch as fault:
         return ErrorCode.CORRUPT_MESSAGE, str(fault)
     return None
@@ -208,7 +208,7 @@ def _may_transact(inbound: Inbound[Message], request: ProduceRequest) -> bool:
 def _reject_all(inbound: Inbound[Message], request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
     """Append nothing, and return the error for each partition."""
     response = ProduceResponse(responses=[])
-    for topic in _deduplicated(request.topic_data):
+    for topic in _deduplicate(request.topic_data):
         rows = [
             PartitionProduceResponse(index=data.index, base_offset=-1, error_code=error, error_message=message)
             for data in topic.partition_data
@@ -227,12 +227,12 @@ def _append_all(
     now: Instant,
     inbound: Inbound[ProduceRequest],
     denied: Mapping[str, ErrorCode],
-    rejected: Mapping[TopicPartition, Rejection],
+    rejections: Mapping[TopicPartition, Rejection],
     verification: Verification | None,
 ) -> None:
     request = inbound.body
     response = ProduceResponse(responses=[])
-    waits: list[tuple[Partition, int, PartitionProduceResponse]] = []
+    ack_waits: list[tuple[Partition, int, PartitionProduceResponse]] = []
     version, image = inbound.version, parts.context.image
     by_id = version >= IDS_FROM
     for topic in request.topic_data:
@@ -248,7 +248,7 @@ def _append_all(
             tp = TopicPartition(name, data.index)
             records = data.records or b""
             if (write_error or version < ZSTD_FROM) and image.topics.partition(tp) is not None:
-                row.error_code = batch_error(records, version) or (ErrorCode.NONE if tp in rejected else write_error)
+                row.error_code = batch_error(records, version) or (ErrorCode.NONE if tp in rejections else write_error)
                 if row.error_code:
                     continue
             partition = parts.replicas.partitions.find_led(tp)
@@ -256,22 +256,22 @@ def _append_all(
                 _reject_not_led(parts, inbound, tp, records, row)
                 continue
             is_out_of_order = verification is not None and verification.is_out_of_order(partition)
-            info = _append(parts, now, partition, records, request.acks, rejected.get(tp), is_out_of_order, row)
+            info = _append(parts, now, partition, records, request.acks, rejections.get(tp), is_out_of_order, row)
             if info is not None and verification is not None and not info.duplicate:
                 verification.on_appended(partition)
             if info is not None and request.acks == Acks.ALL:
-                required = info.last_offset + 1
-                acked = parts.replicas.purgatory.acked(partition, required)
-                if acked is None:
-                    waits.append((partition, required, row))
+                required_offset = info.last_offset + 1
+                ack_result = parts.replicas.purgatory.ack_result(partition, required_offset)
+                if ack_result is None:
+                    ack_waits.append((partition, required_offset, row))
                 else:
-                    _apply_ack(row, acked)
+                    _apply_ack(row, ack_result)
     if request.acks == Acks.NONE:
         _end_without_response(inbound, response)
-    elif not waits:
+    elif not ack_waits:
         _reply(inbound, response)
     else:
-        _wait(parts, now, inbound, response, waits, request.timeout_ms)
+        _wait(parts, now, inbound, response, ack_waits, request.timeout_ms)
 
 
 def _reply(inbound: Inbound[Message], response: ProduceResponse) -> None:
@@ -307,7 +307,7 @@ def _reject_not_led(
     """Set the error of a partition that this broker does not lead."""
     known = parts.context.image.topics.partition(tp)
     fault = ErrorCode.NONE if known is None else batch_error(records, inbound.version)
-    row.error_code = fault or parts.replicas.partitions.unavailable(tp)
+    row.error_code = fault or parts.replicas.partitions.not_led_error(tp)
     if (
         row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         and known is not None
@@ -329,17 +329,17 @@ def _append(
     partition: Partition,
     records: Chunk,
     acks: int,
-    not_verified: Rejection | None,
+    verification_error: Rejection | None,
     is_out_of_order: bool,
     row: PartitionProduceResponse,
 ) -> AppendInfo | None:
-    """Append one partition's batch and fill in `answer`; return None on an error."""
-    rejected = parts.components.produce_error(partition.tp)
-    if rejected is not None:
-        row.error_code, row.error_message = rejected, rejected.text
+    """Append one partition's batch and fill in `row`; return None on an error."""
+    write_error = parts.components.produce_error(partition.tp)
+    if write_error is not None:
+        row.error_code, row.error_message = write_error, write_error.text
         return None
-    if not_verified is not None:
-        row.error_code, row.error_message = not_verified
+    if verification_error is not None:
+        row.error_code, row.error_message = verification_error
         return None
     if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
         fault = batch_error(records, ZSTD_FROM)
@@ -378,15 +378,15 @@ def _wait(
     now: Instant,
     inbound: Inbound[Message],
     response: ProduceResponse,
-    waits: list[tuple[Partition, int, PartitionProduceResponse]],
+    ack_waits: list[tuple[Partition, int, PartitionProduceResponse]],
     timeout_ms: int,
 ) -> None:
-    gathering = PendingResponse(inbound, response)
-    for partition, required, row in waits:
+    pending = PendingResponse(inbound, response)
+    for partition, required_offset, row in ack_waits:
 
-        @gathering.row
+        @pending.row
         def on_acked(_: Instant, error: ErrorCode, row: PartitionProduceResponse = row) -> None:
             _apply_ack(row, error)
 
-        parts.replicas.purgatory.await_acks(now, partition, required, timeout_ms, on_acked)
-    gathering.end()
+        parts.replicas.purgatory.await_acks(now, partition, required_offset, timeout_ms, on_acked)
+    pending.end()

@@ -30,7 +30,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersReq
     """Append every marker, and reply when the last one is acknowledged or has failed."""
     request = inbound.body
     response = WriteTxnMarkersResponse(markers=[])
-    gathering = PendingResponse(inbound, response)
+    pending = PendingResponse(inbound, response)
 
     for marker in request.markers:
         result = WritableTxnMarkerResult(producer_id=marker.producer_id, topics=[])
@@ -42,18 +42,18 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[WriteTxnMarkersReq
                 row = WritableTxnMarkerPartitionResult(partition_index=index)
                 topic_result.partitions.append(row)
 
-                @gathering.row
+                @pending.row
                 def on_acked(_: Instant, error: ErrorCode, row: WritableTxnMarkerPartitionResult = row) -> None:
                     row.error_code = error
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
-    gathering.end()
+    pending.end()
 
 
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
     partition = parts.replicas.partitions.find_led(tp)
     if partition is None:
-        on_acked(now, parts.replicas.partitions.unavailable(tp))
+        on_acked(now, parts.replicas.partitions.not_led_error(tp))
         return
     marker_error = parts.components.marker_error(tp)
     if marker_error is not None:
@@ -82,7 +82,7 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
     except LogAppendError as error:
         on_acked(now, error.code)
         return
-    partition.end_verifying(marker.producer_id, marker.producer_epoch)
+    partition.end_verification(marker.producer_id, marker.producer_epoch)
     end = info.last_offset + 1
     parts.components.on_marker(now, tp, marker.producer_id, end, commit=marker.transaction_result)
     timeout_ms = parts.context.configs.integer("request.timeout.ms")

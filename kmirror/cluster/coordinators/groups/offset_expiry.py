@@ -33,7 +33,7 @@ class OffsetExpiry(BrokerComponent):
     name = "offsets"
 
     def __init__(self, parts: BrokerParts) -> None:
-        self._coordinator = parts.components.of(GroupCoordinator)
+        self._coordinator = parts.components.get(GroupCoordinator)
         self._context = parts.context
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:

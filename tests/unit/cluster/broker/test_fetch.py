@@ -309,11 +309,11 @@ def test_a_follower_out_of_the_isr_is_checked_until_it_may_join() -> None:
     fetcher.settle(2)
     partition = broker.partition(TOPIC, 1)
     publish(broker, PartitionChangeRecord(topic_id=broker.topic_ids[TOPIC], partition_id=1, isr=[1]))
-    partition.not_admitted = frozenset({FOLLOWER})
+    partition.barred_from_isr = frozenset({FOLLOWER})
     for _ in range(3):
         fetcher.fetch()
     assert partition.pending_isr is None
-    partition.not_admitted = frozenset()  # The session is not notified.
+    partition.barred_from_isr = frozenset()  # The session is not notified.
     fetcher.fetch()
     assert partition.pending_isr == (1, FOLLOWER)
 

@@ -127,7 +127,7 @@ class Bench:
 
     def settle(self) -> list[object]:
         """End the event; return its effects."""
-        while self.replicas.purgatory.wake_waiters(self.now) or self.context.do_at_end(self.now):
+        while self.replicas.purgatory.wake_waiters(self.now) or self.context.run_deferred(self.now):
             pass
         return list(self.context.outbox.drain())
 
@@ -144,7 +144,7 @@ class Bench:
 
     def time_out(self) -> None:
         """Let all waits time out."""
-        for timer in list(self.replicas.purgatory._timed):
+        for timer in list(self.replicas.purgatory._partitions_by_timer):
             self.replicas.purgatory.on_timer(self.now, timer)
         self.settle()
 

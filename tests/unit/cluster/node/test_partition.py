@@ -67,14 +67,14 @@ def test_after_a_truncation_follower_state_is_unknown_until_the_next_fetch() -> 
         p.on_follower_fetch(1, follower, 5)
     p.advance_high_watermark()
     p.log.truncate_to(2)
-    p.log_was_cut(2)
+    p.on_log_cut(2)
     assert p.log.high_watermark == 2
     append(p, 1)
     assert not p.advance_high_watermark(), "their log ends of before are not the log's any more"
-    assert p.unconfirmed((1, 2, 3)) == [2, 3]
+    assert p.unconfirmed_members((1, 2, 3)) == [2, 3]
     p.on_follower_fetch(3, 2, 2)
     p.on_follower_fetch(3, 3, 2)
-    assert p.unconfirmed((1, 2, 3)) == [], "the leader is cut when it says so"
+    assert p.unconfirmed_members((1, 2, 3)) == [], "the leader is cut when it says so"
 
 
 @pytest.mark.decision("D30")
@@ -82,13 +82,13 @@ def test_after_a_truncation_follower_state_is_unknown_until_the_next_fetch() -> 
 def test_a_follower_that_must_truncate_is_not_admitted_before_it_is_persisted() -> None:
     p = partition(isr=(1, 2))
     append(p, 5)
-    p.must_cut, p.not_admitted = {3: 0}, frozenset({3})
+    p.required_cuts, p.barred_from_isr = {3: 0}, frozenset({3})
     p.on_follower_fetch(1, 3, 5)
     assert not p.has_confirmed(3), "its log end alone says nothing (D35)"
     assert not p.may_join(3)
     assert p.confirm_cut(3) and not p.confirm_cut(3)
     assert p.has_confirmed(3) and not p.may_join(3), "struck off in memory only (D30)"
-    p.not_admitted = frozenset()
+    p.barred_from_isr = frozenset()
     assert p.may_join(3)
 
 
@@ -148,10 +148,10 @@ def test_lagging_members_are_those_behind_for_longer_than_allowed() -> None:
     append(p, 2)
     p.on_follower_fetch(10, 2, 2)
     p.on_follower_fetch(10, 3, 1)
-    assert p.lagging(20, 100) == ()
-    assert p.lagging(200, 100) == (3,), "2 has everything, however long ago"
+    assert p.lagging_members(20, 100) == ()
+    assert p.lagging_members(200, 100) == (3,), "2 has everything, however long ago"
     p.pending_isr = (1, 2)
-    assert p.lagging(200, 100) == ()
+    assert p.lagging_members(200, 100) == ()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_lagging_members_are_those_behind_for_longer_than_allowed() -> None:
         (lambda p: p.apply(1, replace(p.image, leader_epoch=-1)), 0),
         (lambda p: p.advance_high_watermark(), 1),
         (lambda p: p.advance_high_watermark() and p.advance_high_watermark(), 1),
-        (lambda p: p.log_was_cut(1), 1),
+        (lambda p: p.on_log_cut(1), 1),
         (lambda p: p.demand_cut(2, 0), 1),
     ],
     ids=["image", "older image", "high watermark", "same high watermark", "cut", "demanded cut"],
@@ -212,10 +212,10 @@ def test_a_verification_outlives_the_marker_of_the_transaction_before(
 ) -> None:
     """A marker of the same epoch belongs to another transaction only where transactions raise the epoch."""
     p = partition()
-    guard = p.begin_verifying(7, 3, 2, adds=adds)
-    assert p.begin_verifying(7, 4, 5, adds=adds) is guard
+    guard = p.begin_verification(7, 3, 2, adds=adds)
+    assert p.begin_verification(7, 4, 5, adds=adds) is guard
     assert (guard.epoch, guard.lowest_sequence) == (4, 5)
-    p.begin_verifying(7, 4, 6, adds=adds)
+    p.begin_verification(7, 4, 6, adds=adds)
     assert guard.lowest_sequence == 5
-    p.end_verifying(7, marker_epoch)
-    assert (p.verifying.get(7) is guard) is counts
+    p.end_verification(7, marker_epoch)
+    assert (p.verifications.get(7) is guard) is counts

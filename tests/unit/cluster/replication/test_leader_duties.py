@@ -81,7 +81,7 @@ def test_a_requested_member_holds_the_high_watermark_until_the_outcome(cluster: 
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
     broker.parts.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
-    assert broker.context.do_at_end(now)
+    assert broker.context.run_deferred(now)
     effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controllers.leader, "controller")))
     assert joining in partition.maximal_isr()
     assert any(isinstance(effect, SetTimer) and effect.key == isr.RETRY_TIMER for effect in effects)
