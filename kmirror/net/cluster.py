@@ -101,8 +101,8 @@ class TcpCluster(RunningNodes, ClusterView):
         authorizer: Authorizer | None = None,
     ) -> None:
         self._data = folders_of(data)
-        known = None if not self._data or brokers != 1 else broker_id_of(self._data, self.controller_id)
-        first_id = 1 if known is None else known
+        existing_id = None if not self._data or brokers != 1 else broker_id_of(self._data, self.controller_id)
+        first_id = 1 if existing_id is None else existing_id
         RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
         ClusterView.__init__(self, name, brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
@@ -112,9 +112,9 @@ class TcpCluster(RunningNodes, ClusterView):
         """Under `data`, known only after the cluster was started."""
         self._requested_id = cluster_id
         self._topics = _with_partition_counts(topics)
-        self._listen_at = (arguments.text("host", host), port)
-        known_as = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
-        self._advertised_host = checked_advertised(known_as)
+        self._listen_address = (arguments.text("host", host), port)
+        advertised = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
+        self._advertised_host = checked_advertised(advertised)
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._requested_levels = {MIRROR_VERSION: mirror_version, ELIGIBLE_VERSION: eligible_version}
         self._eligible_version = FORMAT_LEVELS[ELIGIBLE_VERSION] if eligible_version is None else eligible_version
@@ -155,9 +155,9 @@ class TcpCluster(RunningNodes, ClusterView):
         self._check_may_start()
         if self._host is None:
             self._open_folders()
-            self._bind()
+            self._bind_ports()
             self._thread.start()
-            self._thread.call(self._place)
+            self._thread.call(self._create_host)
         try:
             self._thread.wait(self._start())
             missing = {name: count for name, count in self._topics.items() if name not in self.image.topics}
@@ -185,21 +185,21 @@ class TcpCluster(RunningNodes, ClusterView):
         try:
             check_levels(self._folders.paths[self.controller_id][0], self._requested_levels)
         except BaseException:
-            self._release()
+            self._release_resources()
             raise
 
-    def _bind(self) -> None:
-        host, port = self._listen_at
+    def _bind_ports(self) -> None:
+        host, port = self._listen_address
         try:
             for index, broker_id in enumerate(self.broker_ids):
                 ports = self._ports[broker_id] = {}
                 for name in self._names:
                     ports[name] = Port(host, port + index if port and not ports else 0)
         except UsageError:
-            self._release()
+            self._release_resources()
             raise
 
-    def _release(self) -> None:
+    def _release_resources(self) -> None:
         for ports in self._ports.values():
             for port in ports.values():
                 port.close()
@@ -208,7 +208,7 @@ class TcpCluster(RunningNodes, ClusterView):
             self._folders.close()
             self._folders = None
 
-    def _place(self) -> None:
+    def _create_host(self) -> None:
         """Place every node on a new host."""
         loop = asyncio.get_running_loop()
         host = self._host = Host(loop)
@@ -266,7 +266,7 @@ class TcpCluster(RunningNodes, ClusterView):
         """Kill every running node and release the ports; call `stop` first for a clean shutdown."""
         self._close_host(self._processes.values())
         self._client = None
-        self._release()
+        self._release_resources()
 
     def kill(self, node_id: int) -> None:
         """Kill a node without shutdown, like kill -9; its disk is kept. Raises UsageError if it is not running."""
@@ -293,8 +293,8 @@ class TcpCluster(RunningNodes, ClusterView):
     @property
     def has_failed(self) -> bool:
         """Return whether the controller or all brokers have given up, so that no requests are served."""
-        lost = self.ended_nodes
-        return self.process(self.controller_id) in lost or all(self.process(each) in lost for each in self.broker_ids)
+        ended = self.ended_nodes
+        return self.process(self.controller_id) in ended or all(self.process(each) in ended for each in self.broker_ids)
 
     # -- operations for scripts -----------------------------------------------------------------
 
@@ -302,7 +302,7 @@ class TcpCluster(RunningNodes, ClusterView):
         """Write `values` as one batch with acks=all and return the offset of the first; KafkaError if rejected."""
         tp = TopicPartition(arguments.text("topic", topic), partition)
         records = [RecordData(value=value) for value in arguments.items("values", values, "bytes")]
-        return self._do(lambda client: client.produce(tp, records), f"writing to {tp}")
+        return self._run_client(lambda client: client.produce(tp, records), f"writing to {tp}")
 
     def read(
         self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
@@ -310,19 +310,19 @@ class TcpCluster(RunningNodes, ClusterView):
         """Return all records that a consumer can read from a partition now; KafkaError if it does not exist."""
         arguments.partition(tp)
         arguments.member("isolation", isolation, IsolationLevel)
-        return self._do(lambda client: client.read(tp, isolation), f"reading {tp}")
+        return self._run_client(lambda client: client.read(tp, isolation), f"reading {tp}")
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic and wait until every broker knows it and each partition has a leader; KafkaError if rejected.
 
         With -1 `partitions`, the partition count is `num.partitions`.
         """
-        set_here = {} if configs is None else arguments.configs(configs)
+        configs_to_set = {} if configs is None else arguments.configs(configs)
         creatable = CreatableTopic(
             name=arguments.text("topic", topic),
             num_partitions=partitions,
             replication_factor=self.replication_factor,
-            configs=[CreatableTopicConfig(name=n, value=v) for n, v in set_here.items()],
+            configs=[CreatableTopicConfig(name=n, value=v) for n, v in configs_to_set.items()],
         )
         reply = self.order(CreateTopicsRequest(topics=[creatable]))
         assert isinstance(reply, CreateTopicsResponse), reply
@@ -339,12 +339,12 @@ class TcpCluster(RunningNodes, ClusterView):
 
     def order(self, request: Message) -> Message:
         """Send `request`, such as CreateTopics, to the cluster and return the response, even if it is an error."""
-        return self._do(lambda client: client.order(request), request.NAME)
+        return self._run_client(lambda client: client.order(request), request.NAME)
 
-    def _do(self, work: Callable[[ScriptClient], Coroutine[Any, Any, T]], what: str) -> T:
+    def _run_client(self, operation: Callable[[ScriptClient], Coroutine[Any, Any, T]], description: str) -> T:
         self._check_may_wait()
         assert self._client is not None, "placed with the host"
-        return self._thread.wait(self._within(work(self._client), what))
+        return self._thread.wait(self._wait_for_work(operation(self._client), description))
 
     # -- inspection -----------------------------------------------------------------------------
 

@@ -52,14 +52,14 @@ class OutgoingLink:
         self._on_lost = on_lost
         self._setup_s = setup_max / SECOND
         self._tls = tls
-        self._waiting: list[tuple[Chunk, ...]] = []
+        self._waiting_frames: list[tuple[Chunk, ...]] = []
         self._link: TcpLink | None = None
         self._task = loop.create_task(self._connect())
 
     def send(self, chunks: tuple[Chunk, ...]) -> None:
         """Queue a frame."""
         if self._link is None:
-            self._waiting.append(chunks)
+            self._waiting_frames.append(chunks)
         else:
             self._link.send(chunks)
 
@@ -68,7 +68,7 @@ class OutgoingLink:
         """Bytes passed to `send` that the system has not taken yet."""
         if self._link is not None:
             return self._link.waiting_bytes
-        return sum(len(chunk) for chunks in self._waiting for chunk in chunks)
+        return sum(len(chunk) for chunks in self._waiting_frames for chunk in chunks)
 
     def flush(self) -> None:
         """Write the waiting frames if the link is connected."""
@@ -78,14 +78,14 @@ class OutgoingLink:
     def close(self) -> None:
         """Close the link, or cancel the connection attempt."""
         self.is_open = False
-        self._waiting.clear()
+        self._waiting_frames.clear()
         self._task.cancel()
         if self._link is not None:
             self._link.close()
 
     async def _connect(self) -> None:
         try:
-            connected, end = await self._connect_with_tls()
+            connected, tls_end = await self._connect_with_tls()
         except ssl.SSLError as error:
             self.is_tls_failed = True
             self._fail(handshake_error_text(error))
@@ -99,16 +99,16 @@ class OutgoingLink:
         if not self.is_open:
             connected.close()
             return
-        self._link = self._on_connected(self, connected, end)
-        for chunks in self._waiting:
+        self._link = self._on_connected(self, connected, tls_end)
+        for chunks in self._waiting_frames:
             self._link.send(chunks)
-        self._waiting.clear()
+        self._waiting_frames.clear()
         self._link.flush()
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, reason: str) -> None:
         if self.is_open:
             self.is_open = False
-            self._on_lost(self, why)
+            self._on_lost(self, reason)
 
     async def _connect_with_tls(self) -> tuple[socket.socket, TlsEnd | None]:
         """Return a connected socket, and the local end of TLS over it if the link uses TLS."""
@@ -117,35 +117,35 @@ class OutgoingLink:
         prepare(connected)
         if context is None:
             return connected, None
-        end = TlsEnd(context, self.name.peer.host)
+        tls_end = TlsEnd(context, self.name.peer.host)
         try:
-            await end.shake_hands(self._loop, connected)
+            await tls_end.handshake(self._loop, connected)
         except BaseException:
             connected.close()
             raise
-        return connected, end
+        return connected, tls_end
 
     async def _connect_first_address(self) -> socket.socket:
         """Return a socket connected to the first address of the peer that answers."""
         peer = self.name.peer
         addresses = await self._loop.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM)
         for index, (family, kind, protocol, _, address) in enumerate(addresses):
-            opened = socket.socket(family, kind, protocol)
-            opened.setblocking(False)
+            sock = socket.socket(family, kind, protocol)
+            sock.setblocking(False)
             try:
-                await self._connect_address(opened, address)
+                await self._connect_address(sock, address)
             except BaseException as error:
-                opened.close()
+                sock.close()
                 if not isinstance(error, OSError) or index == len(addresses) - 1:
                     raise
             else:
-                return opened
+                return sock
         raise OSError(f"no address found for {peer.host}")
 
-    async def _connect_address(self, opened: socket.socket, address: Any) -> None:
+    async def _connect_address(self, sock: socket.socket, address: Any) -> None:
         try:
             async with asyncio.timeout(self._setup_s):
-                await self._loop.sock_connect(opened, address)
+                await self._loop.sock_connect(sock, address)
         except TimeoutError as error:
             if error.errno is not None:  # The system's own timeout was shorter.
                 raise

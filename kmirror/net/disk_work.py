@@ -12,7 +12,7 @@ from kmirror.kernel.events import DiskDone, DiskWork
 
 OnDone = Callable[[DiskDone], None]
 """Called on the loop's thread, never from within `submit`."""
-Soon = Callable[[Callable[[], None]], object]
+CallSoon = Callable[[Callable[[], None]], object]
 
 
 class Workers(Protocol):
@@ -40,9 +40,9 @@ def run_job(work: DiskWork) -> DiskDone:
 class ThreadWorkers:
     """One thread per log dir, created for its first job."""
 
-    def __init__(self, name: str, soon_threadsafe: Soon) -> None:
+    def __init__(self, name: str, call_soon_threadsafe: CallSoon) -> None:
         self._name = name
-        self._soon = soon_threadsafe
+        self._call_soon = call_soon_threadsafe
         self._queues: dict[str, queue.SimpleQueue[tuple[DiskWork, OnDone] | None]] = {}
         self._threads: list[threading.Thread] = []
         self._has_ended = threading.Event()
@@ -64,11 +64,11 @@ class ThreadWorkers:
         return self._threads
 
     def _run(self, jobs: queue.SimpleQueue[tuple[DiskWork, OnDone] | None]) -> None:
-        while (submitted := jobs.get()) is not None and not self._has_ended.is_set():
-            work, on_done = submitted
+        while (entry := jobs.get()) is not None and not self._has_ended.is_set():
+            work, on_done = entry
             done = run_job(work)
             try:
-                self._soon(lambda on_done=on_done, done=done: on_done(done))  # type: ignore[misc]
+                self._call_soon(lambda on_done=on_done, done=done: on_done(done))  # type: ignore[misc]
             except RuntimeError:  # The loop is closed.
                 return
 
@@ -76,8 +76,8 @@ class ThreadWorkers:
 class LoopWorkers:
     """Jobs on the loop's own thread, after the event that submitted them: disks in memory complete immediately."""
 
-    def __init__(self, soon: Soon) -> None:
-        self._soon = soon
+    def __init__(self, call_soon: CallSoon) -> None:
+        self._call_soon = call_soon
         self._has_ended = False
 
     def submit(self, work: DiskWork, on_done: OnDone) -> None:
@@ -85,7 +85,7 @@ class LoopWorkers:
             if not self._has_ended:
                 on_done(run_job(work))
 
-        self._soon(run)
+        self._call_soon(run)
 
     def end(self) -> list[threading.Thread]:
         self._has_ended = True

@@ -35,7 +35,7 @@ class Scratch:
         """In ascending order of size, at most `KEPT_MAX`; some may be in use."""
         self._idle_sweeps = 0
 
-    def take(self, size: int, size_min: int) -> memoryview:
+    def get_buffer(self, size: int, size_min: int) -> memoryview:
         """Return a buffer of up to `size` bytes, free for the caller to hand out views of.
 
         It is smaller if no kept buffer has `size` bytes, but has at least `size_min` bytes.
@@ -88,7 +88,7 @@ class FrameReader:
     `next_buffers()` returns the buffers for the next bytes, and `received(count)` the frames that these completed.
     """
 
-    __slots__ = ("_at", "_frame_bytes_max", "_prefix", "_scratch", "_size", "_view", "fault")
+    __slots__ = ("_frame_bytes_max", "_position", "_prefix", "_scratch", "_size", "_view", "fault")
 
     def __init__(self, frame_bytes_max: int, scratch: Scratch) -> None:
         self._frame_bytes_max = frame_bytes_max
@@ -98,7 +98,7 @@ class FrameReader:
         self._view: memoryview | None = None
         """Buffer of the incomplete frame."""
         self._size = 0
-        self._at = 0
+        self._position = 0
         self.fault = ""
         """Error in the stream, or ""; after an error no more frames are returned."""
 
@@ -111,30 +111,30 @@ class FrameReader:
         """Return the buffers for the next bytes, in order."""
         if self._view is None:
             return (self._scratch.view,)
-        rest = self._view[self._at :]
+        rest = self._view[self._position :]
         if len(self._view) < self._size or len(rest) > len(self._scratch.view):
             return (rest,)  # The next bytes may also belong to this frame, or are unlikely to arrive in the same read.
         return rest, self._scratch.view
 
-    def received(self, count: int) -> list[Chunk]:
+    def cut_frames(self, count: int) -> list[Chunk]:
         """Process `count` bytes in `next_buffers()` and return the completed frames; check `fault` afterwards."""
         frames: list[Chunk] = []
         view = self._view
         if view is not None:
-            room = len(view) - self._at
-            taken = min(room, count)
-            self._at += taken
-            count -= taken
-            if self._at == self._size:
+            room = len(view) - self._position
+            used = min(room, count)
+            self._position += used
+            count -= used
+            if self._position == self._size:
                 frames.append(view.toreadonly())
                 self._view = None
-            elif taken == room:
+            elif used == room:
                 self._grow()
         if count:
-            self._cut(count, frames)
+            self._cut_scratch(count, frames)
         return frames
 
-    def _cut(self, count: int, frames: list[Chunk]) -> None:
+    def _cut_scratch(self, count: int, frames: list[Chunk]) -> None:
         """Cut `count` bytes of the scratch buffer into frames."""
         scratch, at = self._scratch.view, 0
         prefix = self._prefix
@@ -155,25 +155,25 @@ class FrameReader:
                 return
             end = begin + size
             if end > count:
-                self._begin(size, scratch[begin:count])
+                self._begin_frame(size, scratch[begin:count])
                 return
             frames.append(bytes(scratch[begin:end]))
             at = end
             if at == count:
                 return
 
-    def _begin(self, size: int, first: memoryview) -> None:
+    def _begin_frame(self, size: int, first: memoryview) -> None:
         """Store the first bytes of an incomplete frame."""
-        self._view = self._scratch.take(size, min(size, max(FIRST_BYTES, len(first))))
+        self._view = self._scratch.get_buffer(size, min(size, max(FIRST_BYTES, len(first))))
         self._size = size
-        self._at = len(first)
-        self._view[: self._at] = first
-        if self._at == len(self._view):
+        self._position = len(first)
+        self._view[: self._position] = first
+        if self._position == len(self._view):
             self._grow()
 
     def _grow(self) -> None:
         """Double the buffer, up to the size of the frame; it grows only when it is full."""
         assert self._view is not None, "a frame is incomplete"
-        grown = self._scratch.take(self._size, min(self._size, 2 * self._at))
-        grown[: self._at] = self._view
+        grown = self._scratch.get_buffer(self._size, min(self._size, 2 * self._position))
+        grown[: self._position] = self._view
         self._view = grown

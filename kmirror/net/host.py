@@ -70,7 +70,7 @@ from kmirror.net.tls_link import TlsEnd, TlsLink
 EVENTS_PER_TURN = 256
 """Events between nodes of the host that are handled before sockets are polled again."""
 SCRATCH_BYTES = 256 << 10
-SWEPT_EVERY_S = 1.0
+SWEEP_INTERVAL_S = 1.0
 BACKLOG = 1024
 NO_ADDRESS = Endpoint("127.0.0.1", 0)
 """Peer address of links between nodes of one host."""
@@ -122,11 +122,11 @@ class Host:
         self._unflushed: dict[Outbound | Inbound, None] = {}
         self._is_in_turn = False
         self._is_planned = False
-        self._links = 0
+        self._link_count = 0
         self._conditions: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
         self._scratch = Scratch(SCRATCH_BYTES)
         self._timers = Timers(loop, self._clock, self._fire, self.end_turn)
-        self._sweeping = loop.call_later(SWEPT_EVERY_S, self._sweep)
+        self._sweep_timer = loop.call_later(SWEEP_INTERVAL_S, self._sweep)
         self._executors: dict[type, Callable[[Process, Any], None]] = {
             OpenLink: self._open_with_tls,
             CountLink: self._count_link,
@@ -176,11 +176,11 @@ class Host:
         process.workers = self._make_workers(process)
         for listener, port in process.ports:
             self._listen(process, listener, port)
-        self.soon(self._send_started, process)
+        self.call_soon(self._send_started, process)
 
     def _make_workers(self, process: Process) -> Workers:
         if not process.on_disk:
-            return LoopWorkers(lambda call: self.soon(_call, call))
+            return LoopWorkers(lambda call: self.call_soon(_call, call))
         return ThreadWorkers(process.name, lambda call: self._loop.call_soon_threadsafe(self._on_disk_done, call))
 
     def _on_disk_done(self, call: Callable[[], None]) -> None:
@@ -195,9 +195,9 @@ class Host:
         """Ask a node to stop; it runs until its shutdown is complete."""
         process = self.processes[name]
         assert process.node is not None, f"{name} does not run"
-        self.soon(self._ask_to_stop, process)
+        self.call_soon(self._send_stop, process)
 
-    def _ask_to_stop(self, process: Process) -> None:
+    def _send_stop(self, process: Process) -> None:
         if process.node is not None:
             self._handle(process, Stop())
 
@@ -209,7 +209,7 @@ class Host:
         """Return whether a node is running."""
         return self.processes[name].node is not None
 
-    async def disk_idle(self, name: str) -> None:
+    async def wait_for_disk(self, name: str) -> None:
         """Wait until the disk jobs of a node that has ended are finished."""
         process = self.processes[name]
         threads, process.ending_threads = process.ending_threads, []
@@ -223,7 +223,7 @@ class Host:
                 self._end(process)
         self._queue.clear()
         self._timers.close()
-        self._sweeping.cancel()
+        self._sweep_timer.cancel()
         for _, future in self._conditions:
             future.cancel()
 
@@ -244,8 +244,8 @@ class Host:
 
     # -- turns --------------------------------------------------------------------------------
 
-    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
-        """Queue a call for after the current event, in the order of the `soon` calls."""
+    def call_soon(self, call: Callable[[Any], None], argument: Any) -> None:
+        """Queue a call for after the current event, in the order of the `call_soon` calls."""
         self._queue.append((call, argument))
         if not self._is_in_turn and not self._is_planned:
             self._is_planned = True
@@ -258,11 +258,11 @@ class Host:
     def end_turn(self) -> None:
         """Run the queued calls, then write the pending frames and check the conditions of `until`."""
         self._is_in_turn = True
-        queue, left = self._queue, EVENTS_PER_TURN
-        while queue and left:
+        queue, events_left = self._queue, EVENTS_PER_TURN
+        while queue and events_left:
             call, argument = queue.popleft()
             call(argument)
-            left -= 1
+            events_left -= 1
         while self._unflushed:
             link, _ = self._unflushed.popitem()
             link.flush()
@@ -277,7 +277,7 @@ class Host:
         """Return a future that is done when `condition` holds at the end of a turn."""
         future = self._loop.create_future()
         self._conditions.append((condition, future))
-        self.soon(_call, _nothing)
+        self.call_soon(_call, _nothing)
         return future
 
     def _check_conditions(self) -> None:
@@ -296,7 +296,7 @@ class Host:
         process = self.processes[name]
         for effect in effects:
             self._executors[type(effect)](process, effect)
-        self.soon(_call, _nothing)
+        self.call_soon(_call, _nothing)
 
     def _handle(self, process: Process, event: Event) -> None:
         """Deliver an event to a running node, and execute its effects."""
@@ -355,21 +355,21 @@ class Host:
         else:
             self._handle(process, ResponseReceived(name, frame))
 
-    def on_link_lost(self, link: Inbound | Outbound, why: str) -> None:
+    def on_link_lost(self, link: Inbound | Outbound, reason: str) -> None:
         """Send `LinkClosed` to the node at this end."""
         process, name = self.processes[link.process], link.name
         if isinstance(name, InboundLink):
-            known = process.inbound.pop(name, None) is not None
+            was_open = process.inbound.pop(name, None) is not None
         else:
-            known = process.outbound.pop(name, None) is not None
-        if known and process.node is not None:
-            self._handle(process, LinkClosed(name, why if isinstance(name, OutboundLink) else ""))
+            was_open = process.outbound.pop(name, None) is not None
+        if was_open and process.node is not None:
+            self._handle(process, LinkClosed(name, reason if isinstance(name, OutboundLink) else ""))
 
     def _open_with_tls(self, process: Process, effect: OpenLink) -> None:
         """Open a TLS link over TCP, even to a node of this host, as links within the host have no TLS."""
-        before = process.outbound.pop(effect.link, None)
-        if before is not None:
-            before.close()
+        previous = process.outbound.pop(effect.link, None)
+        if previous is not None:
+            previous.close()
         process.outbound[effect.link] = self._dial(process, effect.link, effect.tls)
 
     def _dial(self, process: Process, name: OutboundLink, tls: TlsSettings | None = None) -> OutgoingLink:
@@ -406,15 +406,15 @@ class Host:
             self._unflushed[link] = None
         elif link is not None:
             link.close()
-            self.soon(self._lose, link)
+            self.call_soon(self._on_local_link_lost, link)
 
-    def _lose(self, link: LocalEnd) -> None:
+    def _on_local_link_lost(self, link: LocalEnd) -> None:
         self.on_link_lost(link, "it carries frames and no bytes")
 
-    def unsent(self, name: str, link: OutboundLink) -> int:
+    def unsent_bytes(self, name: str, link: OutboundLink) -> int:
         """Return the bytes that a process sent on a TCP link and the system has not taken yet."""
-        found = self.processes[name].outbound.get(link)
-        return found.waiting_bytes if isinstance(found, OutgoingLink) else 0
+        outgoing = self.processes[name].outbound.get(link)
+        return outgoing.waiting_bytes if isinstance(outgoing, OutgoingLink) else 0
 
     def _close_link(self, process: Process, effect: CloseLink) -> None:
         name = effect.link
@@ -434,8 +434,8 @@ class Host:
             link.set_reading(True)
 
     def _next_name(self, *origin: Any) -> InboundLink:
-        self._links += 1
-        return InboundLink((*origin, self._links))
+        self._link_count += 1
+        return InboundLink((*origin, self._link_count))
 
     def _open(self, process: Process, name: OutboundLink) -> Outbound | None:
         """Open a link to another node; None if that node belongs to this host and is not running."""
@@ -445,17 +445,17 @@ class Host:
             return outgoing
         server, listener = found
         if server.node is None:
-            self.soon(self._refuse, (process, process.workers, name))
+            self.call_soon(self._notify_refused, (process, process.workers, name))
             return None
-        here = LocalEnd(self, process.name, name)
-        there = LocalEnd(self, server.name, self._next_name(process.name))
-        here.join(there)
-        here.count(process.runner_metrics.links.get(name))
-        assert isinstance(there.name, InboundLink), "just made"
-        process.outbound[name] = here
-        server.inbound[there.name] = there
-        self.soon(self._notify_opened, (server, there, listener, NO_ADDRESS))
-        return here
+        client_end = LocalEnd(self, process.name, name)
+        server_end = LocalEnd(self, server.name, self._next_name(process.name))
+        client_end.connect(server_end)
+        client_end.count(process.runner_metrics.links.get(name))
+        assert isinstance(server_end.name, InboundLink), "just made"
+        process.outbound[name] = client_end
+        server.inbound[server_end.name] = server_end
+        self.call_soon(self._notify_opened, (server, server_end, listener, NO_ADDRESS))
+        return client_end
 
     def _notify_opened(self, opened: tuple[Process, Inbound, ListenerSpec, Endpoint]) -> None:
         process, link, listener, address = opened
@@ -463,7 +463,7 @@ class Host:
             assert isinstance(link.name, InboundLink), "a client opened it"
             self._handle(process, LinkOpened(link.name, listener.name, listener.principal, address))
 
-    def _refuse(self, refused: tuple[Process, Workers | None, OutboundLink]) -> None:
+    def _notify_refused(self, refused: tuple[Process, Workers | None, OutboundLink]) -> None:
         process, workers, name = refused
         if process.node is not None and process.workers is workers:
             self._handle(process, LinkClosed(name))
@@ -496,13 +496,13 @@ class Host:
             counts.secured.record(self.now())
         return TlsLink(self._loop, self, outgoing.process, outgoing.name, connected, reader, end, counts)
 
-    def _on_not_connected(self, outgoing: OutgoingLink, why: str) -> None:
+    def _on_not_connected(self, outgoing: OutgoingLink, reason: str) -> None:
         process = self.processes[outgoing.process]
         failed_dials, counts = process.failed_dials, process.runner_metrics.links.get(outgoing.name)
         if outgoing.is_tls_failed and counts is not None:
             counts.not_secured.record(self.now())
         failed_dials[outgoing.name.peer] = failed_dials.get(outgoing.name.peer, 0) + 1
-        self.on_link_lost(outgoing, why)
+        self.on_link_lost(outgoing, reason)
         self.end_turn()
 
     def _sweep(self) -> None:
@@ -512,15 +512,15 @@ class Host:
             self._timers.reschedule()
         now: Instant = self.now()
         for process in self.processes.values():
-            idle = [
+            idle_links = [
                 link
                 for link in process.inbound.values()
                 if isinstance(link, TcpLink) and link.idle_for(now) > process.options.idle_max
             ]
-            for link in idle:
-                link.lose("idle")
+            for link in idle_links:
+                link.abort("idle")
         self.end_turn()
-        self._sweeping = self._loop.call_later(SWEPT_EVERY_S, self._sweep)
+        self._sweep_timer = self._loop.call_later(SWEEP_INTERVAL_S, self._sweep)
 
 
 def _call(call: Callable[[], None]) -> None:

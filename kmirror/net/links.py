@@ -39,11 +39,11 @@ OnWritten = Callable[[Instant, Instant], None]
 
 
 @dataclass(slots=True)
-class _Timed:
+class _TimedFrame:
     end: int
     """Value of `sent` at which the frame is fully written."""
     on_written: OnWritten
-    begun: Instant = 0
+    began_at: Instant = 0
 
 
 class LinkCallbacks(Protocol):
@@ -53,13 +53,13 @@ class LinkCallbacks(Protocol):
 
     def on_frame(self, link: TcpLink, frame: Chunk) -> None: ...
 
-    def on_link_lost(self, link: TcpLink, why: str) -> None: ...
+    def on_link_lost(self, link: TcpLink, reason: str) -> None: ...
 
     def end_turn(self) -> None:
         """Called after all frames of one read were handed over."""
         ...
 
-    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+    def call_soon(self, call: Callable[[Any], None], argument: Any) -> None:
         """Call `call` with `argument` after the current event."""
         ...
 
@@ -70,7 +70,7 @@ class TcpLink:
     __slots__ = (
         "_active_at",
         "_callbacks",
-        "_counted",
+        "_counted_bytes",
         "_counts",
         "_fd",
         "_held",
@@ -78,10 +78,10 @@ class TcpLink:
         "_is_waiting_to_write",
         "_is_watched",
         "_loop",
-        "_out",
+        "_outgoing",
         "_reader",
         "_socket",
-        "_timed",
+        "_timed_frames",
         "is_open",
         "is_reading",
         "name",
@@ -112,7 +112,7 @@ class TcpLink:
         self._fd = connected.fileno()
         """File descriptor for the loop, which formats a socket object as text each time it begins to watch one."""
         self._reader = reader
-        self._out: deque[Chunk] = deque()
+        self._outgoing: deque[Chunk] = deque()
         self._held: deque[Chunk] = deque()
         """Frames received while the node wanted none; at most the content of one scratch buffer."""
         self.waiting_bytes = 0
@@ -124,11 +124,11 @@ class TcpLink:
         self.is_reading = True
         """Whether the node wants frames."""
         self._active_at = callbacks.now()
-        self._counted = 0
+        self._counted_bytes = 0
         """Bytes transferred at the last call of `idle_for`."""
         self._is_watched = False
         self._is_waiting_to_write = False
-        self._timed: list[_Timed] = []
+        self._timed_frames: list[_TimedFrame] = []
         """Frames with a callback for their write times, in order."""
         self._counts = counts
         if counts is not None:
@@ -142,21 +142,21 @@ class TcpLink:
         """Whether all responses to the client are written; always True for a link that this node opened."""
         return not self._is_waiting_to_write or self._is_client
 
-    def set_reading(self, wanted: bool) -> None:
+    def set_reading(self, enabled: bool) -> None:
         """Hand over frames, or hold them until they are wanted again."""
-        self.is_reading = wanted
-        if wanted:
-            self._callbacks.soon(self._hand_over, None)
+        self.is_reading = enabled
+        if enabled:
+            self._callbacks.call_soon(self._hand_over, None)
         self._adjust()
 
     def _adjust(self) -> None:
         """Watch the socket for reading only while frames may be handed over."""
-        should = self.is_open and self.is_reading and self._has_no_backlog and not self._held
-        if should and not self._is_watched:
+        should_watch = self.is_open and self.is_reading and self._has_no_backlog and not self._held
+        if should_watch and not self._is_watched:
             self._loop.add_reader(self._fd, self._on_readable)
-        elif self._is_watched and not should:
+        elif self._is_watched and not should_watch:
             self._loop.remove_reader(self._fd)
-        self._is_watched = should
+        self._is_watched = should_watch
 
     def _on_readable(self) -> None:
         if self._counts is not None:
@@ -178,15 +178,15 @@ class TcpLink:
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:
-            self._lose_now(str(error))
+            self._abort_now(str(error))
             return False
         if not count:
-            self._lose_now("the other end closed it")
+            self._abort_now("the other end closed it")
             return False
         self.received += count
         if self._counts is not None:
             self._counts.operations.record(self._callbacks.now())
-        frames = reader.received(count)
+        frames = reader.cut_frames(count)
         if not (frames or reader.fault):  # No frame is complete yet.
             return count >= LARGE_READ_BYTES
         self._held.extend(frames)
@@ -202,7 +202,7 @@ class TcpLink:
             if self.waiting_bytes >= GATHERED_BYTES_MAX:
                 self._write()
         if self._reader.fault and not held:
-            self.lose(self._reader.fault)
+            self.abort(self._reader.fault)
         self._adjust()
 
     # -- sending ------------------------------------------------------------------------------
@@ -212,16 +212,16 @@ class TcpLink:
         size = sum(map(len, chunks))
         self.waiting_bytes += PREFIX_BYTES + size
         if size <= JOINED_MAX:
-            self._out.append(size.to_bytes(PREFIX_BYTES, "big") + b"".join(chunks))
+            self._outgoing.append(size.to_bytes(PREFIX_BYTES, "big") + b"".join(chunks))
         else:
-            self._out.append(size.to_bytes(PREFIX_BYTES, "big"))
-            self._out.extend(chunk for chunk in chunks if len(chunk))
+            self._outgoing.append(size.to_bytes(PREFIX_BYTES, "big"))
+            self._outgoing.extend(chunk for chunk in chunks if len(chunk))
 
     def send_bytes(self, data: Chunk) -> None:
         """Queue bytes that are not a frame, or are a part of one."""
         if len(data):
             self.waiting_bytes += len(data)
-            self._out.append(data)
+            self._outgoing.append(data)
 
     def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
         """Queue a frame, and call `on_written` when the system has taken all of it.
@@ -229,7 +229,7 @@ class TcpLink:
         `on_written` is not called if the link is closed before.
         """
         self.send(chunks)
-        self._timed.append(_Timed(self.sent + self.waiting_bytes, on_written))
+        self._timed_frames.append(_TimedFrame(self.sent + self.waiting_bytes, on_written))
 
     def flush(self) -> None:
         """Write pending bytes until the system takes no more."""
@@ -237,8 +237,8 @@ class TcpLink:
             self._write()
 
     def _write(self) -> None:
-        begun = self._callbacks.now() if self._timed else 0
-        out = self._out
+        began_at = self._callbacks.now() if self._timed_frames else 0
+        out = self._outgoing
         while out:
             try:
                 count = (
@@ -250,25 +250,25 @@ class TcpLink:
                 break
             except OSError as error:
                 # Not immediately: the node may be handling an event, or its effects are being executed.
-                self._callbacks.soon(self.lose, str(error))
+                self._callbacks.call_soon(self.abort, str(error))
                 return
             self.sent += count
             self.waiting_bytes -= count
-            drop(out, count)
+            drop_bytes(out, count)
             if self._counts is not None:
                 self._counts.operations.record(self._callbacks.now())
-        if begun:
-            self._report_written(begun)
+        if began_at:
+            self._report_written(began_at)
         self._watch_writable(bool(out))
 
-    def _report_written(self, begun: Instant) -> None:
-        """Call `on_written` for the written timed frames; for the others, set `begun` if it is unset."""
-        written = self._callbacks.now()
-        for timed in self._timed:
-            timed.begun = timed.begun or begun
-        while self._timed and self._timed[0].end <= self.sent:
-            timed = self._timed.pop(0)
-            timed.on_written(timed.begun, written)
+    def _report_written(self, began_at: Instant) -> None:
+        """Call `on_written` for the written timed frames; for the others, set `began_at` if it is unset."""
+        written_at = self._callbacks.now()
+        for frame in self._timed_frames:
+            frame.began_at = frame.began_at or began_at
+        while self._timed_frames and self._timed_frames[0].end <= self.sent:
+            frame = self._timed_frames.pop(0)
+            frame.on_written(frame.began_at, written_at)
 
     def _watch_writable(self, is_waiting: bool) -> None:
         """Watch the socket for writing, or stop watching it; meanwhile a client's link is not read."""
@@ -285,7 +285,7 @@ class TcpLink:
         if self._counts is not None:
             self._counts.wakeups.record(self._callbacks.now())
         self._write()
-        if not self._out:
+        if not self._outgoing:
             self._hand_over(None)
         self._callbacks.end_turn()
 
@@ -294,22 +294,22 @@ class TcpLink:
 
         It must be called periodically: recording the time of every transfer would cost more.
         """
-        moved = self.received + self.sent
-        if moved != self._counted:
-            self._counted, self._active_at = moved, now
+        transferred = self.received + self.sent
+        if transferred != self._counted_bytes:
+            self._counted_bytes, self._active_at = transferred, now
         return now - self._active_at
 
     # -- the end ------------------------------------------------------------------------------
 
-    def _lose_now(self, why: str) -> None:
-        self.lose(why)
+    def _abort_now(self, reason: str) -> None:
+        self.abort(reason)
         self._callbacks.end_turn()
 
-    def lose(self, why: str) -> None:
+    def abort(self, reason: str) -> None:
         """Close the link, and notify the node."""
         if self.is_open:
             self.close()
-            self._callbacks.on_link_lost(self, why)
+            self._callbacks.on_link_lost(self, reason)
 
     def close(self) -> None:
         """Close the link and drop its pending bytes."""
@@ -320,9 +320,9 @@ class TcpLink:
             self._loop.remove_writer(self._fd)
         self._adjust()
         self._socket.close()
-        self._out.clear()
+        self._outgoing.clear()
         self._held.clear()
-        self._timed.clear()
+        self._timed_frames.clear()
         if self._counts is not None:
             self._counts.closed.record(self._callbacks.now())
         self.waiting_bytes = 0
@@ -330,7 +330,7 @@ class TcpLink:
             self.on_closed()
 
 
-def drop(out: deque[Chunk], count: int) -> None:
+def drop_bytes(out: deque[Chunk], count: int) -> None:
     """Remove the first `count` bytes from a queue."""
     while count:
         first = out[0]

@@ -27,7 +27,7 @@ class Port:
     def __init__(self, host: str, port: int) -> None:
         """Bind the address; port 0 binds a free port. UsageError if the address is not available."""
         self._family = family_of(host)
-        self._socket = _bound(self._family, host, port)
+        self._socket = _bind_socket(self._family, host, port)
         self.endpoint = Endpoint(host, self._socket.getsockname()[1])
 
     def listener(self, name: str, advertised_host: str | None = None) -> ListenerSpec:
@@ -37,13 +37,13 @@ class Port:
 
     def listen(self, backlog: int) -> socket.socket:
         """Return a listening socket; close it to refuse connections again."""
-        opened = _bound(self._family, self.endpoint.host, self.endpoint.port)
+        listening_socket = _bind_socket(self._family, self.endpoint.host, self.endpoint.port)
         try:
-            opened.listen(backlog)
+            listening_socket.listen(backlog)
         except OSError as error:
-            opened.close()
+            listening_socket.close()
             raise _bind_error(self.endpoint, error) from None
-        return opened
+        return listening_socket
 
     def close(self) -> None:
         """Release the port."""
@@ -54,10 +54,14 @@ class Listener:
     """Accepts connections within the limits of `options` until it is closed."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, opened: socket.socket, options: LinkOptions, on_accepted: OnAccepted
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listening_socket: socket.socket,
+        options: LinkOptions,
+        on_accepted: OnAccepted,
     ) -> None:
         self._loop = loop
-        self._socket = opened
+        self._socket = listening_socket
         self._options = options
         self._on_accepted = on_accepted
         self._count = 0
@@ -65,7 +69,7 @@ class Listener:
         self._is_accepting = False
         self._is_open = True
         self._retry_handle: asyncio.TimerHandle | None = None
-        self.refused = 0
+        self.refused_count = 0
         """Connections closed immediately because their address had too many."""
         self._adjust()
 
@@ -85,12 +89,12 @@ class Listener:
 
     def _adjust(self) -> None:
         """Accept only while more links are allowed; meanwhile new connections wait in the system's queue."""
-        should = self._is_open and self._retry_handle is None and self._count < self._options.links_max
-        if should and not self._is_accepting:
+        should_accept = self._is_open and self._retry_handle is None and self._count < self._options.links_max
+        if should_accept and not self._is_accepting:
             self._loop.add_reader(self._socket, self._on_connections)
-        elif self._is_accepting and not should:
+        elif self._is_accepting and not should_accept:
             self._loop.remove_reader(self._socket)
-        self._is_accepting = should
+        self._is_accepting = should_accept
         if not self._is_open and self._retry_handle is not None:
             self._retry_handle.cancel()
 
@@ -111,8 +115,8 @@ class Listener:
             self._accept(connected, Endpoint(name[0], name[1]))
 
     def _accept(self, connected: socket.socket, address: Endpoint) -> None:
-        if self._by_ip[address.host] >= self._options.most_from(address.host):
-            self.refused += 1
+        if self._by_ip[address.host] >= self._options.limit_for(address.host):
+            self.refused_count += 1
             connected.close()
             return
         self._count += 1
@@ -143,16 +147,16 @@ def family_of(host: str) -> socket.AddressFamily:
     return socket.AF_INET if socket.AF_INET in families else families[0]
 
 
-def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
-    opened = socket.socket(family, socket.SOCK_STREAM)
+def _bind_socket(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    listening_socket = socket.socket(family, socket.SOCK_STREAM)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.setblocking(False)
-        opened.bind((host, port))
+        listening_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening_socket.setblocking(False)
+        listening_socket.bind((host, port))
     except (OSError, OverflowError) as error:
-        opened.close()
+        listening_socket.close()
         raise _bind_error(Endpoint(host, port), error) from None
-    return opened
+    return listening_socket
 
 
 def _bind_error(endpoint: Endpoint, error: Exception) -> UsageError:

@@ -23,9 +23,9 @@ class LocalCallbacks(Protocol):
 
     def on_frame(self, link: LocalEnd, frame: Chunk) -> None: ...
 
-    def on_link_lost(self, link: LocalEnd, why: str) -> None: ...
+    def on_link_lost(self, link: LocalEnd, reason: str) -> None: ...
 
-    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+    def call_soon(self, call: Callable[[Any], None], argument: Any) -> None:
         """Call `call` with `argument` after the current event."""
         ...
 
@@ -33,11 +33,11 @@ class LocalCallbacks(Protocol):
 class LocalEnd:
     """One end of a link between two nodes of one host; `name` is the name that this end's node uses for the link."""
 
-    __slots__ = ("_callbacks", "_counts", "_held", "_other", "is_open", "is_reading", "name", "process")
+    __slots__ = ("_callbacks", "_counts", "_held", "_peer", "is_open", "is_reading", "name", "process")
 
     def __init__(self, callbacks: LocalCallbacks, process: str, name: InboundLink | OutboundLink) -> None:
         self._callbacks = callbacks
-        self._other: LocalEnd | None = None
+        self._peer: LocalEnd | None = None
         self._held: deque[Chunk] = deque()
         self.process = process
         self.name = name
@@ -51,19 +51,19 @@ class LocalEnd:
         if counts is not None:
             counts.opened.record(self._callbacks.now())
 
-    def join(self, other: LocalEnd) -> None:
+    def connect(self, other: LocalEnd) -> None:
         """Connect two ends."""
-        self._other, other._other = other, self
+        self._peer, other._peer = other, self
 
     def send(self, chunks: tuple[Chunk, ...]) -> None:
         """Deliver a frame to the other end."""
-        if self.is_open and self._other is not None:
-            self._callbacks.soon(self._other._arrive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
+        if self.is_open and self._peer is not None:
+            self._callbacks.call_soon(self._peer._receive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
 
     def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
         """Deliver a frame to the other end, and report the time of its arrival as both write times."""
         self.send(chunks)
-        self._callbacks.soon(self._report_arrival, on_written)
+        self._callbacks.call_soon(self._report_arrival, on_written)
 
     def _report_arrival(self, on_written: OnWritten) -> None:
         now = self._callbacks.now()
@@ -72,20 +72,20 @@ class LocalEnd:
     def flush(self) -> None:
         """Do nothing: this end has no pending bytes."""
 
-    def set_reading(self, wanted: bool) -> None:
+    def set_reading(self, enabled: bool) -> None:
         """Hand over frames, or hold them until they are wanted again."""
-        self.is_reading = wanted
-        if wanted:
-            self._callbacks.soon(self._hand_over, None)
+        self.is_reading = enabled
+        if enabled:
+            self._callbacks.call_soon(self._hand_over, None)
 
     def close(self) -> None:
         """Close the link; the other end is notified, and this end makes no more callbacks."""
         if self.is_open:
             self._mark_closed()
-            if self._other is not None:
-                self._callbacks.soon(self._other._close_by_peer, None)
+            if self._peer is not None:
+                self._callbacks.call_soon(self._peer._close_by_peer, None)
 
-    def _arrive(self, frame: Chunk) -> None:
+    def _receive(self, frame: Chunk) -> None:
         if not self.is_open:
             return
         if self._held or not self.is_reading:
@@ -97,7 +97,7 @@ class LocalEnd:
         """Deliver one held frame, and queue the delivery of the next."""
         if self.is_open and self.is_reading and self._held:
             self._callbacks.on_frame(self, self._held.popleft())
-            self._callbacks.soon(self._hand_over, None)
+            self._callbacks.call_soon(self._hand_over, None)
 
     def _close_by_peer(self, _: None) -> None:
         if self.is_open:

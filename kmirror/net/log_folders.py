@@ -19,9 +19,9 @@ def folders_of(data: Data) -> list[Path]:
 
 def metadata_folder(configs: dict[str, str]) -> Path | None:
     """Return the folder of `metadata.log.dir`, or None, and make that config absolute: log directories are absolute."""
-    named = configs.get("metadata.log.dir")
-    if named is None:
+    value = configs.get("metadata.log.dir")
+    if value is None:
         return None
-    path = Path(named).absolute()
+    path = Path(value).absolute()
     configs["metadata.log.dir"] = str(path)
     return path

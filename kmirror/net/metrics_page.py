@@ -56,39 +56,43 @@ class MetricsPage:
         self._connections += 1
         try:
             if self._connections <= CONNECTIONS_MAX:
-                await self._answer(reader, writer)
+                await self._respond(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             pass  # The peer disconnected or is too slow; no response is possible.
         finally:
             self._connections -= 1
             writer.transport.abort()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WITHIN_S)
         except asyncio.LimitOverrunError:
             head = b""
-            status, kind, body = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TEXT, "The request header is too long.\n"
+            status, content_type, body = (
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                TEXT,
+                "The request header is too long.\n",
+            )
         else:
-            status, kind, body = self._page(head)
+            status, content_type, body = self._choose_page(head)
         text = body.encode()
         allow = "Allow: GET, HEAD\r\n" if status is HTTPStatus.METHOD_NOT_ALLOWED else ""
         writer.write(
-            f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\n"
-            f"{allow}Connection: close\r\n\r\n".encode()
+            f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {content_type}\r\n"
+            f"Content-Length: {len(text)}\r\n{allow}Connection: close\r\n\r\n".encode()
         )
         if not head.startswith(b"HEAD "):
             writer.write(text)
         await asyncio.wait_for(writer.drain(), WITHIN_S)
         await asyncio.wait_for(_finish(reader, writer), WITHIN_S)
 
-    def _page(self, head: bytes) -> tuple[HTTPStatus, str, str]:
+    def _choose_page(self, head: bytes) -> tuple[HTTPStatus, str, str]:
         """Return status, content type and body of the response to a request head."""
         first, *fields = head.decode("latin-1").split("\r\n")
-        words = first.split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        parts = first.split(" ")
+        if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
             return HTTPStatus.BAD_REQUEST, TEXT, "Not an HTTP/1.1 request.\n"
-        method, target, _ = words
+        method, target, _ = parts
         path = target.partition("?")[0]
         if path not in (PATH, "/"):
             return HTTPStatus.NOT_FOUND, TEXT, f"The metrics are at {PATH}.\n"

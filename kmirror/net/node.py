@@ -142,8 +142,8 @@ class TcpNode(RunningNodes):
         """Address that brokers use for the cluster's controller; UsageError before the start."""
         found = self.plan.controller
         if found is None:
-            (here,) = self._listeners("controller")
-            found = here.advertised
+            (listener,) = self._listeners("controller")
+            found = listener.advertised
         return found
 
     def _specs(self) -> Listeners:
@@ -156,8 +156,13 @@ class TcpNode(RunningNodes):
             raise UsageError(f"{self.what} has no ports yet: use it in a `with` block, or call start()")
         found = []
         for each in self.plan.roles[role]:
-            at, known_as = self._ports[each.name].endpoint, each.advertised
-            found.append(each._replace(endpoint=at, advertised=Endpoint(known_as.host, known_as.port or at.port)))
+            bound, advertised_endpoint = self._ports[each.name].endpoint, each.advertised
+            found.append(
+                each._replace(
+                    endpoint=bound,
+                    advertised=Endpoint(advertised_endpoint.host, advertised_endpoint.port or bound.port),
+                )
+            )
         return tuple(found)
 
     def living(self) -> list[int]:
@@ -201,11 +206,12 @@ class TcpNode(RunningNodes):
         """Description of the condition that a node which is not ready waits for, for a message."""
         if "broker" not in self._nodes:
             return "its metadata log"
-        at = f"the controller at {self.controller_endpoint}"
+        controller = f"the controller at {self.controller_endpoint}"
         lifecycle = self.broker(self.plan.node_id).parts.lifecycle
-        if lifecycle.registration_error:
-            return f"{at}, which rejects it: {lifecycle.registration_error.name}: {lifecycle.registration_error.text}"
-        return at if lifecycle.epoch < 0 else f"its logs and {at}"
+        error = lifecycle.registration_error
+        if error:
+            return f"{controller}, which rejects it: {error.name}: {error.text}"
+        return controller if lifecycle.epoch < 0 else f"its logs and {controller}"
 
     # -- lifecycle ----------------------------------------------------------------------------
 
@@ -222,7 +228,7 @@ class TcpNode(RunningNodes):
                 self._ports[each.name] = Port(*each.endpoint)
             self._open_folder()
             self._thread.start()
-            self._thread.call(self._place)
+            self._thread.call(self._create_host)
             for process in reversed(self._processes.values()):  # The controller starts first.
                 self._thread.wait(self._restart_process(process))
         except BaseException:
@@ -284,7 +290,7 @@ class TcpNode(RunningNodes):
         if "controller" in self._processes:
             check_levels(self._folders.paths[NODE_CONTROLLER][0], self._requested_levels)
 
-    def _place(self) -> None:
+    def _create_host(self) -> None:
         host = self._host = Host(asyncio.get_running_loop())
         host.on_note = self.on_note
         options = LinkOptions.of(broker_configs(self.configs, {}))

@@ -49,6 +49,6 @@ class LinkOptions:
             ),
         )
 
-    def most_from(self, address: str) -> int:
+    def limit_for(self, address: str) -> int:
         """Return the maximum number of open links from an address."""
         return self.links_per_ip.get(address, self.links_per_ip_max)

@@ -65,9 +65,9 @@ class RunningNodes:
         if self._metrics_page is not None:
             raise UsageError(f"{self.what} already serves its metrics")
         page = MetricsPage(self.metrics)
-        at = self._thread.wait(page.start(host, port))
+        endpoint = self._thread.wait(page.start(host, port))
         self._metrics_page = page
-        return f"http://{at}{PATH}"
+        return f"http://{endpoint}{PATH}"
 
     def close(self) -> None:
         """Kill every running node and release its resources."""
@@ -105,7 +105,7 @@ class RunningNodes:
 
     async def _restart_process(self, process: str) -> None:
         host = self._running_host()
-        await host.disk_idle(process)
+        await host.wait_for_disk(process)
         self.ended_nodes.pop(process, None)
         host.start(process)
 
@@ -118,7 +118,7 @@ class RunningNodes:
             self._metrics_page = None
         self._thread.call(self._host.close)
         for process in processes:
-            self._thread.wait(self._host.disk_idle(process))
+            self._thread.wait(self._host.wait_for_disk(process))
         self._thread.stop()
         self._host = None
 
@@ -147,20 +147,20 @@ class RunningNodes:
         if host.crashes or self.has_failed:
             raise self.failure()
 
-    async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
+    async def _wait_for_work(self, work: Coroutine[Any, Any, T], what: str) -> T:
         """Return the result of `work`; raise the error by which the nodes were lost, or KafkaError on a timeout."""
         host = self._running_host()
         task = asyncio.ensure_future(work)
-        lost = host.until(lambda: bool(host.crashes) or self.has_failed)
+        failed = host.until(lambda: bool(host.crashes) or self.has_failed)
         try:
-            done, _ = await asyncio.wait((task, lost), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((task, failed), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
             if task in done:
                 return task.result()
-            if lost in done:
+            if failed in done:
                 raise self.failure()
         finally:
             task.cancel()
-            lost.cancel()
+            failed.cancel()
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
 
     def _on_loop(self, call: Callable[[], T]) -> T:
@@ -180,8 +180,8 @@ class RunningNodes:
         """Return the exception that a node raised (a bug), or an error about the nodes that gave up."""
         if self._host is not None and self._host.crashes:
             return self._host.crashes[0][1]
-        told = "; ".join(f"{process} ended: {why}" for process, why in self.ended_nodes.items())
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
+        text = "; ".join(f"{process} ended: {reason}" for process, reason in self.ended_nodes.items())
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, text)
 
     def _on_failure_note(self, process: str, note: Note) -> None:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:

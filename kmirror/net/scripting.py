@@ -99,16 +99,16 @@ class ScriptClient:
     async def _read_uncut(self, reader: consumer.Consumer, tp: TopicPartition) -> list[ConsumerRecord] | None:
         """Return the records from start to end; None if the log was truncated."""
         end = await self._offset(reader, tp, OffsetSpec.LATEST)
-        at = reader.positions[tp] = Position(await self._offset(reader, tp, OffsetSpec.EARLIEST))
+        position = reader.positions[tp] = Position(await self._offset(reader, tp, OffsetSpec.EARLIEST))
         records: list[ConsumerRecord] = []
-        while at.offset < end:
+        while position.offset < end:
             found = await self._round(lambda now, done: reader.poll(now, [tp], done, max_wait_ms=0))
             fetched = found.fetched.get(tp)
-            if reader.positions.get(tp) is not at:
+            if reader.positions.get(tp) is not position:
                 return None  # The log diverged from the part already read, or now begins after it.
-            if fetched is not None and fetched.after != at:
+            if fetched is not None and fetched.after != position:
                 records += fetched.records
-                at = reader.positions[tp] = fetched.after
+                position = reader.positions[tp] = fetched.after
             elif await self._offset(reader, tp, OffsetSpec.LATEST) < end:
                 return None
             else:

@@ -17,7 +17,7 @@ from kmirror.net.clock import Clock
 
 TIMERS_PER_TURN = 256
 """Timers fired before sockets are polled again."""
-SWEPT_FROM = 1024
+SWEEP_SIZE_MIN = 1024
 
 
 class HasTimers(Protocol):
@@ -39,12 +39,12 @@ class Timers:
         self._loop = loop
         self._clock = clock
         self._fire = fire
-        self._turn_over = end_turn
+        self._end_turn = end_turn
         self._heap: list[tuple[Instant, int, HasTimers, TimerKey]] = []
         self._number = 0
         self._handle: asyncio.TimerHandle | None = None
         self._due_at: Instant = 0
-        self._swept_at_size = SWEPT_FROM
+        self._sweep_size = SWEEP_SIZE_MIN
 
     def set(self, process: HasTimers, key: TimerKey, at: Instant) -> None:
         """Set the timer `key` to fire at `at`; this replaces an earlier time."""
@@ -53,7 +53,7 @@ class Timers:
         heapq.heappush(self._heap, (at, number, process, key))
         if self._handle is None or at < self._due_at:
             self._wake_at(at)
-        if len(self._heap) > self._swept_at_size:
+        if len(self._heap) > self._sweep_size:
             self._sweep()
 
     def cancel(self, process: HasTimers, key: TimerKey) -> None:
@@ -97,10 +97,10 @@ class Timers:
             self._fire(process, key)
         # A callback may have set a later timer and with it the wake-up time: wake up for the earliest timer.
         self.reschedule()
-        self._turn_over()
+        self._end_turn()
 
     def _sweep(self) -> None:
         """Remove the cancelled timers from the heap; the next sweep is when it has doubled."""
         self._heap = [entry for entry in self._heap if entry[2].timers.get(entry[3]) == entry[1]]
         heapq.heapify(self._heap)
-        self._swept_at_size = max(SWEPT_FROM, 2 * len(self._heap))
+        self._sweep_size = max(SWEEP_SIZE_MIN, 2 * len(self._heap))

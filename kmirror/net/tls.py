@@ -52,11 +52,11 @@ def _load_truststore(context: ssl.SSLContext, store: Store) -> None:
     if store.kind == "PEM":
         text = store.pem or _pem_file(store, "ssl.truststore")
     else:
-        opened = _pkcs12(store, "ssl.truststore", store.password)
+        pkcs12 = _pkcs12(store, "ssl.truststore", store.password)
         from cryptography.hazmat.primitives.serialization import Encoding
 
-        found = [each.certificate for each in opened.additional_certs]
-        found += [opened.cert.certificate] if opened.cert is not None and opened.key is None else []
+        found = [each.certificate for each in pkcs12.additional_certs]
+        found += [pkcs12.cert.certificate] if pkcs12.cert is not None and pkcs12.key is None else []
         text = "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in found)
     certificates = "".join(block for kind, block in _blocks(text) if kind in CERTIFICATES)
     if not certificates:
@@ -75,7 +75,7 @@ def _load_keystore(context: ssl.SSLContext, store: Store) -> None:
     password = store.key_password
     if store.kind == "PEM":
         text = _pem_file(store, "ssl.keystore") if store.location else f"{store.key}\n{store.pem}\n"
-        text = _checked_pem(text, store)
+        text = _check_pem(text, store)
     else:
         text, password = _pem_of_pkcs12(store)
     with _as_file(text) as path:
@@ -83,19 +83,19 @@ def _load_keystore(context: ssl.SSLContext, store: Store) -> None:
 
 
 def _load(context: ssl.SSLContext, store: Store, path: str, password: str | None) -> None:
-    where = _store_name(store, "ssl.keystore")
+    store_name = _store_name(store, "ssl.keystore")
 
-    def secret() -> str:
+    def get_password() -> str:
         # Without this callback, OpenSSL would prompt on the terminal.
         if password is None:
-            raise UsageError(f"the private key of {where} is encrypted: set ssl.key.password")
+            raise UsageError(f"the private key of {store_name} is encrypted: set ssl.key.password")
         return password
 
     try:
-        context.load_cert_chain(path, password=secret)
+        context.load_cert_chain(path, password=get_password)
     except (ssl.SSLError, ValueError) as error:
         raise UsageError(
-            f"the private key of {where} cannot be used: a wrong password, or no key of its certificate ({error})"
+            f"the private key of {store_name} cannot be used: a wrong password, or no key of its certificate ({error})"
         ) from None
 
 
@@ -103,21 +103,21 @@ def _load(context: ssl.SSLContext, store: Store, path: str, password: str | None
 def _as_file(text: str) -> Iterator[str]:
     """Yield the path of a file with this text; the file exists until the block ends."""
     if hasattr(os, "memfd_create"):
-        held = os.memfd_create("kmirror")
+        descriptor = os.memfd_create("kmirror")
         try:
-            with os.fdopen(os.dup(held), "w") as file:
+            with os.fdopen(os.dup(descriptor), "w") as file:
                 file.write(text)
-            yield f"/proc/self/fd/{held}"
+            yield f"/proc/self/fd/{descriptor}"
         finally:
-            os.close(held)
+            os.close(descriptor)
         return
-    with tempfile.NamedTemporaryFile("w", prefix="kmirror-", suffix=".pem") as named:
-        named.write(text)
-        named.flush()
-        yield named.name
+    with tempfile.NamedTemporaryFile("w", prefix="kmirror-", suffix=".pem") as temporary:
+        temporary.write(text)
+        temporary.flush()
+        yield temporary.name
 
 
-def _checked_pem(text: str, store: Store) -> str:
+def _check_pem(text: str, store: Store) -> str:
     """Return private key and certificate chain in the form that OpenSSL reads."""
     blocks = _blocks(text)
     keys = sum(kind.endswith("PRIVATE KEY") for kind, _ in blocks)
@@ -146,37 +146,37 @@ def _blocks(text: str) -> list[tuple[str, str]]:
 
 def _pem_of_pkcs12(store: Store) -> tuple[str, str]:
     """Return private key and certificate chain in PEM, and the password that encrypts the key there."""
-    opened = _pkcs12(store, "ssl.keystore", store.password)
-    if opened.key is None or opened.cert is None:
+    pkcs12 = _pkcs12(store, "ssl.keystore", store.password)
+    if pkcs12.key is None or pkcs12.cert is None:
         raise UsageError(f"{_store_name(store, 'ssl.keystore')} holds no private key with a certificate")
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
     password = secrets.token_urlsafe(24)
     encryption = BestAvailableEncryption(password.encode())
-    key = opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
-    chain = [opened.cert.certificate, *(each.certificate for each in opened.additional_certs)]
+    key = pkcs12.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    chain = [pkcs12.cert.certificate, *(each.certificate for each in pkcs12.additional_certs)]
     return b"".join([key, *(each.public_bytes(Encoding.PEM) for each in chain)]).decode(), password
 
 
 def _pkcs12(store: Store, key: str, password: str | None) -> PKCS12KeyAndCertificates:
     data = _read(store, key)
-    where = _store_name(store, key)
+    store_name = _store_name(store, key)
     if data[:4] in JKS_MAGICS:
         raise UsageError(
-            f"{where} is a Java key store, which only Java reads. Convert it: keytool -importkeystore "
+            f"{store_name} is a Java key store, which only Java reads. Convert it: keytool -importkeystore "
             f"-srckeystore {store.location} -destkeystore {store.location}.p12 -deststoretype PKCS12, and set "
             f"{key}.location to that file and {key}.type to PKCS12"
         )
     if data.lstrip().startswith(b"-----BEGIN"):
-        raise UsageError(f"{where} is PEM and {key}.type is {store.kind}: set it to PEM, without {key}.password")
+        raise UsageError(f"{store_name} is PEM and {key}.type is {store.kind}: set it to PEM, without {key}.password")
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     except ImportError:
-        raise UsageError(f"{where}: {NEEDS_CRYPTOGRAPHY}") from None
+        raise UsageError(f"{store_name}: {NEEDS_CRYPTOGRAPHY}") from None
     try:
         return load_pkcs12(data, None if password is None else password.encode())
     except ValueError:
-        raise UsageError(f"{where} is not a PKCS12 file, or {key}.password is wrong") from None
+        raise UsageError(f"{store_name} is not a PKCS12 file, or {key}.password is wrong") from None
 
 
 def _pem_file(store: Store, key: str) -> str:
@@ -188,8 +188,8 @@ def _read(store: Store, key: str) -> bytes:
         with Path(store.location).open("rb") as file:
             data = file.read(STORE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not a valid file name"
-        raise UsageError(f"{_store_name(store, key)} cannot be read on this broker: {why}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not a valid file name"
+        raise UsageError(f"{_store_name(store, key)} cannot be read on this broker: {reason}") from None
     if len(data) > STORE_BYTES_MAX:
         raise UsageError(f"{_store_name(store, key)} is larger than {STORE_BYTES_MAX} bytes, the limit for a store")
     return data

@@ -1,6 +1,6 @@
 """Encrypted links: OpenSSL works on memory buffers between the frames and the link's own socket.
 
-So no data is hidden in OpenSSL: received data is decrypted completely, and outgoing data is in `_cipher` until the
+So no data is hidden in OpenSSL: received data is decrypted completely, and outgoing data is in `_encrypted` until the
 system takes it.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, cast
 from kmirror.kernel.events import OutboundLink
 from kmirror.kernel.runner_metrics import LinkCounts
 from kmirror.net.frames import FrameReader
-from kmirror.net.links import GATHERED_MAX, LinkCallbacks, TcpLink, drop
+from kmirror.net.links import GATHERED_MAX, LinkCallbacks, TcpLink, drop_bytes
 from kmirror.net.tls import handshake_error_text
 
 RECEIVED_BYTES = 256 << 10
@@ -31,7 +31,7 @@ class TlsEnd:
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname=host)
 
-    async def shake_hands(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
+    async def handshake(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
         """Perform the handshake; ssl.SSLError if it fails, any other OSError if the connection is lost."""
         try:
             await self._exchange(loop, connected)
@@ -65,7 +65,7 @@ class TlsEnd:
 class TlsLink(TcpLink):
     """Connected socket that carries encrypted frames."""
 
-    __slots__ = ("_cipher", "_end")
+    __slots__ = ("_encrypted", "_end")
 
     def __init__(
         self,
@@ -80,13 +80,13 @@ class TlsLink(TcpLink):
     ) -> None:
         super().__init__(loop, callbacks, process, name, connected, reader, counts)
         self._end = end
-        self._cipher = memoryview(b"")
+        self._encrypted = memoryview(b"")
         """Encrypted bytes that the system has not taken yet."""
         if end.incoming.pending or end.tls.pending():
             # Data received with the end of the handshake does not make the socket readable again.
-            callbacks.soon(self._read_early, None)
+            callbacks.call_soon(self._read_after_handshake, None)
 
-    def _read_early(self, _: Any) -> None:
+    def _read_after_handshake(self, _: Any) -> None:
         if self.is_open:
             self._decrypt()
 
@@ -100,10 +100,10 @@ class TlsLink(TcpLink):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._lose_now(str(error))
+            self._abort_now(str(error))
             return
         if not data:
-            self._lose_now("the other end closed it")
+            self._abort_now("the other end closed it")
             return
         self.received += len(data)
         if self._counts is not None:
@@ -114,7 +114,7 @@ class TlsLink(TcpLink):
 
     def _decrypt(self) -> None:
         """Decrypt all received data and deliver its frames."""
-        why, read = "", cast("Callable[[int, memoryview], int]", self._end.tls.read)
+        reason, read = "", cast("Callable[[int, memoryview], int]", self._end.tls.read)
         while True:
             next_buffers = self._reader.next_buffers()[0]
             try:
@@ -122,17 +122,17 @@ class TlsLink(TcpLink):
             except ssl.SSLWantReadError:
                 break
             except ssl.SSLZeroReturnError:
-                why = "the other end closed it"
+                reason = "the other end closed it"
                 break
             except ssl.SSLError as error:
-                why = handshake_error_text(error)
+                reason = handshake_error_text(error)
                 break
             if not count:
                 break
-            self._held.extend(self._reader.received(count))
+            self._held.extend(self._reader.cut_frames(count))
         self._hand_over(None)
-        if why:
-            self.lose(why)
+        if reason:
+            self.abort(reason)
         elif self.is_open and self._end.outgoing.pending:
             self._write()  # For example the response to a key update.
 
@@ -140,30 +140,30 @@ class TlsLink(TcpLink):
 
     def _write(self) -> None:
         while True:
-            if not self._cipher:
+            if not self._encrypted:
                 self._encrypt()
-                if not self._cipher:
+                if not self._encrypted:
                     break
             try:
-                count = self._socket.send(self._cipher)
+                count = self._socket.send(self._encrypted)
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                self._callbacks.soon(self.lose, str(error))
+                self._callbacks.call_soon(self.abort, str(error))
                 return
             self.sent += count
-            self._cipher = self._cipher[count:]
+            self._encrypted = self._encrypted[count:]
             if self._counts is not None:
                 self._counts.operations.record(self._callbacks.now())
-        self._watch_writable(bool(self._cipher))
+        self._watch_writable(bool(self._encrypted))
 
     def _encrypt(self) -> None:
         """Encrypt part of the pending data."""
-        out, tls = self._out, self._end.tls
+        out, tls = self._outgoing, self._end.tls
         while out and self._end.outgoing.pending < SEALED_BYTES:
             # Small chunks share a TLS record, as each record has its own header and checksum.
             chunk = b"".join(islice(out, GATHERED_MAX)) if len(out[0]) < RECEIVED_BYTES else out[0]
             count = tls.write(chunk)
             self.waiting_bytes -= count
-            drop(out, count)
-        self._cipher = memoryview(self._end.outgoing.read())
+            drop_bytes(out, count)
+        self._encrypted = memoryview(self._end.outgoing.read())

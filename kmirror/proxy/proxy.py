@@ -189,7 +189,7 @@ class Proxy(RunningNodes):
 
         def make() -> Node:
             relay: Node = self.hooks(
-                name, Relay(node_id, upstream, partial(host.unsent, name), self._addresses, self._view)
+                name, Relay(node_id, upstream, partial(host.unsent_bytes, name), self._addresses, self._view)
             )
             return relay if self._interpose is None else self._interpose(name, relay)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kmirror.testing.pairs import MirrorPair, mirror_pair
     from kmirror.testing.proxies import proxy
 
-_HOME = {
+_MODULES = {
     "cluster": "kmirror.testing.clusters",
     "state_of": "kmirror.testing.clusters",
     "MirrorPair": "kmirror.testing.pairs",
@@ -29,10 +29,10 @@ __all__ = ["MirrorPair", "cluster", "mirror_pair", "proxy", "state_of"]
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'kmirror.testing' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

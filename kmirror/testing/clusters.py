@@ -35,11 +35,11 @@ def cluster(
     given. `interpose` wraps each node, for example `kmirror.Hooks()`. Raises UsageError for invalid arguments, and
     AssertionError at the end of the block if a node failed: this is a bug of kmirror and may have affected the test.
     """
-    given = {**SERVED, **(configs or {})}
+    all_configs = {**SERVED, **(configs or {})}
     with TcpCluster(
         brokers=brokers,
         topics=topics,
-        configs=given,
+        configs=all_configs,
         racks=racks,
         replication_factor=replication_factor,
         interpose=interpose,
@@ -53,16 +53,18 @@ def state_of(running: TcpCluster) -> str:
     """Return a report on a cluster for a failed test: addresses, running nodes, partition states and failures."""
     lines = [f"{running.name}: bootstrap.servers={running.bootstrap_servers}"]
     for node_id in (*running.broker_ids, running.controller_id):
-        what = "controller" if node_id == running.controller_id else f"broker {node_id} at {running.endpoint(node_id)}"
-        lines.append(f"  {what}: {'running' if running.runs(node_id) else 'down'}")
-    lines += _topics(running)
+        node_text = (
+            "controller" if node_id == running.controller_id else f"broker {node_id} at {running.endpoint(node_id)}"
+        )
+        lines.append(f"  {node_text}: {'running' if running.runs(node_id) else 'down'}")
+    lines += _topic_lines(running)
     for failure in running.failures:
         lines.append(f"  failed during {failure.operation}:")
         lines += ["    " + line for line in "".join(traceback.format_exception(failure.error)).splitlines()]
     return "\n".join(lines)
 
 
-def _topics(running: TcpCluster) -> list[str]:
+def _topic_lines(running: TcpCluster) -> list[str]:
     """Return a line per topic, which lists the partitions without a leader or with replicas out of sync."""
     image = running.image
     lines = []

@@ -54,8 +54,8 @@ class SessionMachine(RuleBasedStateMachine):
         self._link = (
             self.row.simulated(0, _HypothesisChoices(data)) if self.address is None else PortLink({"": self.address})
         )
-        mark = "1" if self.address is None else uuid.uuid4().hex[:8]
-        self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{mark}")
+        suffix = "1" if self.address is None else uuid.uuid4().hex[:8]
+        self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{suffix}")
 
     def do_step(self, machine_rule: Rule[Any], data: st.DataObject) -> None:
         """Do one step of a rule, if the rule has one now."""
@@ -77,9 +77,9 @@ class SessionMachine(RuleBasedStateMachine):
             if self._link is not None:
                 self._link.close()
 
-    def _with_story(self, act: Callable[[], None]) -> None:
+    def _with_story(self, action: Callable[[], None]) -> None:
         try:
-            act()
+            action()
         except Fault as fault:
             assert self._session is not None, "it has begun"
             self._session.is_lost = True

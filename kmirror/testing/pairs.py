@@ -56,10 +56,10 @@ class MirrorPair:
 
         Raises UsageError if no topics were added, KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
         """
-        ends = self.source.run_on_loop(lambda: {tp: self._readable_end(tp) for tp in self._partitions()})
+        end_offsets = self.source.run_on_loop(lambda: {tp: self._readable_end(tp) for tp in self._partitions()})
 
         def has_all() -> bool:
-            return all(self._is_mirroring(tp, end) for tp, end in ends.items())
+            return all(self._is_mirroring(tp, end) for tp, end in end_offsets.items())
 
         self._wait(has_all, within_s, f"mirror {self.mirror} to catch up")
 
@@ -70,8 +70,8 @@ class MirrorPair:
         `within_s` seconds. The source need not be running.
         """
         self._send(remove_topics_request(self.mirror, self._required_topics()))
-        wanted = self.destination.partitions(self._added)
-        self._wait(lambda: all(self.state(tp) is MirrorState.STOPPED for tp in wanted), within_s, "the failover")
+        partitions = self.destination.partitions(self._added)
+        self._wait(lambda: all(self.state(tp) is MirrorState.STOPPED for tp in partitions), within_s, "the failover")
         self._added.clear()
 
     def state(self, tp: TopicPartition) -> MirrorState | None:

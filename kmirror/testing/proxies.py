@@ -21,6 +21,6 @@ def proxy(bootstrap_servers: str, *, seed: int = 0, own_host: bool = False) -> I
     random events. Raises UsageError for a host that is not loopback unless `own_host` is set, and AssertionError at the
     end of the block if the proxy failed: this is a bug of kmirror.
     """
-    with Proxy(bootstrap_servers, seed=seed, own_host=own_host) as made:
-        yield made
-        assert not made.ended_nodes, f"kmirror failed; please report it: {made.ended_nodes}"
+    with Proxy(bootstrap_servers, seed=seed, own_host=own_host) as running_proxy:
+        yield running_proxy
+        assert not running_proxy.ended_nodes, f"kmirror failed; please report it: {running_proxy.ended_nodes}"

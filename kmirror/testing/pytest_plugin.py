@@ -47,8 +47,8 @@ def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_options: dict[st
     """Yield a Kafka cluster for this test only."""
     from kmirror.testing.clusters import cluster
 
-    with cluster(**_options(request, kafka_cluster_options, cluster)) as made:
-        yield made
+    with cluster(**_options(request, kafka_cluster_options, cluster)) as running_cluster:
+        yield running_cluster
 
 
 @pytest.fixture(scope="session")
@@ -56,27 +56,27 @@ def kafka_cluster_session(kafka_cluster_options: dict[str, Any]) -> Iterator[Tcp
     """Yield a Kafka cluster shared by all tests, which should use different topic and group names."""
     from kmirror.testing.clusters import cluster
 
-    with cluster(**kafka_cluster_options) as made:
-        yield made
+    with cluster(**kafka_cluster_options) as running_cluster:
+        yield running_cluster
 
 
 @pytest.fixture
 def mirror_pair(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[MirrorPair]:
     """Yield two Kafka clusters for this test only, and a mirror between them."""
-    from kmirror.testing.pairs import mirror_pair as made_pair
+    from kmirror.testing.pairs import mirror_pair as open_mirror_pair
 
-    with made_pair(**_options(request, kafka_cluster_options, made_pair)) as pair:
+    with open_mirror_pair(**_options(request, kafka_cluster_options, open_mirror_pair)) as pair:
         yield pair
 
 
-def _options(request: pytest.FixtureRequest, common: dict[str, Any], made_by: Callable[..., Any]) -> dict[str, Any]:
-    """Return the options for a test's cluster; UsageError if the marker has an option unknown to `made_by`."""
+def _options(request: pytest.FixtureRequest, common: dict[str, Any], factory: Callable[..., Any]) -> dict[str, Any]:
+    """Return the options for a test's cluster; UsageError if the marker has an option unknown to `factory`."""
     marker = request.node.get_closest_marker("kafka")
     if marker is None:
         return common
     if marker.args:
         raise UsageError(f"pytest.mark.kafka needs options by name, such as brokers=3, not {marker.args[0]!r}")
-    known = inspect.signature(made_by).parameters
+    known = inspect.signature(factory).parameters
     for name in marker.kwargs:
         if name not in known:
             hint = did_you_mean(name, known) or f"options are {', '.join(known)}"

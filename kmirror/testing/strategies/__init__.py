@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
 
 # Names are imported on first use: Hypothesis loads this module wherever kmirror is installed.
-_HOME = {
+_MODULES = {
     "any_message": "arbitrary",
     "classes": "arbitrary",
     "messages": "arbitrary",
@@ -75,10 +75,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value
 

@@ -52,14 +52,14 @@ def _values(field: Field, version: int, flexible: bool, unknown_tags: bool) -> s
     if not is_within(version, field.versions):
         return st.builds(fresh_default, st.just(field))
     if field.type == "struct":
-        one: st.SearchStrategy[Any] = _structs(field.struct, version, flexible, unknown_tags)
+        values: st.SearchStrategy[Any] = _structs(field.struct, version, flexible, unknown_tags)
     else:
-        one = _scalars(field.type)
+        values = _scalars(field.type)
     if field.is_array:
-        one = st.lists(one, max_size=ARRAY_SIZE_MAX)
+        values = st.lists(values, max_size=ARRAY_SIZE_MAX)
     if is_within(version, field.nullable):
-        one = st.none() | one
-    return one
+        values = st.none() | values
+    return values
 
 
 @st.composite
@@ -72,18 +72,18 @@ def _unknown_tags(draw: st.DrawFn, first: int) -> tuple[UnknownTag, ...]:
 def _structs(cls: Any, version: int, flexible: bool, unknown_tags: bool) -> st.SearchStrategy[Any]:
     fields = {f.attribute: _values(f, version, flexible, unknown_tags) for f in cls.FIELDS}
     if flexible and unknown_tags:
-        named = 1 + max((f.tag for f in cls.FIELDS), default=-1)
-        fields["unknown_tags"] = st.just(()) | _unknown_tags(named)
+        first_unknown = 1 + max((f.tag for f in cls.FIELDS), default=-1)
+        fields["unknown_tags"] = st.just(()) | _unknown_tags(first_unknown)
     return st.builds(cls, **fields)
 
 
 def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = True) -> st.SearchStrategy[M]:
     """Return a strategy for messages that `version` (by default the newest) can carry."""
-    chosen = cls.MAX_VERSION if version is None else version
-    check_version(cls, chosen)
-    flexible = cls.FLEXIBLE_FROM is not None and chosen >= cls.FLEXIBLE_FROM
+    used_version = cls.MAX_VERSION if version is None else version
+    check_version(cls, used_version)
+    flexible = cls.FLEXIBLE_FROM is not None and used_version >= cls.FLEXIBLE_FROM
     key: Any = cls
-    found: st.SearchStrategy[M] = _structs(key, chosen, flexible, unknown_tags)
+    found: st.SearchStrategy[M] = _structs(key, used_version, flexible, unknown_tags)
     return found
 
 
@@ -91,10 +91,10 @@ def versions(cls: type[Message], *, release: str | None = None) -> st.SearchStra
     """Return a strategy for the versions of a message, or those in a Kafka `release`; UsageError if it has none."""
     if release is None:
         return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
-    spoken = released_versions(cls, release)
-    if not spoken:
+    supported = released_versions(cls, release)
+    if not supported:
         raise UsageError(f"Apache Kafka {release} supports no version of {cls.NAME}")
-    return st.integers(spoken[0], spoken[-1])
+    return st.integers(supported[0], supported[-1])
 
 
 @st.composite
@@ -106,8 +106,8 @@ def versioned(draw: st.DrawFn, cls: type[M], *, unknown_tags: bool = True, relea
 
 def classes(*, release: str | None = None) -> st.SearchStrategy[type[Message]]:
     """Return a strategy for the classes of all messages, or of those that a Kafka `release` supports."""
-    spoken = [name for name in names() if release is None or released_versions(by_name(name), release)]
-    return st.sampled_from(spoken).map(by_name)
+    supported = [name for name in names() if release is None or released_versions(by_name(name), release)]
+    return st.sampled_from(supported).map(by_name)
 
 
 @st.composite

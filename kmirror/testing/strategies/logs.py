@@ -32,7 +32,7 @@ _RECORDS = st.builds(
     key=st.sampled_from([None, b"key", b"other"]),
     value=st.none() | st.binary(max_size=30),
     headers=st.sampled_from([(), (("name", b"value"),)]),
-    timestamp=st.integers(0, 60_000).map(lambda later: NOW_MS + later),
+    timestamp=st.integers(0, 60_000).map(lambda delta_ms: NOW_MS + delta_ms),
     offset=st.none(),
 )
 _LEGACY = ("legacy",)
@@ -41,16 +41,16 @@ _KINDS = ("batch", "batch", "producer", "transaction", "transaction", "marker")
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The next append: `gap` offsets are left out before it, and the leader epoch rises by `rise`."""
+    """The next append: `gap` offsets are left out before it, and the leader epoch rises by `epoch_increment`."""
 
     kind: str
     records: Sequence[RecordData]
     gap: int
-    rise: int
+    epoch_increment: int
     codec: Compression
     producer_id: int
-    bumps: bool
-    commits: bool
+    bumps_epoch: bool
+    is_commit: bool
     magic: int
 
 
@@ -71,7 +71,7 @@ class _Writer:
 
     def append(self, step: _Step) -> bytes:
         """Return the bytes that the step appends."""
-        first, self.epoch = self.end + step.gap, self.epoch + step.rise
+        first, self.epoch = self.end + step.gap, self.epoch + step.epoch_increment
         self.end = first + len(step.records)
         if step.kind == "legacy":
             return build_message_set(
@@ -81,15 +81,15 @@ class _Writer:
                 compression=step.codec if step.codec in LEGACY_CODECS else Compression.NONE,
             )
         if step.kind == "marker" and self._producer(step).is_open:
-            return self._marker(step, first)
+            return self._build_marker(step, first)
         if step.kind in ("producer", "transaction"):
-            return self._produced(step, first)
+            return self._build_produced(step, first)
         return build_batch(step.records, base_offset=first, partition_leader_epoch=self.epoch, compression=step.codec)
 
     def _producer(self, step: _Step) -> _Producer:
         return self.producers.setdefault(step.producer_id, _Producer())
 
-    def _marker(self, step: _Step, first: int) -> bytes:
+    def _build_marker(self, step: _Step, first: int) -> bytes:
         producer = self._producer(step)
         producer.is_open = False
         self.end = first + 1
@@ -99,13 +99,13 @@ class _Writer:
             timestamp_ms=NOW_MS,
             producer_id=step.producer_id,
             producer_epoch=producer.epoch,
-            commit=step.commits,
+            commit=step.is_commit,
             coordinator_epoch=0,
         )
 
-    def _produced(self, step: _Step, first: int) -> bytes:
+    def _build_produced(self, step: _Step, first: int) -> bytes:
         producer = self._producer(step)
-        if step.bumps and not producer.is_open and producer.next_sequence:
+        if step.bumps_epoch and not producer.is_open and producer.next_sequence:
             producer.epoch, producer.next_sequence = producer.epoch + 1, 0
         sequence, producer.is_open = producer.next_sequence, producer.is_open or step.kind == "transaction"
         producer.next_sequence = add_to_sequence(sequence, len(step.records))
@@ -133,17 +133,17 @@ def log_batches(
         kind=st.sampled_from(_KINDS + (_LEGACY if legacy else ())),
         records=st.lists(_RECORDS, min_size=1, max_size=4),
         gap=st.sampled_from([0, 0, 0, 1, 5] if gaps else [0]),
-        rise=st.sampled_from([0, 0, 0, 1, 2]),
+        epoch_increment=st.sampled_from([0, 0, 0, 1, 2]),
         codec=st.sampled_from(Compression),
         producer_id=st.integers(1, 2),
-        bumps=st.booleans(),
-        commits=st.booleans(),
+        bumps_epoch=st.booleans(),
+        is_commit=st.booleans(),
         magic=st.integers(0, 1),
     )
-    return st.lists(steps, min_size=1, max_size=max_size).map(lambda drawn: _written(drawn, base_offset))
+    return st.lists(steps, min_size=1, max_size=max_size).map(lambda drawn: _append_all(drawn, base_offset))
 
 
-def _written(steps: Sequence[_Step], base_offset: int) -> list[bytes]:
+def _append_all(steps: Sequence[_Step], base_offset: int) -> list[bytes]:
     writer = _Writer(base_offset)
     return [writer.append(step) for step in steps]
 

@@ -31,7 +31,7 @@ _GROUPS = ("billing", "search-indexer")
 _OFFSET_MAX = 1_000_000
 _INT8_MAX = 10  # Resource types, operations and states all have few values.
 _SPANS_MS = (0, 100, 500, 5_000, 30_000, 60_000)
-_IN_ORDER = ("log_start_offset", "last_stable_offset", "high_watermark")
+_ASCENDING_OFFSETS = ("log_start_offset", "last_stable_offset", "high_watermark")
 _ERRORS = (
     ErrorCode.NONE,
     ErrorCode.NONE,
@@ -85,10 +85,10 @@ def plausible_messages(
     draw: st.DrawFn, cls: type[M], version: int | None = None, *, setting: Setting | None = None
 ) -> M:
     """Draw a message that `version` (by default the newest) can carry, in this setting or in any."""
-    chosen = cls.MAX_VERSION if version is None else version
-    check_version(cls, chosen)
-    writer = _Writer(draw, draw(settings_of_messages()) if setting is None else setting, chosen)
-    found: M = writer.struct(cls, None)
+    used_version = cls.MAX_VERSION if version is None else version
+    check_version(cls, used_version)
+    writer = _Writer(draw, draw(settings_of_messages()) if setting is None else setting, used_version)
+    found: M = writer.draw_struct(cls, None)
     return found
 
 
@@ -119,7 +119,7 @@ class _Writer:
         self.version = version
         self.producer = draw(st.sampled_from(setting.producer_ids))
 
-    def struct(self, cls: Any, topic: Topic | None, fixed: Mapping[str, Any] | None = None) -> Any:
+    def draw_struct(self, cls: Any, topic: Topic | None, fixed: Mapping[str, Any] | None = None) -> Any:
         """Return an object of `cls`; `fixed` values are not drawn, and fields about a topic refer to `topic`."""
         values = dict(fixed or {})
         if topic is None and any(_is_topic_name(f) or f.attribute == "topic_id" for f in cls.FIELDS):
@@ -128,38 +128,40 @@ class _Writer:
             if not is_within(self.version, field.versions):
                 values[field.attribute] = fresh_default(field)
             elif field.attribute not in values:
-                values[field.attribute] = self._value(field, topic)
-        offsets = [name for name in _IN_ORDER if values.get(name, -1) >= 0]
+                values[field.attribute] = self._draw_value(field, topic)
+        offsets = [name for name in _ASCENDING_OFFSETS if values.get(name, -1) >= 0]
         values |= dict(zip(offsets, sorted(values[name] for name in offsets), strict=True))
         return cls(**values)
 
-    def _value(self, field: Field, topic: Topic | None) -> Any:
+    def _draw_value(self, field: Field, topic: Topic | None) -> Any:
         if is_within(self.version, field.nullable) and self.draw(st.integers(0, 7)) == 0:
             return None
         if field.struct is not None:
-            return self._structs(field, topic) if field.is_array else self.struct(field.struct, topic)
+            return self._draw_structs(field, topic) if field.is_array else self.draw_struct(field.struct, topic)
         if field.is_array:
-            return self._list(field, topic)
+            return self._draw_list(field, topic)
         return self.draw(self._scalar(field, topic))
 
-    def _structs(self, field: Field, topic: Topic | None) -> list[Any]:
+    def _draw_structs(self, field: Field, topic: Topic | None) -> list[Any]:
         """Return rows: one per chosen topic, one per chosen partition of the topic, or a few of any other kind."""
         fields = {f.attribute: f for f in field.struct.FIELDS if is_within(self.version, f.versions)}
         if any(_is_topic_name(f) for f in fields.values()) or ("topic_id" in fields and topic is None):
             chosen = self.draw(st.lists(st.sampled_from(self.setting.topics), max_size=3, unique=True))
-            return [self.struct(field.struct, one) for one in chosen]
-        numbered = next((name for name, f in fields.items() if _is_partition_number(f)), None)
-        if numbered is not None:
-            return [self.struct(field.struct, topic, {numbered: number}) for number in self._partitions(topic)]
-        return [self.struct(field.struct, topic) for _ in range(self.draw(st.integers(0, 2)))]
+            return [self.draw_struct(field.struct, each) for each in chosen]
+        number_field = next((name for name, f in fields.items() if _is_partition_number(f)), None)
+        if number_field is not None:
+            return [
+                self.draw_struct(field.struct, topic, {number_field: number}) for number in self._draw_partitions(topic)
+            ]
+        return [self.draw_struct(field.struct, topic) for _ in range(self.draw(st.integers(0, 2)))]
 
-    def _partitions(self, topic: Topic | None) -> list[int]:
+    def _draw_partitions(self, topic: Topic | None) -> list[int]:
         count = self.setting.topics[0].partitions if topic is None else topic.partitions
         return sorted(self.draw(st.lists(st.integers(0, count - 1), max_size=count, unique=True)))
 
-    def _list(self, field: Field, topic: Topic | None) -> list[Any]:
+    def _draw_list(self, field: Field, topic: Topic | None) -> list[Any]:
         if field.type == "int32" and field.attribute in _PARTITION_LISTS:
-            return self._partitions(topic)
+            return self._draw_partitions(topic)
         if field.entity == "brokerId":
             brokers: list[int] = self.draw(st.lists(st.sampled_from(self.setting.brokers), max_size=3, unique=True))
             return brokers
@@ -196,7 +198,7 @@ class _Writer:
     def _texts(self, field: Field, topic: Topic | None) -> tuple[str, ...]:
         setting, name = self.setting, field.attribute
         if field.entity == "topicName":
-            return (topic.name,) if topic is not None else tuple(one.name for one in setting.topics)
+            return (topic.name,) if topic is not None else tuple(each.name for each in setting.topics)
         if field.entity == "groupId" or name == "group":
             return setting.groups
         if field.entity == "transactionalId":
@@ -214,7 +216,7 @@ def _number(field: Field) -> st.SearchStrategy[int]:
     """Return a strategy for numbers that are usual for a field of this name."""
     name, (low, high) = field.attribute, RANGES[field.type]
     if "timestamp" in name:
-        return st.integers(0, 60_000).map(lambda later: NOW_MS + later)
+        return st.integers(0, 60_000).map(lambda delta_ms: NOW_MS + delta_ms)
     if name.endswith("_ms"):
         return st.sampled_from(_SPANS_MS)
     if "port" in name:

@@ -202,7 +202,7 @@ class Stage:
         there.pause(["orders"])
         there.wait_for_state(MirrorState.PAUSED, [TP])
         records = [RecordData(key=b"k", value=b"v" * 5), RecordData(key=b"k", value=None), RecordData(value=b"")]
-        self.a._do(lambda client: client.produce(TP, records), "writing")  # `produce` writes no keys.
+        self.a._run_client(lambda client: client.produce(TP, records), "writing")  # `produce` writes no keys.
         there.fail_over()
         self.b.produce("orders", 0, [b"three"])
 

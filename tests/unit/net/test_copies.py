@@ -53,7 +53,7 @@ def mirror(stream: memoryview, reader: FrameReader, log: PartitionLog) -> int:
         next_buffers[:count] = stream[at : at + count]
         copied += count if began else 0
         at += count
-        for frame in reader.received(count):
+        for frame in reader.cut_frames(count):
             reply = decode_response(frame, key_of(FetchRequest), VERSION).body
             assert isinstance(reply, FetchResponse)
             records = reply.responses[0].partitions[0].records

@@ -28,7 +28,7 @@ def feed(reader: FrameReader, stream: bytes, pieces: list[int]) -> list[bytes]:
             part = stream[: min(left, len(buffer))]
             buffer[: len(part)] = part
             stream, left, count = stream[len(part) :], left - len(part), count + len(part)
-        found += [bytes(frame) for frame in reader.received(count)]
+        found += [bytes(frame) for frame in reader.cut_frames(count)]
     return found
 
 
@@ -105,7 +105,7 @@ def receive(reader: FrameReader, size: int) -> list[Chunk]:
         count = min(left, 64 << 10, len(next_buffers[0]))
         next_buffers[0][: len(stream)] = stream
         stream, left = b"", left - count
-        found += reader.received(count)
+        found += reader.cut_frames(count)
     return found
 
 
@@ -142,7 +142,7 @@ def test_memory_is_released_without_large_frames() -> None:
 def test_a_held_frame_is_never_overwritten(drawn: list[tuple[int, bool]]) -> None:
     scratch, held = Scratch(8), []
     for number, (size, is_held) in enumerate(drawn):
-        buffer = scratch.take(size * frames.KEPT_BYTES_MIN, frames.KEPT_BYTES_MIN)
+        buffer = scratch.get_buffer(size * frames.KEPT_BYTES_MIN, frames.KEPT_BYTES_MIN)
         assert frames.KEPT_BYTES_MIN <= len(buffer) <= size * frames.KEPT_BYTES_MIN
         buffer[:] = bytes([number]) * len(buffer)
         if is_held:

@@ -378,7 +378,7 @@ def test_a_killed_node_gets_no_more_events_and_its_last_job_can_be_awaited() -> 
         host.perform("n", [DiskWork(1, "dir", Job(0, started, gate)), *never])
         await asyncio.get_running_loop().run_in_executor(None, started.wait)
         host.kill("n")
-        idle = asyncio.ensure_future(host.disk_idle("n"))
+        idle = asyncio.ensure_future(host.wait_for_disk("n"))
         done, _ = await asyncio.wait([idle], timeout=0.01)
         assert not done
         gate.set()

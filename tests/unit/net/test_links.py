@@ -40,7 +40,7 @@ class LinkCallbacks:
     def end_turn(self) -> None:
         self.turns += 1
 
-    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+    def call_soon(self, call: Callable[[Any], None], argument: Any) -> None:
         self._loop.call_soon(call, argument)
 
 

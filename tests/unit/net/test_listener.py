@@ -93,7 +93,7 @@ def test_connections_above_the_limit_wait_for_a_place() -> None:
 
 
 def test_an_idle_connection_is_closed_and_one_in_use_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "SWEPT_EVERY_S", 0.005)
+    monkeypatch.setattr(hosts, "SWEEP_INTERVAL_S", 0.005)
 
     async def script(host: Host) -> None:
         node, port = started(host, LinkOptions(idle_max=100 * MILLISECOND))
@@ -131,7 +131,7 @@ def test_options_are_read_from_kafkas_keys() -> None:
     }
     options = LinkOptions.of(broker_configs(configs, {}))
     assert (options.request_bytes_max, options.idle_max, options.links_max) == (1000, 7_000, 5)
-    assert [options.most_from(address) for address in ("127.0.0.1", "::1", "10.0.0.1")] == [3, 2, 4]
+    assert [options.limit_for(address) for address in ("127.0.0.1", "::1", "10.0.0.1")] == [3, 2, 4]
     assert LinkOptions.of(broker_configs({}, {})) == LinkOptions()
 
 

@@ -12,7 +12,7 @@ import pytest
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import TimerKey
 from kmirror.net.clock import Clock
-from kmirror.net.timers import SWEPT_FROM, HasTimers, Timers
+from kmirror.net.timers import SWEEP_SIZE_MIN, HasTimers, Timers
 
 
 class Handle:
@@ -37,7 +37,7 @@ class Loop:
     def call_later(self, delay_s: float, call: Callable[[], None]) -> Handle:
         handle = Handle()
         self.calls += 1
-        assert self.calls < 10 * SWEPT_FROM, "it turns in circles"
+        assert self.calls < 10 * SWEEP_SIZE_MIN, "it turns in circles"
         heapq.heappush(self._calls, (self.at + self._delay(delay_s), self.calls, handle, call))
         return handle
 
@@ -97,7 +97,7 @@ def test_timers_fire_though_the_heap_is_swept_while_they_do() -> None:
     scene = Scene()
 
     def set_and_cancel_many() -> None:
-        for number in range(2 * SWEPT_FROM):
+        for number in range(2 * SWEEP_SIZE_MIN):
             scene.set(f"cancelled {number}", 40)
             scene.timers.cancel(scene.process, (f"cancelled {number}",))
         scene.set("new", 3)
