@@ -148,11 +148,11 @@ def fuzz_client(
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
     """Let SIGTERM end like Ctrl-C: the client's program is ended, and a summary is printed."""
-    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, former)
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
@@ -206,8 +206,8 @@ class _ClientPort:
 
     def _is_done(self, seconds: float) -> bool:
         self.tally.seconds = seconds
-        answers = self.tally.frames + sum(session.response_count for session in list(self._open.values()))
-        return (self._frames is not None and answers >= self._frames) or (
+        response_count = self.tally.frames + sum(session.response_count for session in list(self._open.values()))
+        return (self._frames is not None and response_count >= self._frames) or (
             self._seconds is not None and seconds >= self._seconds
         )
 
@@ -242,18 +242,18 @@ def _print_summary(tally: ClientTally, seed: int, output: str) -> None:
     add_numbers(table, "version", "whole", "broken", *(f"broken, {reaction.value}" for reaction in Reaction))
     for (message, version), counts in _counts_by_response(tally.reactions).items():
         broken = [counts[True, reaction] for reaction in Reaction]
-        whole = sum(counts[False, reaction] for reaction in Reaction)
-        table.add_row(message, str(version), *(f"{each:,}" for each in (whole, sum(broken), *broken)))
+        valid = sum(counts[False, reaction] for reaction in Reaction)
+        table.add_row(message, str(version), *(f"{each:,}" for each in (valid, sum(broken), *broken)))
     console.print(table)
-    ends = plain_table()
-    add_names(ends, "the program's end")
-    add_numbers(ends, "times")
+    outcomes = plain_table()
+    add_names(outcomes, "the program's end")
+    add_numbers(outcomes, "times")
     for outcome, count in tally.program_outcomes.most_common():
-        ends.add_row(outcome, f"{count:,}")
+        outcomes.add_row(outcome, f"{count:,}")
     for cause, count in tally.unconfirmed.most_common():
-        ends.add_row(f"not seen again: {cause}", f"{count:,}")
+        outcomes.add_row(f"not seen again: {cause}", f"{count:,}")
     if tally.program_outcomes:
-        console.print(ends)
+        console.print(outcomes)
     console.print(
         f"{NAME}, seed {seed}: {tally.sessions:,} sessions, {tally.frames:,} responses, "
         f"{tally.frames - tally.taken:,} broken, in {tally.seconds:,.1f} s; {len(tally.findings)} findings",

@@ -23,7 +23,7 @@ CORRELATION_SPOT: RawSpot = (SpotKind.NUMBER, 0, 4, None)
 _WIDTHS = {SpotKind.SHORT_LENGTH: 2, SpotKind.LENGTH: 4, SpotKind.COUNT: 4}
 
 
-def _null(size: int, *, flexible: bool) -> SpotKind:
+def _null_kind(size: int, *, flexible: bool) -> SpotKind:
     """Return the kind of a null: a length or count of -1, which mutations treat alike, or a marker."""
     if size == 1:
         return SpotKind.COMPACT_LENGTH if flexible else SpotKind.MARKER
@@ -44,7 +44,7 @@ def spots_in(message: type[Message], frame: Buffer, version: int, position: int 
     def note(start: int, end: int, path: str, value: object) -> None:
         match value:
             case None:
-                spots.append((_null(end - start, flexible=flexible), start, end, None))
+                spots.append((_null_kind(end - start, flexible=flexible), start, end, None))
             case int() if path.endswith("tags"):
                 spots.append((SpotKind.TAG_COUNT, start, start + 1, None))
             case bool():
@@ -77,17 +77,17 @@ def ranges_of_field(
     message: type[Message], frame: Buffer, version: int, position: int, name: str
 ) -> list[tuple[int, int]]:
     """Return the ranges of the fields named `name` in the message at `position`, up to the fault of a broken one."""
-    places: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
 
     def note(start: int, end: int, path: str, value: object) -> None:
         if path.rpartition(".")[2] == name:
-            places.append((start, end))
+            ranges.append((start, end))
 
     try:
         decode(message, frame, version, position, note=note)
     except ProtocolError:
         pass  # As in `spots_in`.
-    return places
+    return ranges
 
 
 def response_spots(frame: Buffer, key: int, version: int) -> list[RawSpot]:

@@ -117,11 +117,11 @@ class _Compiler:
             for field, value in chosen:
                 body, inner = bytearray(), list[RawSpot]()
                 value(random, body, inner)
-                _tag(out, spots, field, field.tag, body)
+                _write_tag(out, spots, field, field.tag, body)
                 first = len(out) - len(body)
                 spots += [(kind, first + start, first + end, inner_field) for kind, start, end, inner_field in inner]
             if is_unknown:
-                _tag(out, spots, None, unknown_from + int(random() * 300), b"x" * int(random() * 6))
+                _write_tag(out, spots, None, unknown_from + int(random() * 300), b"x" * int(random() * 6))
 
         return write
 
@@ -178,24 +178,24 @@ class _Compiler:
     def scalar(self, field: Field, is_flexible: bool, is_nullable: bool) -> Write:
         type_ = field.type
         if type_ in WIDTHS:
-            return _fixed(
+            return _fixed_writer(
                 field, SpotKind.NUMBER, self.vocabulary.usual(field, type_), edges(type_), self.vocabulary.share
             )
         if type_ == "bool":
-            return _fixed(field, SpotKind.BOOL, (b"\0", b"\1"), (b"\0", b"\1"), 1.0)
+            return _fixed_writer(field, SpotKind.BOOL, (b"\0", b"\1"), (b"\0", b"\1"), 1.0)
         if type_ == "uuid":
             ids = tuple(bytes(each) for each in self.vocabulary.uuids)
-            return _fixed(field, SpotKind.UUID, ids, (b"\xff" * 16, bytes(range(16))), self.vocabulary.share)
+            return _fixed_writer(field, SpotKind.UUID, ids, (b"\xff" * 16, bytes(range(16))), self.vocabulary.share)
         if type_ == "string":
             contents, kind = self.vocabulary.texts(field), SpotKind.TEXT
         elif type_ == "records" and self.records:
             contents, kind = self.records, SpotKind.RECORDS
         else:
             contents, kind = self.vocabulary.blobs(field), SpotKind.BYTES
-        return _variable(field, kind, contents, is_flexible, is_nullable)
+        return _variable_writer(field, kind, contents, is_flexible, is_nullable)
 
 
-def _fixed(field: Field, kind: SpotKind, usual: Sequence[bytes], rare: Sequence[bytes], share: float) -> Write:
+def _fixed_writer(field: Field, kind: SpotKind, usual: Sequence[bytes], rare: Sequence[bytes], share: float) -> Write:
     """Return a writer that draws one of the usual values, with probability `share`, or else one of the rare ones."""
     # A table that repeats each value by its frequency costs one draw.
     parts = 64
@@ -211,7 +211,9 @@ def _fixed(field: Field, kind: SpotKind, usual: Sequence[bytes], rare: Sequence[
     return write
 
 
-def _variable(field: Field, kind: SpotKind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool) -> Write:
+def _variable_writer(
+    field: Field, kind: SpotKind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool
+) -> Write:
     """Return a writer of a length and one of the contents, or null, or sometimes a large content."""
     is_text = kind is SpotKind.TEXT
     if is_flexible:
@@ -221,10 +223,10 @@ def _variable(field: Field, kind: SpotKind, contents: Sequence[bytes], is_flexib
     else:
         length_kind, null = SpotKind.LENGTH, b"\xff\xff\xff\xff"
 
-    def head_of(size: int) -> bytes:
+    def length_prefix(size: int) -> bytes:
         return uvarint(size + 1) if is_flexible else size.to_bytes(len(null), "big")
 
-    rows = [(head_of(len(content)), content) for content in contents]
+    rows = [(length_prefix(len(content)), content) for content in contents]
     n = len(rows)
     null_share = _NULL_SHARE if is_nullable else 0.0
 
@@ -238,7 +240,7 @@ def _variable(field: Field, kind: SpotKind, contents: Sequence[bytes], is_flexib
         head, content = rows[int(x * n)]
         size = large_size(x, is_text=is_text) if x >= _LARGE_FROM and start < LARGE_BYTES else None
         if size is not None and kind is not SpotKind.RECORDS:
-            head, content = head_of(size), b"z" * size
+            head, content = length_prefix(size), b"z" * size
         out += head
         middle = len(out)
         out += content
@@ -248,7 +250,7 @@ def _variable(field: Field, kind: SpotKind, contents: Sequence[bytes], is_flexib
     return write
 
 
-def _tag(out: bytearray, spots: list[RawSpot], field: Field | None, tag: int, body: bytes | bytearray) -> None:
+def _write_tag(out: bytearray, spots: list[RawSpot], field: Field | None, tag: int, body: bytes | bytearray) -> None:
     """Write a tagged field, and record its spots, without those of its body."""
     start = len(out)
     out += uvarint(tag)

@@ -23,7 +23,7 @@ class PendingRequests:
         """Remove a link that is closed."""
         self._headers.pop(link, None)
 
-    def take_request_of(self, link: InboundLink, frame: Chunk) -> RequestHead | None:
+    def take_request(self, link: InboundLink, frame: Chunk) -> RequestHead | None:
         """Return the request with the correlation id of this response, and drop those before it.
 
         None if there is no such request, as for a SASL token.

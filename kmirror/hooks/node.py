@@ -178,7 +178,7 @@ class HookedNode(Wrapper):
                 Note(f"{link.client.link.name}: passing on a response that cannot be decoded: {error}")
             )
             return reply
-        rewritten = self._reply_of(link, progress, body if progress.rewrite is None else progress.rewrite(body))
+        rewritten = self._make_reply(link, progress, body if progress.rewrite is None else progress.rewrite(body))
         return Reply(rewritten.link, rewritten.chunks, reply.timing)
 
     # -- links --------------------------------------------------------------------------------
@@ -271,9 +271,9 @@ class HookedNode(Wrapper):
 
     def _respond_directly(self, now: Instant, link: HookedLink, progress: RequestProgress, response: Message) -> None:
         """Respond to a request without the inner node."""
-        self._send_response(now, link, progress, self._reply_of(link, progress, response))
+        self._send_response(now, link, progress, self._make_reply(link, progress, response))
 
-    def _reply_of(self, link: HookedLink, progress: RequestProgress, response: Message) -> Reply:
+    def _make_reply(self, link: HookedLink, progress: RequestProgress, response: Message) -> Reply:
         head = progress.request_rows.head
         if progress.throttle_ms:
             set_throttle_time(response, head.api_version, progress.throttle_ms)

@@ -80,7 +80,7 @@ class MutatingNode(Wrapper):
             case Send(link, chunks):
                 return Send(link, self._mutate("broker", chunks, None))
             case Reply(name, chunks):
-                return Reply(name, self._mutate("client", chunks, self._pending.take_request_of(name, chunks[0])))
+                return Reply(name, self._mutate("client", chunks, self._pending.take_request(name, chunks[0])))
             case CloseLink(InboundLink() as name):
                 self._pending.forget(name)
         return effect

@@ -56,10 +56,10 @@ def _error(on: On, table: RuleTable) -> Hook:
 
 
 def _disconnect(on: On, table: RuleTable) -> Hook:
-    when = table["disconnect"]
-    if when not in ("before", "after"):
-        raise UsageError(f'disconnect must be "before" or "after" (the broker acts), not {when!r}')
-    return on.close(applied=when == "after")
+    position = table["disconnect"]
+    if position not in ("before", "after"):
+        raise UsageError(f'disconnect must be "before" or "after" (the broker acts), not {position!r}')
+    return on.close(applied=position == "after")
 
 
 def _flag(table: RuleTable, key: str) -> bool:

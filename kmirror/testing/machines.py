@@ -52,7 +52,9 @@ class SessionMachine(RuleBasedStateMachine):
     def begin(self, data: st.DataObject) -> None:
         """Start a session with names that are new to the broker."""
         self._link = (
-            self.row.simulated(0, _HypothesisChoices(data)) if self.address is None else PortLink({"": self.address})
+            self.row.open_simulated_link(0, _HypothesisChoices(data))
+            if self.address is None
+            else PortLink({"": self.address})
         )
         suffix = "1" if self.address is None else uuid.uuid4().hex[:8]
         self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{suffix}")

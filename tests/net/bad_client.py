@@ -24,22 +24,22 @@ def ask(link: socket.socket, number: int) -> bytes:
         bytearray(length)  # Never written to.
     if not 0 <= length <= LENGTH_MAX:
         sys.exit(0)
-    answer = exactly(link, length)
-    if answer[:4] != struct.pack(">i", number):
+    response = exactly(link, length)
+    if response[:4] != struct.pack(">i", number):
         sys.exit(0)
-    return answer[4:]
+    return response[4:]
 
 
 def exactly(link: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size:
         try:
-            more = link.recv(size - len(found))
+            chunk = link.recv(size - len(found))
         except (TimeoutError, ConnectionError):
             sys.exit(0)
-        if not more:
+        if not chunk:
             sys.exit(0)
-        found += more
+        found += chunk
     return found
 
 
@@ -54,15 +54,15 @@ def waits(error: int, count: int, rest: bytes) -> None:
 
 
 def grows(error: int, count: int, rest: bytes) -> None:
-    held = []
+    buffers = []
     for number in range(count):
-        held.append(bytes([number % 256]) * (1 << 16))
+        buffers.append(bytes([number % 256]) * (1 << 16))
 
 
 def storms(error: int, count: int, rest: bytes) -> None:
     if error:
         for turn in range(2_000):
-            ask(opened, turn)
+            ask(connection, turn)
 
 
 def dies(error: int, count: int, rest: bytes) -> None:
@@ -94,9 +94,9 @@ def fails(error: int, count: int, rest: bytes) -> None:
 if __name__ == "__main__":
     fault = globals()[sys.argv[1]]
     host, _, port = sys.argv[2].rpartition(":")
-    with socket.create_connection((host, int(port))) as opened:
-        opened.settimeout(None if fault is trusts else TIMEOUT_S)
+    with socket.create_connection((host, int(port))) as connection:
+        connection.settimeout(None if fault is trusts else TIMEOUT_S)
         for turn in range(3):
-            answer = ask(opened, turn)
-            if len(answer) >= 6:
-                fault(*struct.unpack_from(">hi", answer), answer[6:])
+            response = ask(connection, turn)
+            if len(response) >= 6:
+                fault(*struct.unpack_from(">hi", response), response[6:])

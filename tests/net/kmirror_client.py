@@ -60,7 +60,7 @@ async def read_topic(bootstrap: str, session: str) -> None:
                     pass
 
 
-class Hosted:
+class HostedNode:
     """A node of clients on its own host."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Hosted:
         self.host.add("ours", lambda: self.node)
         self.host.start("ours")
 
-    async def answer(self, begin: Callable[[Instant, Callable[..., None]], None]) -> Any:
+    async def call(self, begin: Callable[[Instant, Callable[..., None]], None]) -> Any:
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def on_outcome(_: Instant, outcome: Any) -> None:
@@ -87,34 +87,34 @@ class Hosted:
 
 
 async def write(bootstrap: str, session: str) -> None:
-    hosted = Hosted()
+    hosted = HostedNode()
     configs = ProducerConfigs(delivery_timeout_ms=CALL_MS, request_timeout_ms=TIMEOUT_MS, max_block_ms=CALL_MS)
     writer = Producer("producer", hosted.node.requester, parse_servers(bootstrap), configs)
     hosted.node.timers["producer"] = writer.on_timer
     try:
-        error = await hosted.answer(writer.init)
+        error = await hosted.call(writer.init)
         for number in range(4):
             if error:
                 raise KafkaError(error, error.text)
             tp, record = BOTH[number % 2], RecordData(value=b"from %d" % number)
-            delivery = await hosted.answer(lambda now, done, tp=tp, record=record: writer.send(now, tp, [record], done))
+            delivery = await hosted.call(lambda now, done, tp=tp, record=record: writer.send(now, tp, [record], done))
             error = delivery.error
     finally:
         hosted.host.close()
 
 
 async def read(bootstrap: str, session: str) -> None:
-    hosted = Hosted()
+    hosted = HostedNode()
     configs = ConsumerConfigs(request_timeout_ms=TIMEOUT_MS, fetch_max_wait_ms=50)
     reader = Consumer("consumer", hosted.node.requester, parse_servers(bootstrap), configs)
     try:
-        seen, until = 0, time.monotonic() + READ_S
-        while seen < 40 and time.monotonic() < until:
-            begin = hosted.answer(lambda now, done: reader.poll(now, BOTH, done))
+        record_count, until = 0, time.monotonic() + READ_S
+        while record_count < 40 and time.monotonic() < until:
+            begin = hosted.call(lambda now, done: reader.poll(now, BOTH, done))
             found = await asyncio.wait_for(begin, ROUND_S)
             for tp, fetched in found.fetched.items():
                 reader.positions[tp] = fetched.after
-                seen += len(fetched.records)
+                record_count += len(fetched.records)
             if not found.fetched:
                 await asyncio.sleep(PAUSE_S)
     finally:

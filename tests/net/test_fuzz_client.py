@@ -61,7 +61,7 @@ def first_finding(found: ClientCampaign) -> Finding:
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind", "cause", "patience_s"),
+    ("fault", "kind", "cause", "timeout_s"),
     [
         ("loops", FaultKind.SLOW, "spins after ApiVersionsResponse", 2.0),
         ("waits", FaultKind.SILENT, "hangs after ApiVersionsResponse", 2.0),
@@ -98,9 +98,9 @@ def test_a_client_with_a_timeout_ends_for_every_delivery_fault(
 def test_a_client_that_waits_without_a_bound_is_found(
     delivery: Delivery, cluster: OwnCluster, interceptor: ResponseInterceptor
 ) -> None:
-    trusting = campaign(client("trusts", timeout_s=1.0), cluster, interceptor)
-    trusting.measure_baseline()
-    fault = trusting.replay([delivery_faults()[delivery]])
+    patient = campaign(client("trusts", timeout_s=1.0), cluster, interceptor)
+    patient.measure_baseline()
+    fault = patient.replay([delivery_faults()[delivery]])
     assert fault is not None
     assert (fault.kind, fault.cause) == (FaultKind.SILENT, f"hangs after ApiVersionsResponse{delivery.name_suffix}")
 
@@ -204,15 +204,15 @@ def test_a_finding_is_kept_and_replayed_by_the_command(
     words = ("client", "--client", program, "--seed", "1", "--frames", "200", "--corpus", str(tmp_path), "-o", "json")
     ran = kmirror(*words)
     assert ran.returncode == 4, ran.stderr
-    told = json.loads(ran.stdout)
-    assert [each["cause"] for each in told["findings"]] == ["SIGSEGV after ApiVersionsResponse"]
-    assert told["ends"]["signal 11"] >= told["findings"][0]["times"] >= 1
+    summary = json.loads(ran.stdout)
+    assert [each["cause"] for each in summary["findings"]] == ["SIGSEGV after ApiVersionsResponse"]
+    assert summary["ends"]["signal 11"] >= summary["findings"][0]["times"] >= 1
     (path,) = tmp_path.iterdir()
     assert load(path).story[0] == f"program: {program}"
     again = kmirror("--replay", str(path), "--client", program)
     assert again.returncode == 4 and "now: raised: SIGSEGV after ApiVersionsResponse v0" in again.stdout
-    mended = kmirror("--replay", str(path), "--client", " ".join((*QUICK, "nothing", "{bootstrap}")))
-    assert mended.returncode == 0 and "not seen again" in mended.stderr
+    fixed = kmirror("--replay", str(path), "--client", " ".join((*QUICK, "nothing", "{bootstrap}")))
+    assert fixed.returncode == 0 and "not seen again" in fixed.stderr
     # A file of another user does not name the command that is run here.
     unnamed = kmirror("--replay", str(path))
     assert unnamed.returncode == 1 and "--client" in unnamed.stderr
@@ -241,26 +241,26 @@ def test_a_port_serves_any_number_of_clients(is_behind: bool, cluster: OwnCluste
     command = [sys.executable, "-m", "kmirror", "fuzz", "client", "--seed", "3", "-o", "json", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
+        first_line = json.loads(process.stdout.readline())
         for _ in range(20):
-            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=TIMEOUT_S, check=False)
+            subprocess.run([*QUICK, "nothing", first_line["bootstrap_servers"]], timeout=TIMEOUT_S, check=False)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TIMEOUT_S)
-    told = json.loads(out)
+    summary = json.loads(out)
     assert process.returncode == 130, err
-    assert told["sessions"] == 20
-    assert 0 < told["frames"] - told["taken"] < told["frames"]
+    assert summary["sessions"] == 20
+    assert 0 < summary["frames"] - summary["taken"] < summary["frames"]
     assert "link " in err and " of seed 3: ApiVersionsResponse v0, number " in err
 
 
 def test_invalid_options_are_refused(cluster: OwnCluster) -> None:
-    for words, told in (
+    for words, text in (
         (("--listen", "x"), "--listen must be PORT or HOST:PORT"),
         (("--jobs", "2"), "does not support --jobs"),
         (("--listen", "0.0.0.0:0", "--bootstrap-server", cluster.bootstrap_servers), "--listen PORT"),
     ):
         ran = kmirror("client", *words)
-        assert ran.returncode in (1, 2) and told in ran.stderr
+        assert ran.returncode in (1, 2) and text in ran.stderr
 
 
 def test_an_entry_is_read_as_it_was_kept() -> None:

@@ -17,11 +17,11 @@ from kmirror.protocol.registry import by_name, key_of
 
 PROGRAM = Path(__file__).with_name("kmirror_client.py")
 WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
-ANSWERS = 150
+RESPONSES = 150
 TIMEOUT_S = 60.0
 """Far more than the timeouts of all its calls: a faulty client waits for ever."""
 NUMBERS = {Delivery.LENGTH: -1, Delivery.LENGTH_AND_END: 2**31 - 1, Delivery.CUT: 9, Delivery.LATE: 600}
-ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
+APIS = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def campaign() -> Iterator[ClientCampaign]:
 @pytest.fixture(scope="module")
 def versions(campaign: ClientCampaign) -> dict[str, int]:
     """Return the response versions of the program, after some sessions without findings."""
-    *_, tally = campaign.run(frames=ANSWERS)
+    *_, tally = campaign.run(frames=RESPONSES)
     assert not tally.findings, [each.description for each in tally.findings.values()]
     assert 0 < tally.taken < tally.frames
     return {row.message: row.version for row in tally.reactions}
@@ -47,6 +47,6 @@ def test_kmirrors_clients_end_for_every_delivery_fault(
     delivery: Delivery, campaign: ClientCampaign, versions: dict[str, int]
 ) -> None:
     data = NUMBERS.get(delivery, 0).to_bytes(4, "big", signed=True)
-    wanted = {key_of(by_name(f"{name}Response")): versions[f"{name}Response"] for name in ASKED}
-    fault = campaign.replay([Entry(key, version, 0, data, delivery) for key, version in wanted.items()])
+    request_versions = {key_of(by_name(f"{name}Response")): versions[f"{name}Response"] for name in APIS}
+    fault = campaign.replay([Entry(key, version, 0, data, delivery) for key, version in request_versions.items()])
     assert fault is None, fault

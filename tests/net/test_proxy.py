@@ -73,10 +73,10 @@ class Client:
         """Return a connection to the broker that leads everything; it is reopened if it was closed."""
         if self._link is None:
             with Wire(self.bootstrap) as wire:
-                asked = [MetadataRequestTopic(name="orders")]
-                answer = wire.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False), 9)
-                assert isinstance(answer, MetadataResponse)
-            self._link = Wire(f"{answer.brokers[0].host}:{answer.brokers[0].port}")
+                topics = [MetadataRequestTopic(name="orders")]
+                response = wire.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 9)
+                assert isinstance(response, MetadataResponse)
+            self._link = Wire(f"{response.brokers[0].host}:{response.brokers[0].port}")
         return self._link
 
     def close(self) -> None:
@@ -85,9 +85,9 @@ class Client:
             self._link = None
 
     def init(self) -> None:
-        answer = self.link.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
-        assert isinstance(answer, InitProducerIdResponse) and not answer.error_code
-        self.producer_id = answer.producer_id
+        response = self.link.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+        assert isinstance(response, InitProducerIdResponse) and not response.error_code
+        self.producer_id = response.producer_id
 
     def request(self, value: bytes, topic: str = "orders", partition: int = 0, acks: int = -1) -> ProduceRequest:
         ids: dict[str, Any] = {"producer_id": self.producer_id, "producer_epoch": 0, "base_sequence": self.sequence}
@@ -100,23 +100,23 @@ class Client:
     def produce(self, value: bytes, topic: str = "orders", partition: int = 0) -> ErrorCode | None:
         """Write a record; return the error, or None if the link was closed without a response."""
         try:
-            answer = self.link.ask(self.request(value, topic, partition), 9)
+            response = self.link.ask(self.request(value, topic, partition), 9)
         except ConnectionError:
             self.close()
             return None
-        assert isinstance(answer, ProduceResponse)
-        return ErrorCode(answer.responses[0].partition_responses[0].error_code)
+        assert isinstance(response, ProduceResponse)
+        return ErrorCode(response.responses[0].partition_responses[0].error_code)
 
     def fetch(self, *, session: tuple[int, int] = (0, -1), wait_ms: int = 0) -> FetchResponse:
         rows = [] if session[1] > 0 else [FetchPartition(partition=0, partition_max_bytes=1 << 20)]
         topics = [FetchTopic(topic="orders", partitions=rows)] if rows else []
         session_id, epoch = session
-        asked = FetchRequest(
+        request = FetchRequest(
             max_wait_ms=wait_ms, min_bytes=1, topics=topics, session_id=session_id, session_epoch=epoch
         )
-        answer = self.link.ask(asked, 12)
-        assert isinstance(answer, FetchResponse)
-        return answer
+        response = self.link.ask(request, 12)
+        assert isinstance(response, FetchResponse)
+        return response
 
     def records(self) -> bytes:
         found = self.fetch().responses[0].partitions[0].records
@@ -138,9 +138,9 @@ def test_clients_are_led_to_ports_of_the_proxy_and_records_are_the_same_bytes(
     assert client.records() == direct.records() != b""
     assert proxy.brokers.keys() == {1} and proxy.brokers[1] != served.endpoint(1)
     with Wire(proxy.bootstrap_servers) as wire:
-        answer = wire.ask(ApiVersionsRequest(), 2)
+        response = wire.ask(ApiVersionsRequest(), 2)
     with Wire(served.bootstrap_servers) as wire:
-        assert wire.ask(ApiVersionsRequest(), 2) == answer
+        assert wire.ask(ApiVersionsRequest(), 2) == response
     direct.close()
 
 
@@ -197,8 +197,8 @@ def test_an_error_within_a_fetch_session(proxy: Proxy, client: Client) -> None:
     opened = client.fetch(session=(0, 0))
     assert opened.session_id
     proxy.inject(ErrorCode.OFFSET_OUT_OF_RANGE, api="Fetch", topic="orders", times=1)
-    answer = client.fetch(session=(opened.session_id, 1), wait_ms=1)
-    assert [row.error_code for row in answer.responses[0].partitions] == [ErrorCode.OFFSET_OUT_OF_RANGE]
+    response = client.fetch(session=(opened.session_id, 1), wait_ms=1)
+    assert [row.error_code for row in response.responses[0].partitions] == [ErrorCode.OFFSET_OUT_OF_RANGE]
 
 
 def test_the_nth_each_and_by_probability(proxy: Proxy, client: Client) -> None:
@@ -212,11 +212,11 @@ def test_the_nth_each_and_by_probability(proxy: Proxy, client: Client) -> None:
 
 
 def test_by_client_version_and_node(proxy: Proxy, client: Client) -> None:
-    of_others = proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", client_id="another")
-    of_old = proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", versions=(0, 8))
-    of_bootstrap = proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", node=7)
+    hook_for_others = proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", client_id="another")
+    hook_for_old_versions = proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", versions=(0, 8))
+    hook_for_other_node = proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", node=7)
     assert client.produce(b"a") is ErrorCode.NONE
-    assert of_others.count == of_old.count == of_bootstrap.count == 0
+    assert hook_for_others.count == hook_for_old_versions.count == hook_for_other_node.count == 0
     proxy.inject(ErrorCode.INVALID_RECORD, api="Produce", client_id="wire", versions=(9, 9), node=1)
     assert client.produce(b"a") is ErrorCode.INVALID_RECORD
 
@@ -271,17 +271,17 @@ def test_a_client_meets_an_older_broker(proxy: Proxy, client: Client) -> None:
     proxy.cap("Produce", 8)
     proxy.cap("Metadata", 8)
     with Wire(proxy.bootstrap_servers) as wire:
-        answer = wire.ask(ApiVersionsRequest(), 2)
-        assert isinstance(answer, ApiVersionsResponse)
-        last = {row.api_key: row.max_version for row in answer.api_keys}
+        response = wire.ask(ApiVersionsRequest(), 2)
+        assert isinstance(response, ApiVersionsResponse)
+        last = {row.api_key: row.max_version for row in response.api_keys}
         assert (last[0], last[3]) == (8, 8)
         with pytest.raises(ConnectionError):
             wire.ask(MetadataRequest(topics=[]), 9)
     proxy.play("2.8")
     with Wire(proxy.bootstrap_servers) as wire:
-        answer = wire.ask(ApiVersionsRequest(), 2)
-        assert isinstance(answer, ApiVersionsResponse)
-        assert {row.api_key: row.max_version for row in answer.api_keys}[1] == 12
+        response = wire.ask(ApiVersionsRequest(), 2)
+        assert isinstance(response, ApiVersionsResponse)
+        assert {row.api_key: row.max_version for row in response.api_keys}[1] == 12
     proxy.clear()
     assert client.produce(b"a") is ErrorCode.NONE
 
@@ -289,13 +289,13 @@ def test_a_client_meets_an_older_broker(proxy: Proxy, client: Client) -> None:
 def test_requests_of_a_link_reach_the_broker_in_order(served: TcpCluster, proxy: Proxy, client: Client) -> None:
     """Including those that hooks handle, between others that they ignore."""
     proxy.on("Produce", every=3).delay(1)
-    asked = []
+    frames = []
     for number in range(20):
-        asked.append(frame_of(client.request(b"%d" % number), 9, number))
-        asked.append(frame_of(MetadataRequest(topics=[]), 9, 1000 + number))
-    client.link.send(b"".join(asked))
-    answers = [int.from_bytes(client.link.frame()[:4], "big") for _ in asked]
-    assert answers == [n for number in range(20) for n in (number, 1000 + number)]
+        frames.append(frame_of(client.request(b"%d" % number), 9, number))
+        frames.append(frame_of(MetadataRequest(topics=[]), 9, 1000 + number))
+    client.link.send(b"".join(frames))
+    responses = [int.from_bytes(client.link.frame()[:4], "big") for _ in frames]
+    assert responses == [n for number in range(20) for n in (number, 1000 + number)]
     assert values(served) == [b"%d" % number for number in range(20)]
 
 
@@ -400,9 +400,9 @@ def test_a_broker_of_another_machine_is_not_connected_to(served: TcpCluster) -> 
         told: list[str] = []
         p.on_note.append(lambda _, note: told.append(note.text))
         with Wire(p.bootstrap_servers) as wire:
-            answer = wire.ask(MetadataRequest(topics=[]), 9)
-            assert isinstance(answer, MetadataResponse)
-        with Wire(f"127.0.0.1:{answer.brokers[0].port}") as wire:
+            response = wire.ask(MetadataRequest(topics=[]), 9)
+            assert isinstance(response, MetadataResponse)
+        with Wire(f"127.0.0.1:{response.brokers[0].port}") as wire:
             assert wire.is_closed()
         assert told == [f"broker 1 is at {c.endpoint(1)}, which is not loopback: links to it are closed"]
 

@@ -62,19 +62,19 @@ def test_rules_a_record_and_a_summary(served: TcpCluster, tmp_path: Path) -> Non
     rules.write_text(
         '[[rule]]\napi = "Metadata"\nnth = 2\ntimes = 1\nerror = "LEADER_NOT_AVAILABLE"\ntopic = "orders"\n'
     )
-    with Command(served, "--rules", str(rules), "--record", str(record), "-o", "json") as made:
-        at = json.loads(made.first)["bootstrap_servers"]
+    with Command(served, "--rules", str(rules), "--record", str(record), "-o", "json") as process:
+        address = json.loads(process.first)["bootstrap_servers"]
         codes = []
-        with Wire(at) as wire:
+        with Wire(address) as wire:
             for _ in range(3):
-                answer = wire.ask(MetadataRequest(topics=None), 9)
-                assert isinstance(answer, MetadataResponse)
-                codes.append(answer.topics[0].error_code)
+                response = wire.ask(MetadataRequest(topics=None), 9)
+                assert isinstance(response, MetadataResponse)
+                codes.append(response.topics[0].error_code)
         assert codes == [0, 5, 0]
-        out, err = made.end(signal.SIGINT)
-    said = json.loads(out)
-    assert said["rules"] == [{"rule": 1, "taken": 1}] and err == ""
-    (row,) = said["requests"]
+        out, err = process.end(signal.SIGINT)
+    summary = json.loads(out)
+    assert summary["rules"] == [{"rule": 1, "taken": 1}] and err == ""
+    (row,) = summary["requests"]
     assert (row["api"], row["version"], row["client_id"], row["requests"]) == ("Metadata", 9, "wire", 3)
     assert row["errors"] == {"LEADER_NOT_AVAILABLE": 1} and row["latency_ms"]["max"] > 0
     assert [json.loads(line)["errors"] for line in record.read_text().splitlines()] == [
@@ -98,33 +98,33 @@ def test_rules_a_record_and_a_summary(served: TcpCluster, tmp_path: Path) -> Non
 def test_a_table_for_people_and_a_signal_that_lets_go(served: TcpCluster, tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text('[[rule]]\napi = "ApiVersions"\nhold = true\n')
-    with Command(served, "--rules", str(rules)) as made:
-        at = made.first.removeprefix("bootstrap.servers=").strip()
-        with Wire(at) as wire:
+    with Command(served, "--rules", str(rules)) as process:
+        address = process.first.removeprefix("bootstrap.servers=").strip()
+        with Wire(address) as wire:
             wire.send(frame_of(ApiVersionsRequest(), 2))
             assert not wire.has_data(0.05)
-            made.process.send_signal(signal.SIGUSR1)
+            process.process.send_signal(signal.SIGUSR1)
             assert wire.frame()
-        out, _ = made.end()
+        out, _ = process.end()
     assert out.splitlines()[0] == "rule 1 (api = ApiVersions, hold = True): applied 1 times"
     assert [line.split()[:4] for line in out.splitlines() if "wire" in line] == [["ApiVersions", "2", "wire", "1"]]
 
 
 def test_mutations_are_reported(served: TcpCluster) -> None:
-    with Command(served, "--mutate", "3", "--every", "1", "--no-summary") as made:
-        with Wire(made.first.removeprefix("bootstrap.servers=").strip()) as wire:
+    with Command(served, "--mutate", "3", "--every", "1", "--no-summary") as process:
+        with Wire(process.first.removeprefix("bootstrap.servers=").strip()) as wire:
             wire.socket.settimeout(1)
             wire.send(frame_of(ApiVersionsRequest(), 2))
             try:
                 wire.read(1)
             except TimeoutError:
                 pass
-        out, err = made.end()
+        out, err = process.end()
     assert out == "" and err.startswith("kmirror: frame 1 at bootstrap 1, ApiVersions v")
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "text"),
     [
         (["--rules", "none.toml"], 1, "kmirror: none.toml: cannot be read: No such file or directory\n"),
         (["--replay", "none.jsonl"], 1, "kmirror: none.jsonl: cannot be read: No such file or directory\n"),
@@ -132,9 +132,9 @@ def test_mutations_are_reported(served: TcpCluster) -> None:
         (["--mutate", "-1"], 2, "Invalid value for '--mutate'"),
     ],
 )
-def test_invalid_options_are_refused(served: TcpCluster, words: list[str], code: int, told: str) -> None:
+def test_invalid_options_are_refused(served: TcpCluster, words: list[str], code: int, text: str) -> None:
     done = run(served, *words)
-    assert done.returncode == code and told in done.stderr
+    assert done.returncode == code and text in done.stderr
 
 
 def test_an_unreachable_cluster_is_reported() -> None:

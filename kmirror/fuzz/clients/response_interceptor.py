@@ -87,7 +87,7 @@ class InterceptedNode(Wrapper):
     def _break_reply(self, now: Instant, reply: Reply) -> list[Effect]:
         link = reply.link
         session = self._sessions.get(link)
-        head = self._pending.take_request_of(link, reply.chunks[0])
+        head = self._pending.take_request(link, reply.chunks[0])
         if session is None:
             return [reply]
         frame = b"".join(reply.chunks)

@@ -12,7 +12,7 @@ from typing import Any
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.differential.client_records import batches
 from kmirror.fuzz.differential.library import LibraryReader
-from kmirror.fuzz.differential.verdicts import UNREPORTED, Form, fields_of, plain
+from kmirror.fuzz.differential.verdicts import UNREPORTED, Form, fields_of, scalar_to_json
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.structs import Field
 
@@ -30,7 +30,7 @@ def _values(found: Any, fields: Sequence[Field]) -> list[Any]:
     return [UNREPORTED if field.is_tag_only else next(left) for field in fields]
 
 
-_FORM = Form(_values, plain)
+_FORM = Form(_values, scalar_to_json)
 
 
 class AiokafkaReader(LibraryReader):
@@ -45,7 +45,7 @@ class AiokafkaReader(LibraryReader):
         self.version = f"aiokafka {metadata.version('aiokafka')}"
         self.documented_errors = (ValueError, struct.error, KafkaError, CorruptBatch)
 
-    def knows(self, frame: Frame) -> bool:
+    def can_read(self, frame: Frame) -> bool:
         """Return whether its clients use this message in this version."""
         message: Any = frame.message
         return message is None or _class(message, frame.version) is not None

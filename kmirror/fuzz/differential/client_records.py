@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from kmirror.errors import CorruptBatch
-from kmirror.fuzz.differential.our_reader import record
+from kmirror.fuzz.differential.our_reader import record_to_json
 from kmirror.fuzz.differential.verdicts import UNREPORTED
 from kmirror.records import layout
 
@@ -31,7 +31,7 @@ def batches(name: str, data: bytes) -> list[dict[str, Any]]:
 def _batch(batch: Any) -> dict[str, Any]:
     is_legacy = "Legacy" in type(batch).__name__
     records = [
-        record(
+        record_to_json(
             each.offset,
             layout.NO_TIMESTAMP if each.timestamp is None else each.timestamp,
             each.key,

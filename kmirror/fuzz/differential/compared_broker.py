@@ -38,7 +38,7 @@ _METADATA_VERSION = 12
 _DELETE_TOPICS_VERSION = 5
 _LIST_GROUPS_VERSION = 3
 _DELETE_GROUPS_VERSION = 1
-_REST_S = 0.005
+_BRIEF_S = 0.005
 _CLIENT = "fuzz"
 
 
@@ -107,9 +107,9 @@ class ComparedBroker:
         frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
         return decode_response(self._exchange(frame), key_of(type(body)), version).body
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         """Sleep for a moment."""
-        time.sleep(_REST_S)
+        time.sleep(_BRIEF_S)
 
     def versions(self) -> Versions:
         """Return the API versions of the broker."""

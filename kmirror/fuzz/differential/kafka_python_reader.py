@@ -12,7 +12,7 @@ from typing import Any
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.differential.client_records import batches
 from kmirror.fuzz.differential.library import LibraryReader
-from kmirror.fuzz.differential.verdicts import LEFT_OUT, Form, plain, snake
+from kmirror.fuzz.differential.verdicts import LEFT_OUT, Form, scalar_to_json, to_snake_case
 from kmirror.fuzz.stream import Frame
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.structs import Field
@@ -32,9 +32,9 @@ def _values(found: Any, fields: Sequence[Field]) -> list[Any]:
 
 
 def _value(found: Any, field: Field) -> Any:
-    name = snake(field.name)
-    own = found._struct.fields
-    name = name if name in own else _RENAMED.get(name, name)
+    name = to_snake_case(field.name)
+    fields = found._struct.fields
+    name = name if name in fields else _RENAMED.get(name, name)
     value = getattr(found, name)
     # A tagged struct that was not sent is None.
     return LEFT_OUT if value is None and field.type == "struct" and field.tag >= 0 else value
@@ -44,7 +44,7 @@ def _scalar(field: Field, value: Any) -> Any:
     if isinstance(value, set):  # Bits of an int32.
         bits = sum(1 << bit for bit in value)
         return bits - (1 << 32) if bits >= 1 << 31 else bits
-    return plain(field, Uuid(value.bytes) if field.type == "uuid" else value)
+    return scalar_to_json(field, Uuid(value.bytes) if field.type == "uuid" else value)
 
 
 _FORM = Form(_values, _scalar, {"uuid": str(Uuid.ZERO), "int32": _NO_OPERATIONS})
@@ -63,7 +63,7 @@ class KafkaPythonReader(LibraryReader):
         # The errors that its response parser expects; others pass through it.
         self.documented_errors = (ValueError, struct.error, KafkaError, CorruptBatch)
 
-    def knows(self, frame: Frame) -> bool:
+    def can_read(self, frame: Frame) -> bool:
         """Return whether it has this message in this version."""
         message: Any = frame.message
         if message is None:
@@ -78,8 +78,8 @@ class KafkaPythonReader(LibraryReader):
 
     def message(self, cls: Any, version: int, data: bytes) -> Any:
         """Return the message."""
-        more = {} if cls.TYPE in ("request", "response") else {"header": False}
-        return _class(cls).decode(data, version=version, **more)
+        options = {} if cls.TYPE in ("request", "response") else {"header": False}
+        return _class(cls).decode(data, version=version, **options)
 
 
 @cache

@@ -66,12 +66,12 @@ class KafkaReader:
         """Return the verdict, None for an unknown message."""
         if not self._is_known(frame):
             return None
-        hexed = frame.data.hex()
+        data_hex = frame.data.hex()
         if frame.message is None:
-            response = self.oracle.ask({"batches": hexed})
+            response = self.oracle.ask({"batches": data_hex})
             value = response.get("batches")
         else:
-            response = self.oracle.ask({"m": frame.name, "v": frame.version, "hex": hexed})
+            response = self.oracle.ask({"m": frame.name, "v": frame.version, "hex": data_hex})
             value = response.get("json")
         if value is None:
             error = response["error"]

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 from kmirror.fuzz.differential.library import LibraryReader
-from kmirror.fuzz.differential.our_reader import blob
-from kmirror.fuzz.differential.verdicts import UNREPORTED, Form, fields_of, plain, snake
+from kmirror.fuzz.differential.our_reader import to_base64
+from kmirror.fuzz.differential.verdicts import UNREPORTED, Form, fields_of, scalar_to_json, to_snake_case
 from kmirror.fuzz.stream import Frame
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.structs import Field
@@ -33,7 +33,7 @@ def _scalar(field: Field, value: Any) -> Any:
             return (value - _EPOCH) // _MS
         case int() if field.type not in ("bool", "float64"):
             return int(value)  # An error code is an enum.
-    return plain(field, Uuid(value.bytes) if field.type == "uuid" else value)
+    return scalar_to_json(field, Uuid(value.bytes) if field.type == "uuid" else value)
 
 
 _FORM = Form(
@@ -55,7 +55,7 @@ class KioReader(LibraryReader):
         self.version = f"kio {version('kio')}"
         self.documented_errors = (SerialError, ValueError)
 
-    def knows(self, frame: Frame) -> bool:
+    def can_read(self, frame: Frame) -> bool:
         """Return whether kio has this message in this version, with the same fields."""
         message: Any = frame.message
         if message is not None:
@@ -89,7 +89,7 @@ def _entity(message: Any, version: int) -> Any:
 
     kinds = {"request": EntityType.request, "response": EntityType.response}
     kind: Any = kinds.get(message.TYPE, EntityType.data)
-    name = snake(message.NAME.removesuffix(message.TYPE.capitalize()))
+    name = to_snake_case(message.NAME.removesuffix(message.TYPE.capitalize()))
     try:
         entity = load_entity_schema(name, version, kind)
     except UnknownEntity:
@@ -113,10 +113,10 @@ def _batch(batch: Any) -> dict[str, Any]:
         {
             "offset": record.offset,
             "timestamp": UNREPORTED,  # kio drops its milliseconds.
-            "key": blob(record.key),
-            "value": blob(record.value),
+            "key": to_base64(record.key),
+            "value": to_base64(record.value),
             "headers": [
-                {"key": None if header.key is None else header.key.decode(), "value": blob(header.value)}
+                {"key": None if header.key is None else header.key.decode(), "value": to_base64(header.value)}
                 for header in record.headers
             ],
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from kmirror.fuzz.differential.verdicts import Form, Verdict, refused
+from kmirror.fuzz.differential.verdicts import Form, Verdict, refusal
 from kmirror.fuzz.stream import Frame
 
 
@@ -23,7 +23,7 @@ class LibraryReader(ABC):
     """Conversion of the library's objects to JSON."""
 
     @abstractmethod
-    def knows(self, frame: Frame) -> bool:
+    def can_read(self, frame: Frame) -> bool:
         """Return whether the library reads this message in this version, or such batches."""
 
     @abstractmethod
@@ -40,7 +40,7 @@ class LibraryReader(ABC):
 
     def read(self, frame: Frame) -> Verdict | None:
         """Return the verdict, None for an unknown message."""
-        if not self.knows(frame):
+        if not self.can_read(frame):
             return None
         cls: Any = frame.message
         try:
@@ -48,7 +48,7 @@ class LibraryReader(ABC):
                 return Verdict(self.batches(frame.data))
             found = self.message(cls, frame.version, frame.data)
         except Exception as error:
-            return refused(error, is_typed=isinstance(error, self.documented_errors))
+            return refusal(error, is_typed=isinstance(error, self.documented_errors))
         return Verdict(self.to_json(cls, frame.version, found))
 
     def close(self) -> None:  # noqa: B027 a class with resources overrides it.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
-from kmirror.fuzz.differential.verdicts import OURS, Verdict, refused
+from kmirror.fuzz.differential.verdicts import OURS, Verdict, refusal
 from kmirror.fuzz.stream import Frame
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.legacy import AnyBatch, iter_any_batches
@@ -31,9 +31,9 @@ class OurReader:
         try:
             found = cls.decode(frame.data, frame.version)
         except ProtocolError as error:
-            return refused(error, is_typed=True, field=error.field)
+            return refusal(error, is_typed=True, field=error.field)
         except Exception as error:
-            return refused(error, is_typed=False)
+            return refusal(error, is_typed=False)
         try:
             rewritten = found.encode(frame.version)
         except LocalProtocolError:
@@ -49,9 +49,9 @@ class OurReader:
         except TornBatch:
             pass  # A consumer uses the whole batches, like Kafka's.
         except CorruptBatch as error:
-            return refused(error, is_typed=True)
+            return refusal(error, is_typed=True)
         except Exception as error:
-            return refused(error, is_typed=False)
+            return refusal(error, is_typed=False)
         return Verdict(found)
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class OurReader:
 
 def _batch(batch: AnyBatch) -> dict[str, Any]:
     records = [
-        record(each.offset, each.timestamp, each.key, each.value, each.headers)
+        record_to_json(each.offset, each.timestamp, each.key, each.value, each.headers)
         for each in batch.records(limit=LIMIT_BYTES)
     ]
     if not isinstance(batch, Batch):
@@ -81,19 +81,19 @@ def _batch(batch: AnyBatch) -> dict[str, Any]:
     }
 
 
-def record(
+def record_to_json(
     offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
 ) -> dict[str, Any]:
     """Return a record as JSON."""
     return {
         "offset": offset,
         "timestamp": timestamp,
-        "key": blob(key),
-        "value": blob(value),
-        "headers": [{"key": name, "value": blob(content)} for name, content in headers],
+        "key": to_base64(key),
+        "value": to_base64(value),
+        "headers": [{"key": name, "value": to_base64(content)} for name, content in headers],
     }
 
 
-def blob(data: bytes | None) -> str | None:
+def to_base64(data: bytes | None) -> str | None:
     """Return bytes as JSON: base64."""
     return None if data is None else base64.b64encode(data).decode("ascii")

@@ -96,25 +96,27 @@ class _Comparison:
             if field.attribute.endswith(_ERROR_CODE):
                 codes = getattr(ours, field.attribute), getattr(theirs, field.attribute)
                 if codes[0] != codes[1]:
-                    self.found.append(Difference(_below(path, field), code_name(codes[0]), code_name(codes[1]), row))
+                    self.found.append(
+                        Difference(_child_path(path, field), code_name(codes[0]), code_name(codes[1]), row)
+                    )
                     return
         for field in ours.FIELDS:
             if field.struct is None:
                 continue
-            below = _below(path, field)
-            if below in self._skipped:
+            child = _child_path(path, field)
+            if child in self._skipped:
                 continue
             left, right = getattr(ours, field.attribute), getattr(theirs, field.attribute)
             if field.is_array:
-                self.rows(below, row, left or (), right or ())
+                self.rows(child, row, left or (), right or ())
             elif left is not None and right is not None:
-                self.struct(below, row, left, right)
+                self.struct(child, row, left, right)
             elif left is not right:
                 values = ("null", "set") if left is None else ("set", "null")
-                self.found.append(Difference(below, *values, row))
+                self.found.append(Difference(child, *values, row))
 
     def rows(self, path: str, row: str, ours: Sequence[Struct], theirs: Sequence[Struct]) -> None:
-        ours, theirs = _merged(self.of_this_round(ours)), _merged(self.of_this_round(theirs))
+        ours, theirs = _merge_topic_rows(self.of_this_round(ours)), _merge_topic_rows(self.of_this_round(theirs))
         left, right = _by_name(ours), _by_name(theirs)
         if left is None or right is None:
             if len(ours) != len(theirs):
@@ -124,13 +126,13 @@ class _Comparison:
                 return
             left, right = dict(enumerate(ours)), dict(enumerate(theirs))
         for name in [*left, *(name for name in right if name not in left)]:
-            below = f"{row} {_words(name)}".strip()
+            child = f"{row} {_name_text(name)}".strip()
             if name not in right:
-                self.found.append(Difference(path, "a row", "none", below))
+                self.found.append(Difference(path, "a row", "none", child))
             elif name not in left:
-                self.found.append(Difference(path, "none", "a row", below))
+                self.found.append(Difference(path, "none", "a row", child))
             else:
-                self.struct(path, below, left[name], right[name])
+                self.struct(path, child, left[name], right[name])
 
     def of_this_round(self, rows: Sequence[Struct]) -> list[Struct]:
         def is_new(row: Struct) -> bool:
@@ -140,7 +142,7 @@ class _Comparison:
         return [row for row in rows if is_new(row)]
 
 
-def _below(path: str, field: Field) -> str:
+def _child_path(path: str, field: Field) -> str:
     return f"{path}.{json_name(field.name)}".lstrip(".")
 
 
@@ -153,7 +155,7 @@ def _name_of(row: Struct) -> tuple[Any, ...]:
     return tuple(found.values())
 
 
-def _merged(rows: Sequence[Struct]) -> Sequence[Struct]:
+def _merge_topic_rows(rows: Sequence[Struct]) -> Sequence[Struct]:
     """Return the rows of topics with the partitions of repeated names joined into the first row.
 
     The number of rows for a topic has no meaning for clients.
@@ -175,7 +177,7 @@ def _by_name(rows: Sequence[Struct]) -> dict[Any, Struct] | None:
     return None if () in found or len(found) < len(rows) else found
 
 
-def _words(name: Any) -> str:
+def _name_text(name: Any) -> str:
     parts = name if isinstance(name, tuple) else (name,)
     return " ".join(f"{part!s:.60}" for part in parts if part not in (None, ""))
 

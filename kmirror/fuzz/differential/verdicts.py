@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
         return reason(self.error)
 
 
-def refused(error: BaseException, *, is_typed: bool, field: str = "") -> Verdict:
+def refusal(error: BaseException, *, is_typed: bool, field: str = "") -> Verdict:
     """Return the verdict for an exception of a reader."""
     fault = None if is_typed else FaultKind.MEMORY if isinstance(error, MemoryError) else FaultKind.RAISED
     return Verdict(None, f"{type(error).__name__}: {error}"[:_TEXT_MAX], fault, field)
@@ -82,7 +82,7 @@ class FirstDifference(NamedTuple):
     @property
     def kinds(self) -> str:
         """Return the kinds of the two values."""
-        return f"{kind_of(self.left)} and {kind_of(self.right)}"
+        return f"{describe_kind(self.left)} and {describe_kind(self.right)}"
 
     def describe(self, left: str, right: str) -> str:
         """Return the difference in words; the arguments are the readers' names."""
@@ -117,7 +117,7 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def kind_of(value: Any) -> str:
+def describe_kind(value: Any) -> str:
     """Return the kind of a JSON value in words."""
     match value:
         case None:
@@ -168,25 +168,27 @@ class Form(NamedTuple):
         for row, part in zip(rows, self.values(value, fields_of(cls, version)), strict=True):
             if part is LEFT_OUT:
                 continue
-            converted = self._field(row.field, version, part)
+            converted = self._convert_field(row.field, version, part)
             if not row.is_tagged or converted != row.default:
                 found[row.name] = converted
         return found
 
-    def _field(self, field: Field, version: int, value: Any) -> Any:
+    def _convert_field(self, field: Field, version: int, value: Any) -> Any:
         if field.is_array:
             return (
-                value if value is None or value == UNREPORTED else [self._one(field, version, each) for each in value]
+                value
+                if value is None or value == UNREPORTED
+                else [self._convert_value(field, version, each) for each in value]
             )
-        return self._one(field, version, value)
+        return self._convert_value(field, version, value)
 
-    def _one(self, field: Field, version: int, value: Any) -> Any:
+    def _convert_value(self, field: Field, version: int, value: Any) -> Any:
         if value is None or value == UNREPORTED:
             return self.nulls.get(field.type) if value is None else value
         return self.struct(field.struct, version, value) if field.type == "struct" else self.scalar(field, value)
 
 
-def plain(field: Field, value: Any) -> Any:
+def scalar_to_json(field: Field, value: Any) -> Any:
     """Return a scalar of a kmirror message as JSON."""
     if field.type in ("bytes", "records"):
         return base64.b64encode(value).decode("ascii")
@@ -197,7 +199,7 @@ def plain(field: Field, value: Any) -> Any:
     return bool(value) if field.type == "bool" else value
 
 
-OURS = Form(lambda struct, fields: [getattr(struct, field.attribute) for field in fields], plain)
+OURS = Form(lambda struct, fields: [getattr(struct, field.attribute) for field in fields], scalar_to_json)
 
 
 class _Row(NamedTuple):
@@ -222,11 +224,11 @@ def _rows(cls: Any, version: int) -> tuple[_Row, ...]:
     found = []
     for field in fields_of(cls, version):
         is_tagged = is_within(version, field.tagged)
-        default = OURS._field(field, version, fresh_default(field)) if is_tagged else None
+        default = OURS._convert_field(field, version, fresh_default(field)) if is_tagged else None
         found.append(_Row(field, json_name(field.name), is_tagged, default))
     return tuple(found)
 
 
-def snake(name: str) -> str:
+def to_snake_case(name: str) -> str:
     """Return a name of Kafka's, such as LeaderEpoch, in snake case."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -438,36 +438,36 @@ def _available_bytes(broker: Broker, requested: Table[Key, PartitionRequest], *,
 
 def wake_outcomes(broker: Broker) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes when waiting fetches now have enough records."""
-    for one in broker.waiting:
-        if _available_bytes(broker, one.requested, has_room=True) >= one.min_bytes:
-            for state, responses in end_wait(broker, one):
+    for fetch in broker.waiting:
+        if _available_bytes(broker, fetch.requested, has_room=True) >= fetch.min_bytes:
+            for state, responses in end_wait(broker, fetch):
                 for last, more in wake_outcomes(state):
                     yield Outcome(last, {**responses, **more})
             return
     yield Outcome(broker, {})
 
 
-def end_wait(broker: Broker, one: WaitingFetch) -> Iterator[Outcome[Broker]]:
+def end_wait(broker: Broker, fetch: WaitingFetch) -> Iterator[Outcome[Broker]]:
     """Yield the outcomes of a fetch whose wait ends."""
-    broker = replace(broker, waiting=tuple(other for other in broker.waiting if other != one))
-    session = None if one.session is None else broker.sessions.get(one.session)
-    if session is not None and session.epoch != one.epoch:
+    broker = replace(broker, waiting=tuple(other for other in broker.waiting if other != fetch))
+    session = None if fetch.session is None else broker.sessions.get(fetch.session)
+    if session is not None and session.epoch != fetch.epoch:
         error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        yield Outcome(broker, {one.call: expected(error=error, session=one.session, rows=())})
+        yield Outcome(broker, {fetch.call: expected(error=error, session=fetch.session, rows=())})
         return
-    for rows in all_rows(broker, one.requested, WIDE, one.version):
-        if one.session is None:
-            yield Outcome(broker, {one.call: expected(error=0, session=0, rows=rows)})
+    for rows in all_rows(broker, fetch.requested, WIDE, fetch.version):
+        if fetch.session is None:
+            yield Outcome(broker, {fetch.call: expected(error=0, session=0, rows=rows)})
         else:
-            yield incremental_response(broker, one.call, one.session, rows, one.version)
+            yield incremental_response(broker, fetch.call, fetch.session, rows, fetch.version)
 
 
-def may_end_wait(broker: Broker, one: WaitingFetch) -> bool:
+def may_end_wait(broker: Broker, fetch: WaitingFetch) -> bool:
     """Return whether a wait may end early: overtaken, with an error, or with records beyond its limits."""
-    session = None if one.session is None else broker.sessions.get(one.session)
-    if session is not None and session.epoch != one.epoch:
+    session = None if fetch.session is None else broker.sessions.get(fetch.session)
+    if session is not None and session.epoch != fetch.epoch:
         return True
-    return _available_bytes(broker, one.requested) >= one.min_bytes or any(
-        _row(broker, key, requested, WIDE, one.version, min_one=True)[ROW_ERROR] != 0
-        for key, requested in one.requested.items()
+    return _available_bytes(broker, fetch.requested) >= fetch.min_bytes or any(
+        _row(broker, key, requested, WIDE, fetch.version, min_one=True)[ROW_ERROR] != 0
+        for key, requested in fetch.requested.items()
     )

@@ -411,7 +411,7 @@ class Fetches:
 MACHINE = Fetches()
 
 
-def simulated(seed: int, choose: Choose) -> SimulatedLink:
+def open_simulated_link(seed: int, choose: Choose) -> SimulatedLink:
     """Return a kmirror broker; half of them have few session slots."""
     configs = {SLOTS: str(FEW_SLOTS)} if choose.chance(0.5) else {}
     return simulated_broker(seed, configs)
@@ -424,7 +424,7 @@ def _write_until_accepted(world: World, request: ProduceRequest) -> None:
         error = response.responses[0].partition_responses[0].error_code
         if not error:
             return
-        world.rest()
+        world.wait_briefly()
     raise Fault(FaultKind.SILENT, f"a new topic takes no records: {error}", "Produce before a session", "records taken")
 
 

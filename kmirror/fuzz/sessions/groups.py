@@ -555,6 +555,6 @@ def _read_described(row: Any) -> Mapping[str, Any]:
 MACHINE = GroupMachine()
 
 
-def simulated(seed: int, choose: Choose) -> SimulatedLink:
+def open_simulated_link(seed: int, choose: Choose) -> SimulatedLink:
     """Return a kmirror broker with a group coordinator."""
     return simulated_broker(seed, {"group.initial.rebalance.delay.ms": choose.pick(("0", "0", "3000"))})

@@ -17,7 +17,7 @@ from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, Outbound
 from kmirror.kernel.ids import Endpoint
 from kmirror.sim.world import World as SimulatedWorld
 
-_REST_S = 0.005
+_BRIEF_S = 0.005
 _PEER = "session"
 
 
@@ -50,7 +50,7 @@ class Link(Protocol):
         """Let time pass."""
         ...
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         """Give the broker a moment to process the requests sent."""
         ...
 
@@ -110,9 +110,9 @@ class PortLink:
         """Sleep."""
         time.sleep(seconds)
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         """Sleep for a moment."""
-        time.sleep(_REST_S)
+        time.sleep(_BRIEF_S)
 
     def close(self) -> None:
         """Close all connections."""
@@ -185,9 +185,9 @@ class SimulatedLink:
         """Let virtual time pass."""
         self._world.run_for(span_us=round(seconds * SECOND))
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         """Let a moment of virtual time pass."""
-        self.pause(_REST_S)
+        self.pause(_BRIEF_S)
 
     def close(self) -> None:
         """Do nothing: there are no resources."""

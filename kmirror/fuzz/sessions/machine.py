@@ -159,7 +159,7 @@ class Requester(Protocol):
         """Return the response to a request that prepares the session, such as CreateTopics."""
         ...
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         """Let a moment pass before a request is repeated."""
         ...
 

@@ -194,7 +194,7 @@ class Mirrors:
 MACHINE = Mirrors()
 
 
-def simulated(seed: int, choose: Choose) -> SimulatedLink:
+def open_simulated_link(seed: int, choose: Choose) -> SimulatedLink:
     """Return two kmirror clusters with one or two brokers each."""
     simulation = Simulation(seed=seed)
     endpoints = {}
@@ -216,7 +216,7 @@ def _write_first_batch(world: World, known: Knowledge) -> Batch:
             if not response.responses[0].partition_responses[0].error_code:
                 known.values = 1
                 return stored_batch(step, 0)
-        world.rest()
+        world.wait_briefly()
     raise UsageError(f"topic {known.topic} takes no records")
 
 

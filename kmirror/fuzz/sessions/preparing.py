@@ -53,7 +53,7 @@ def await_coordinator(broker: Requester, kind: CoordinatorType, key: str) -> Non
         # A broker that is found may not know yet that it is the coordinator, or still load its log.
         if not found.error_code and _coordinator_error(broker, kind, key) not in _TEMPORARY_ERRORS:
             return
-        broker.rest()
+        broker.wait_briefly()
     raise UsageError(f"{key} has no coordinator")
 
 
@@ -84,5 +84,5 @@ def prepare_topic(broker: Requester, partitions: int, name: str = TOPIC) -> None
         found = broker.ask(list_offsets_request, 1)
         if not any(row.error_code for row in found.topics[0].partitions):
             return
-        broker.rest()
+        broker.wait_briefly()
     raise UsageError(f"topic {name} has no leader")

@@ -25,10 +25,10 @@ class MachineRow(NamedTuple):
         found: AnyMachine = importlib.import_module(self.module).MACHINE
         return found
 
-    def simulated(self, seed: int, choose: Choose) -> SimulatedLink:
+    def open_simulated_link(self, seed: int, choose: Choose) -> SimulatedLink:
         """Return a link to a new broker in the simulator; `choose` may select its configs."""
-        made: Callable[[int, Choose], SimulatedLink] = importlib.import_module(self.module).simulated
-        return made(seed, choose)
+        open_link: Callable[[int, Choose], SimulatedLink] = importlib.import_module(self.module).open_simulated_link
+        return open_link(seed, choose)
 
 
 MACHINES: tuple[MachineRow, ...] = (

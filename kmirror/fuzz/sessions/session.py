@@ -90,9 +90,9 @@ class SessionWorld:
             raise Fault(FaultKind.SILENT, f"no answer to {body.NAME}", f"{body.NAME} before a session", "an answer")
         return decode_response(response, key_of(type(body)), version).body
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         """Let a moment pass."""
-        self._link.rest()
+        self._link.wait_briefly()
 
 
 class Session:
@@ -163,7 +163,7 @@ class Session:
                 for call in calls:
                     self._read(call.number)
             case Disorder.CUT if self._cuts < _CUTS_MAX:
-                self._cut_link(self._send(step, disorder), has_rest=choose.chance(0.5))
+                self._cut_link(self._send(step, disorder), waits_first=choose.chance(0.5))
             case Disorder.STALE_FIELD:
                 self._read(self._send(self._with_stale_field(step, choose), disorder).number)
             case Disorder.REPEATED if self._sent:
@@ -212,9 +212,9 @@ class Session:
         self._open[call.number] = (call, self._link.send(frame, step.broker))
         return call
 
-    def _cut_link(self, call: Call, *, has_rest: bool) -> None:
-        if has_rest:
-            self._link.rest()
+    def _cut_link(self, call: Call, *, waits_first: bool) -> None:
+        if waits_first:
+            self._link.wait_briefly()
         self._cuts += 1
         _, ticket = self._open.pop(call.number)
         self._link.cut(ticket)
@@ -315,7 +315,7 @@ class Session:
             if isinstance(step, Pause):
                 self._pause(step)
                 continue
-            self._link.rest()
+            self._link.wait_briefly()
             self._read(self._send(step).number)
 
     # -- reports ------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class Log:
         return replace(self, writers=tuple(sorted((*others, writer), key=lambda one: one.producer)))
 
     @property
-    def committed(self) -> tuple[str, ...]:
+    def committed_values(self) -> tuple[str, ...]:
         """Return the values for a reader of committed records, which end at the first open transaction."""
         found = []
         for _, value, status in self.records:

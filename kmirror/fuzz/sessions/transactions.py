@@ -310,7 +310,7 @@ def _transitions(state: State, step: Step, call: int, names: Names) -> Iterator[
             yield _end_transition(state, step, body, names)
         case FetchRequest():
             log = state.log(str(body.topics[0].partitions[0].partition))
-            yield state, {"error": ErrorCode.NONE, "values": log.committed}
+            yield state, {"error": ErrorCode.NONE, "values": log.committed_values}
         case OffsetFetchRequest():
             yield state, {"error": ErrorCode.NONE, "offsets": tuple(state.committed_offset(p) for p in _PARTITIONS)}
         case _:
@@ -519,6 +519,6 @@ def _committed_values(row: Any) -> tuple[str, ...]:
 MACHINE = TransactionMachine()
 
 
-def simulated(seed: int, choose: Choose) -> SimulatedLink:
+def open_simulated_link(seed: int, choose: Choose) -> SimulatedLink:
     """Return a kmirror broker with a transaction coordinator, for one of the transaction versions."""
     return simulated_broker(seed, {}, transaction_version=choose.pick((2, 0, 2, 1)))

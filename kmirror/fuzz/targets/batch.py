@@ -81,14 +81,16 @@ class BatchTarget(Stateless):
             raise Fault(
                 FaultKind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records"
             )
-        seen = outline(batch.payload(limit=LIMIT_BYTES), 0, batch.record_count) if records else None
-        if seen is None:
+        found = outline(batch.payload(limit=LIMIT_BYTES), 0, batch.record_count) if records else None
+        if found is None:
             return  # A leader then decodes the records; a batch that the cleaner emptied has none.
         offsets = [wrap_int64(record.offset - batch.base_offset) for record in records]
         is_numbered = offsets == list(range(len(records)))
         expected = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
-        if expected != seen:
-            raise Fault(FaultKind.DIFFERS, f"{seen} of records with {expected}", "outline", "the values of the records")
+        if expected != found:
+            raise Fault(
+                FaultKind.DIFFERS, f"{found} of records with {expected}", "outline", "the values of the records"
+            )
 
     def _check_decoding(self, batch: Batch, records: Sequence[Record]) -> list[int]:
         """Return the timestamp deltas in the batch; raises `Fault` if its records are not those that were read."""

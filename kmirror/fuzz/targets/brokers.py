@@ -329,8 +329,8 @@ def open_target(options: TargetOptions) -> tuple[BrokersTarget, Stream]:
 
 def stream(seed: int, messages: tuple[type[Message], ...]) -> Stream:
     """Return the requests of a seed, with the mark in their names instead of a round."""
-    made = requests(seed, topic_ids=[TOPIC_ID])
-    return replace(made, messages=messages, vocabulary=replace(made.vocabulary, words=_words(made.vocabulary.words)))
+    base = requests(seed, topic_ids=[TOPIC_ID])
+    return replace(base, messages=messages, vocabulary=replace(base.vocabulary, words=_words(base.vocabulary.words)))
 
 
 def _words(words: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:

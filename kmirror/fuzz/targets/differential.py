@@ -65,7 +65,7 @@ class DifferentialTarget(Stateless):
 
 def difference(frame: Frame, reference: str, expected: Verdict, name: str, verdict: Verdict) -> Fault | None:
     """Return the difference between a reader and the reference; None if they agree."""
-    place = f"{frame.name} v{frame.version}"
+    message_version = f"{frame.name} v{frame.version}"
     if verdict.is_taken is not expected.is_taken:
         accepts, refuses = (name, reference) if verdict.is_taken else (reference, name)
         error = (expected if verdict.is_taken else verdict).error
@@ -90,7 +90,10 @@ def difference(frame: Frame, reference: str, expected: Verdict, name: str, verdi
             f"{reference} writes {(expected.rewritten or b'').hex()}, {name} {(verdict.rewritten or b'').hex()}"
         )
         return Fault(
-            FaultKind.DIFFERS, description, f"{reference} and {name} write {place} otherwise", f"as {reference}"
+            FaultKind.DIFFERS,
+            description,
+            f"{reference} and {name} write {message_version} otherwise",
+            f"as {reference}",
         )
     if (expected.rewritten is None) is not (verdict.rewritten is None) and {reference, name} == {KAFKA, OURS}:
         writes, not_writes = (reference, name) if expected.rewritten is not None else (name, reference)

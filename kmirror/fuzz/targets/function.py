@@ -74,5 +74,5 @@ def find_function(path: str) -> Callable[..., Any]:
         raise UsageError(f"{path!r} is not module:function: {error}") from None
     if not callable(value):
         raise UsageError(f"{path!r} cannot be called")
-    called: Callable[..., Any] = value
-    return called
+    function: Callable[..., Any] = value
+    return function

@@ -100,11 +100,11 @@ class InternalTopicsTarget(Stateless):
                 assert record.key is not None, "it is valid"
                 if int.from_bytes(record.key[:2], "big") in kinds:
                     last[record.key] = record.value
-        wanted = sum(value is not None for value in last.values())
+        expected = sum(value is not None for value in last.values())
         found = len(_table(state).all_committed())
         # A mirror state may exist for its epoch alone, or hold nothing else.
-        if found != wanted and frame.name != MIRROR_STATE_TOPIC:
-            description = f"{found} of {wanted} keys have a value"
+        if found != expected and frame.name != MIRROR_STATE_TOPIC:
+            description = f"{found} of {expected} keys have a value"
             raise Fault(FaultKind.DIFFERS, description, f"keys of {frame.name}", "the last record of each key")
 
 
@@ -135,40 +135,40 @@ def _records(state: ShardState) -> Iterator[Callable[[], KeyValue]]:
             yield partial(metadata_record, group_id, value)
         for group_id in state.offsets.groups():
             for name in state.offsets.keys(group_id):
-                settled = state.offsets.committed(name)
-                if settled is not None:
-                    yield partial(settled.record, name)
+                offset = state.offsets.committed(name)
+                if offset is not None:
+                    yield partial(offset.record, name)
     elif isinstance(state, TransactionShard):
         for transaction in committed.values():
             yield partial(transaction.record, 2)
     elif isinstance(state, MirrorShard):
-        for key, held in committed.items():
-            if replace(held, topic="", leader_epoch=-1, last_mirrored_epoch=NOT_SETTLED) != NO_STATE:
-                kept = held.uncut, held.stop, held.lineage
-                yield partial(state_record, key, held.topic, held.state, held.leader_epoch, *kept)
+        for key, state_value in committed.items():
+            if replace(state_value, topic="", leader_epoch=-1, last_mirrored_epoch=NOT_SETTLED) != NO_STATE:
+                kept = state_value.uncut, state_value.stop, state_value.lineage
+                yield partial(state_record, key, state_value.topic, state_value.state, state_value.leader_epoch, *kept)
 
 
 def check_image(image: MetadataImage) -> None:
     """Raise `Fault` if a counter of the image differs from a count over its topics."""
-    held: dict[int, set[TopicPartition]] = {}
-    leads: dict[int, int] = {}
+    expected_partitions: dict[int, set[TopicPartition]] = {}
+    leader_counts: dict[int, int] = {}
     leaderless = set()
     for topic in image.topics.values():
         for index, partition in topic.partitions.items():
             tp = TopicPartition(topic.name, index)
             for broker_id in partition.replicas:
-                held.setdefault(broker_id, set()).add(tp)
+                expected_partitions.setdefault(broker_id, set()).add(tp)
             if partition.leader < 0:
                 leaderless.add(tp)
             else:
-                leads[partition.leader] = leads.get(partition.leader, 0) + 1
+                leader_counts[partition.leader] = leader_counts.get(partition.leader, 0) + 1
             image.brokers.offline(partition)
-    for broker_id in {*held, *image.brokers, *leads}:
+    for broker_id in {*expected_partitions, *image.brokers, *leader_counts}:
         counted = {TopicPartition(topic.name, index) for topic, index in image.topics.hosted_by(broker_id)}
-        wanted = held.get(broker_id, set())
-        if counted != wanted or image.topics.leads(broker_id) != leads.get(broker_id, 0):
+        expected = expected_partitions.get(broker_id, set())
+        if counted != expected or image.topics.leads(broker_id) != leader_counts.get(broker_id, 0):
             state = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}"
-            counts = f"{sorted(wanted)}, {leads.get(broker_id, 0)}"
+            counts = f"{sorted(expected)}, {leader_counts.get(broker_id, 0)}"
             raise Fault(FaultKind.DIFFERS, f"{state}, a walk finds {counts}", "partitions of a broker")
     if set(image.topics.leaderless) != leaderless:
         description = f"{sorted(image.topics.leaderless)} have no leader, a walk finds {sorted(leaderless)}"

@@ -44,7 +44,7 @@ class SessionTarget(Stateless):
         """Run the session, and return "taken"; raises `Fault` if the machine's model forbids a response."""
         row = machine_row(frame.name)
         first, *rest = _choices(frame.data) or [_choice(b"")]
-        link = self._link or row.simulated(self._seed, first)
+        link = self._link or row.open_simulated_link(self._seed, first)
         self._count += 1
         prefix = f"{row.name}-{self._mark}{self._count if self._link else 1}"
         try:
@@ -64,7 +64,7 @@ class SessionSource:
 
     def block(self, number: int) -> list[Frame]:
         """Return some sessions."""
-        return [self._frame(number * BLOCK_FRAMES + place) for place in range(BLOCK_FRAMES)]
+        return [self._frame(number * BLOCK_FRAMES + index) for index in range(BLOCK_FRAMES)]
 
     def _frame(self, number: int) -> Frame:
         random = Random(f"{self.seed}/{number}/session")

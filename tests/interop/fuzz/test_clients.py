@@ -16,7 +16,7 @@ from kmirror.fuzz.findings import FaultKind, Finding, load
 HERE = Path(__file__).parent
 FOUND = {path.stem: load(path) for path in sorted((HERE.parents[1] / "data" / "fuzz" / "clients").glob("*.json"))}
 PROGRAMS = sorted({found.story[0] for found in FOUND.values()})
-ANSWERS = 120
+RESPONSES = 120
 ATTEMPTS = 4
 """Some crashes of librdkafka depend on the timing of its threads."""
 TIMEOUT_S = 20.0
@@ -25,14 +25,14 @@ SHORT_TIMEOUT_S = 8.0
 ENDLESS = (FaultKind.SILENT, FaultKind.SLOW)
 TRIES = 25
 """Threads of librdkafka do not always send in the same order."""
-ASKED = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "JoinGroup", "SyncGroup", "OffsetCommit"} | {
+APIS = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "JoinGroup", "SyncGroup", "OffsetCommit"} | {
     "OffsetFetch", "ListOffsets", "LeaveGroup", "CreateTopics", "DeleteTopics", "ListGroups",
 }  # fmt: skip
 
 
 def client(family: str, *steps: str, timeout_s: float = TIMEOUT_S) -> Client:
-    words = (sys.executable, str(HERE / f"{family}.py"), "{bootstrap}", "{session}", *steps)
-    return Client(words, timeout_s, is_strict=True)
+    command = (sys.executable, str(HERE / f"{family}.py"), "{bootstrap}", "{session}", *steps)
+    return Client(command, timeout_s, is_strict=True)
 
 
 @pytest.mark.parametrize("family", ["kafka_python", "aio", "confluent"])
@@ -40,9 +40,9 @@ def test_a_library_is_fuzzed(family: str) -> None:
     interceptor = ResponseInterceptor()
     with OwnCluster(interceptor) as cluster:
         campaign = ClientCampaign(client(family), cluster, interceptor, 7, shrinks=False)
-        *_, tally = campaign.run(frames=ANSWERS)
+        *_, tally = campaign.run(frames=RESPONSES)
     # Other faults of the libraries are their own: docs/findings.md.
-    assert {f"{name}Response" for name in ASKED} <= {row.message for row in tally.reactions}
+    assert {f"{name}Response" for name in APIS} <= {row.message for row in tally.reactions}
     assert 0 < tally.taken < tally.frames
     assert tally.program_outcomes["exit code 0"]
 

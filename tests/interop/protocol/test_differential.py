@@ -16,7 +16,7 @@ from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.differential.kafka_reader import KafkaReader
 from kmirror.fuzz.differential.our_reader import OurReader
 from kmirror.fuzz.differential.readers import Reader
-from kmirror.fuzz.differential.verdicts import Verdict, refused
+from kmirror.fuzz.differential.verdicts import Verdict, refusal
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.targets.differential import DifferentialTarget
 from kmirror.protocol.registry import by_name, names
@@ -56,7 +56,7 @@ class NullsRefused(OurReader):
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)
         if ": None" in str(verdict.value):
-            return refused(ProtocolError("null"), is_typed=True)
+            return refusal(ProtocolError("null"), is_typed=True)
         return verdict
 
 

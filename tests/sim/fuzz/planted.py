@@ -209,7 +209,7 @@ def version_without_a_field() -> Patch:
 # -- a broker -----------------------------------------------------------------------------------
 
 
-def _before(request: type[Message], check: Callable[[Any], object]) -> Patch:
+def _check_requests(request: type[Message], check: Callable[[Any], object]) -> Patch:
     """Return a patch that calls `check` with each request of this class before its handler."""
     serve = Server.serve
 
@@ -226,7 +226,7 @@ def _before(request: type[Message], check: Callable[[Any], object]) -> Patch:
     return patch.object(Server, "serve", planted)
 
 
-def _answered(response: type[Message], change: Callable[[Any], Message | None]) -> Patch:
+def _change_responses(response: type[Message], change: Callable[[Any], Message | None]) -> Patch:
     """Return a patch that changes responses of this class before they are sent; None sends nothing."""
     reply = Inbound.reply
 
@@ -286,12 +286,12 @@ def wrong_correlation_id() -> Patch:
 
 def never_answered() -> Patch:
     """A Heartbeat of an unknown member is not answered."""
-    return _answered(HeartbeatResponse, lambda body: None if body.error_code == 25 else body)
+    return _change_responses(HeartbeatResponse, lambda body: None if body.error_code == 25 else body)
 
 
 def produce_never_answered() -> Patch:
     """A Produce that is refused is not answered."""
-    return _answered(ProduceResponse, lambda body: None if _refused(body) else body)
+    return _change_responses(ProduceResponse, lambda body: None if _has_error(body) else body)
 
 
 def answers_acks_0() -> Patch:
@@ -299,7 +299,7 @@ def answers_acks_0() -> Patch:
     return patch.object(Inbound, "no_reply", lambda inbound: inbound.reply(ProduceResponse()))
 
 
-def _refused(body: ProduceResponse) -> bool:
+def _has_error(body: ProduceResponse) -> bool:
     return any(row.error_code for topic in body.responses for row in topic.partition_responses)
 
 
@@ -310,7 +310,7 @@ def no_such_error_code() -> Patch:
         body.error_code = -body.error_code
         return body
 
-    return _answered(HeartbeatResponse, wrong)
+    return _change_responses(HeartbeatResponse, wrong)
 
 
 def refused_produce_writes() -> Patch:
@@ -322,7 +322,7 @@ def refused_produce_writes() -> Patch:
                 row.error_code = row.error_code or ErrorCode.INVALID_RECORD
         return body
 
-    return _answered(ProduceResponse, refused)
+    return _change_responses(ProduceResponse, refused)
 
 
 def refused_create_topics_writes() -> Patch:
@@ -347,7 +347,7 @@ def refused_offset_commit_writes() -> Patch:
                 row.error_code = row.error_code or ErrorCode.ILLEGAL_GENERATION
         return body
 
-    return _answered(OffsetCommitResponse, refused)
+    return _change_responses(OffsetCommitResponse, refused)
 
 
 def refused_producer_has_its_epoch() -> Patch:
@@ -366,31 +366,31 @@ def refused_member_stays() -> Patch:
     """A client that must join again with its member id is a member already."""
     join_new = requests._join_new
 
-    def both(group: ClassicGroup, now_ms: int, asked: requests.Join) -> None:
-        if asked.request.group_instance_id is None and asked.version >= requests.MEMBER_ID_REQUIRED_FROM:
-            requests._add(group, now_ms, replace(asked, waiter=lambda body: None), asked.new_member_id)
-            requests._reject(group, asked, ErrorCode.MEMBER_ID_REQUIRED, asked.new_member_id)
+    def both(group: ClassicGroup, now_ms: int, join: requests.Join) -> None:
+        if join.request.group_instance_id is None and join.version >= requests.MEMBER_ID_REQUIRED_FROM:
+            requests._add(group, now_ms, replace(join, waiter=lambda body: None), join.new_member_id)
+            requests._reject(group, join, ErrorCode.MEMBER_ID_REQUIRED, join.new_member_id)
         else:
-            join_new(group, now_ms, asked)
+            join_new(group, now_ms, join)
 
     return patch.object(requests, "_join_new", both)
 
 
 def handler_raises_on_null() -> Patch:
     """The handler ignores that Metadata may request all topics."""
-    return _before(MetadataRequest, lambda inbound: len(inbound.body.topics))
+    return _check_requests(MetadataRequest, lambda inbound: len(inbound.body.topics))
 
 
 def handler_raises_on_a_number() -> Patch:
     """A partition's number is used as an index."""
 
-    def look(inbound: Inbound) -> None:
+    def check(inbound: Inbound) -> None:
         body: Any = inbound.body
         for topic in body.topics:
             for row in topic.partitions:
                 assert (True, True)[row.partition_index]
 
-    return _before(ListOffsetsRequest, look)
+    return _check_requests(ListOffsetsRequest, check)
 
 
 def controller_raises() -> Patch:

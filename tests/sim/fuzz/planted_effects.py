@@ -35,7 +35,7 @@ def _not_persisted(is_meant: Callable[[Sequence[Message]], bool]) -> Patch:
     return patch.object(Controller, "commit", forgetful)
 
 
-def _answered(response: type[Message], change: Callable[[Any], object]) -> Patch:
+def _change_responses(response: type[Message], change: Callable[[Any], object]) -> Patch:
     """Return a patch that changes responses of this class before they are sent."""
     reply = Inbound.reply
 
@@ -79,7 +79,7 @@ def commit_refused_without_a_word() -> Patch:
             for row in topic.partitions:
                 row.error_code = 0
 
-    return _answered(OffsetCommitResponse, change)
+    return _change_responses(OffsetCommitResponse, change)
 
 
 def offset_above_the_batch() -> Patch:
@@ -90,7 +90,7 @@ def offset_above_the_batch() -> Patch:
             for row in topic.partition_responses:
                 row.base_offset += 100 if row.base_offset >= 0 else 0
 
-    return _answered(ProduceResponse, change)
+    return _change_responses(ProduceResponse, change)
 
 
 def log_start_as_asked() -> Patch:
@@ -101,7 +101,7 @@ def log_start_as_asked() -> Patch:
             for row in topic.partitions:
                 row.error_code, row.low_watermark = 0, 5
 
-    return _answered(DeleteRecordsResponse, change)
+    return _change_responses(DeleteRecordsResponse, change)
 
 
 def producer_of_another_epoch() -> Patch:
@@ -110,7 +110,7 @@ def producer_of_another_epoch() -> Patch:
     def change(body: InitProducerIdResponse) -> None:
         body.producer_epoch -= body.producer_epoch > 0
 
-    return _answered(InitProducerIdResponse, change)
+    return _change_responses(InitProducerIdResponse, change)
 
 
 EFFECTS: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]], ...] = (

@@ -69,7 +69,7 @@ def rebalance_forgets_a_member() -> Patch:
     return patch.object(ClassicGroup, "join_response", lacking)
 
 
-def rebalance_waits_for_nobody() -> Patch:
+def rebalance_ends_too_early() -> Patch:
     """A rebalance ends with the first that joins, although a member has yet to join with its member id."""
     all_have_joined = property(lambda self: self.members.awaiting_join == len(self.members) or self.pending_joins)
     return patch.object(ClassicGroup, "all_have_joined", all_have_joined)
@@ -170,7 +170,7 @@ PLANTED = (
             generation_of_heartbeat_unchecked,
             old_generation_commits,
             rebalance_forgets_a_member,
-            rebalance_waits_for_nobody,
+            rebalance_ends_too_early,
             join_is_never_answered,
             static_member_is_not_fenced,
             member_id_is_not_required,

@@ -31,13 +31,13 @@ NO_LEADER_EPOCH = -1
 # -- fetch sessions -----------------------------------------------------------------------------
 
 
-def _resolving(change: Callable[[FetchSessions, FetchRequest, dict[str, bool]], None]) -> Patch:
+def _change_requests(change: Callable[[FetchSessions, FetchRequest, dict[str, bool]], None]) -> Patch:
     """Return a patch that changes requests before their sessions are looked up."""
     resolve = FetchSessions.resolve
 
-    def changed(self: FetchSessions, request: FetchRequest, **how: bool) -> Any:
-        change(self, request, how)
-        return resolve(self, request, **how)
+    def changed(self: FetchSessions, request: FetchRequest, **options: bool) -> Any:
+        change(self, request, options)
+        return resolve(self, request, **options)
 
     return patch.object(FetchSessions, "resolve", changed)
 
@@ -45,41 +45,41 @@ def _resolving(change: Callable[[FetchSessions, FetchRequest, dict[str, bool]], 
 def session_epoch_not_compared() -> Patch:
     """A session accepts a request of any epoch."""
 
-    def lax(sessions: FetchSessions, request: FetchRequest, how: dict[str, bool]) -> None:
+    def lax(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
         found = sessions._sessions.get(request.session_id)
         if found is not None and request.session_epoch > 0:
             request.session_epoch = found.epoch
 
-    return _resolving(lax)
+    return _change_requests(lax)
 
 
 def names_in_a_session_of_ids() -> Patch:
     """A session that was opened with topic ids continues with names, and vice versa."""
 
-    def lax(sessions: FetchSessions, request: FetchRequest, how: dict[str, bool]) -> None:
+    def lax(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
         found = sessions._sessions.get(request.session_id)
         if found is not None and request.session_epoch > 0:
-            how["topic_ids"] = found.topic_ids
+            options["topic_ids"] = found.topic_ids
 
-    return _resolving(lax)
+    return _change_requests(lax)
 
 
-def closed_session_goes_on() -> Patch:
+def closed_session_stays_open() -> Patch:
     """The last request of a session does not close it."""
 
-    def lax(sessions: FetchSessions, request: FetchRequest, how: dict[str, bool]) -> None:
+    def lax(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
         if request.session_epoch == FINAL_EPOCH:
             request.session_id = 0
 
-    return _resolving(lax)
+    return _change_requests(lax)
 
 
-def forgotten_partition_still_told() -> Patch:
+def forgotten_partition_is_kept() -> Patch:
     """A forgotten partition stays in the session."""
     return patch.object(Session, "remove", lambda self, key: None)
 
 
-def news_left_out() -> Patch:
+def changed_log_start_is_left_out() -> Patch:
     """A partition is returned only with records or an error: a changed log start is not reported."""
 
     def has_news(self: CachedPartition, data: PartitionData) -> bool:
@@ -88,7 +88,7 @@ def news_left_out() -> Patch:
     return patch.object(CachedPartition, "has_news", has_news)
 
 
-def recovery_not_told() -> Patch:
+def recovery_is_not_reported() -> Patch:
     """After an error the session assumes that the earlier values are still known."""
     save_offsets = CachedPartition.save_offsets
 
@@ -115,12 +115,12 @@ def last_batch_not_read() -> Patch:
     """A read ends one batch early where there are several."""
     read = PartitionLog.read
 
-    def short(self: PartitionLog, offset: int, **how: Any) -> Any:
-        found = read(self, offset, **how)
-        batches = list(self.batches(offset, how["end_offset"]))
+    def short(self: PartitionLog, offset: int, **options: Any) -> Any:
+        found = read(self, offset, **options)
+        batches = list(self.batches(offset, options["end_offset"]))
         if len(batches) < 3 or not found.records:
             return found
-        return read(self, offset, **{**how, "end_offset": batches[-1].base_offset})
+        return read(self, offset, **{**options, "end_offset": batches[-1].base_offset})
 
     return patch.object(PartitionLog, "read", short)
 
@@ -128,16 +128,16 @@ def last_batch_not_read() -> Patch:
 # -- mirrors ------------------------------------------------------------------------------------
 
 
-def paused_mirror_goes_on() -> Patch:
+def paused_mirror_is_fetched() -> Patch:
     """A paused partition is fetched again."""
     do_next = PartitionDriver._do_next
 
-    def going_on(self: PartitionDriver, now: Instant, mp: Any, state: MirrorState, partition: Any) -> None:
+    def fetch_when_paused(self: PartitionDriver, now: Instant, mp: Any, state: MirrorState, partition: Any) -> None:
         do_next(self, now, mp, state, partition)
         if state is MirrorState.PAUSED:
             self.fetchers.assign(now, mp)
 
-    return patch.object(PartitionDriver, "_do_next", going_on)
+    return patch.object(PartitionDriver, "_do_next", fetch_when_paused)
 
 
 def read_only_topic_takes_records() -> Patch:
@@ -204,10 +204,10 @@ def deleted_mirror_leaves_configs() -> Patch:
     """One config of a mirror is not deleted with it."""
     mirror_configs = delete_mirror.mirror_configs
 
-    def some(context: Any, mirror: str) -> list[str]:
+    def all_but_one(context: Any, mirror: str) -> list[str]:
         return [name for name in mirror_configs(context, mirror) if name != "mirror.groups.clamp"]
 
-    return patch.object(delete_mirror, "mirror_configs", some)
+    return patch.object(delete_mirror, "mirror_configs", all_but_one)
 
 
 def described_as_it_was_before() -> Patch:
@@ -229,33 +229,38 @@ def resume_leaves_a_batch_out() -> Iterator[None]:
     """The first batch after a pause is not appended."""
     enter, on_records, were_paused = MirrorPartition.enter, MirrorFetchers._on_records, dict[int, MirrorPartition]()
 
-    def entering(self: MirrorPartition, state: MirrorState) -> None:
+    def record_pauses(self: MirrorPartition, state: MirrorState) -> None:
         enter(self, state)
         if state is MirrorState.PAUSED:
             were_paused[id(self)] = self
 
-    def leaving_out(self: MirrorFetchers, now: Instant, fetcher: Any, mp: Any, asked: Any, data: PartitionData) -> None:
+    def drop_first_batch(
+        self: MirrorFetchers, now: Instant, fetcher: Any, mp: Any, requested: Any, data: PartitionData
+    ) -> None:
         if data.records and were_paused.pop(id(mp), None):
             first = next(iter_batches(data.records))
             data.records = data.records[LOG_OVERHEAD + first.batch_length :]
-        on_records(self, now, fetcher, mp, asked, data)
+        on_records(self, now, fetcher, mp, requested, data)
 
-    with patch.object(MirrorPartition, "enter", entering), patch.object(MirrorFetchers, "_on_records", leaving_out):
+    with (
+        patch.object(MirrorPartition, "enter", record_pauses),
+        patch.object(MirrorFetchers, "_on_records", drop_first_batch),
+    ):
         yield
 
 
 _FETCHES = (
     session_epoch_not_compared,
     names_in_a_session_of_ids,
-    closed_session_goes_on,
-    forgotten_partition_still_told,
-    news_left_out,
-    recovery_not_told,
+    closed_session_stays_open,
+    forgotten_partition_is_kept,
+    changed_log_start_is_left_out,
+    recovery_is_not_reported,
     leader_epoch_not_compared,
     last_batch_not_read,
 )
 _MIRRORS = (
-    paused_mirror_goes_on,
+    paused_mirror_is_fetched,
     read_only_topic_takes_records,
     stop_cuts_below_the_mark,
     removed_topic_is_paused,

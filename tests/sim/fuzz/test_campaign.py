@@ -67,10 +67,10 @@ def test_a_frame_is_named_by_seed_and_number() -> None:
 
 
 def test_a_cause_is_found_once_and_counted() -> None:
-    told: list[Finding] = []
-    campaign = run(Campaign(Stumbling(), stream(), on_finding=told.append), FRAMES)
+    reported: list[Finding] = []
+    campaign = run(Campaign(Stumbling(), stream(), on_finding=reported.append), FRAMES)
     (finding,) = campaign.tally.findings.values()
-    assert told == [finding]
+    assert reported == [finding]
     assert campaign.tally.counts == {"raised IndexError": campaign.tally.counts["raised IndexError"]}
     assert campaign.tally.counts["raised IndexError"] > 10
     assert finding.frame == b"\xff"  # The rest of the frame is not needed.
@@ -80,11 +80,11 @@ def test_a_cause_is_found_once_and_counted() -> None:
 
 def test_feedback_mutates_frames_with_new_behaviour() -> None:
     plain = run(Campaign(DecoderTarget(), stream()), FRAMES).tally
-    fed = run(Campaign(DecoderTarget(), stream(), feedback=True), FRAMES).tally
-    assert plain.frames == fed.frames
-    assert fed.outcomes != plain.outcomes
+    with_feedback = run(Campaign(DecoderTarget(), stream(), feedback=True), FRAMES).tally
+    assert plain.frames == with_feedback.frames
+    assert with_feedback.outcomes != plain.outcomes
     again = run(Campaign(DecoderTarget(), stream(), feedback=True), FRAMES).tally
-    assert again.outcomes == fed.outcomes
+    assert again.outcomes == with_feedback.outcomes
 
 
 class WithoutAByte(HeartbeatRequest):
@@ -179,10 +179,10 @@ def test_a_function_is_a_target() -> None:
     assert "IndexError: index out of range in test_campaign.py:careless" in {finding.description for finding in found}
 
 
-@pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json"])
-def test_an_unknown_function_is_refused(place: str) -> None:
-    with pytest.raises(UsageError, match=place.partition(":")[0]):
-        open_target(f"python:{place}", TargetOptions())
+@pytest.mark.parametrize("path", ["nowhere:f", "json:nothing", "json"])
+def test_an_unknown_function_is_refused(path: str) -> None:
+    with pytest.raises(UsageError, match=path.partition(":")[0]):
+        open_target(f"python:{path}", TargetOptions())
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from kmirror.fuzz.differential.our_reader import OurReader
 from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
 from kmirror.fuzz.differential.subprocess_reader import SubprocessReader
-from kmirror.fuzz.differential.verdicts import UNREPORTED, Verdict, first_difference, reason, refused
+from kmirror.fuzz.differential.verdicts import UNREPORTED, Verdict, first_difference, reason, refusal
 from kmirror.fuzz.findings import FaultKind, load
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.targets.differential import DifferentialTarget, MixedStream, open_target
@@ -83,7 +83,7 @@ class Careless(Other):
 
     def read(self, frame: Frame) -> Verdict:
         verdict = super().read(frame)
-        return verdict if verdict.is_taken else refused(IndexError(f"index {len(frame.data)}"), is_typed=False)
+        return verdict if verdict.is_taken else refusal(IndexError(f"index {len(frame.data)}"), is_typed=False)
 
 
 class Lenient(Other):
@@ -222,7 +222,7 @@ class Deadly:
                 try:
                     bytearray(1 << 40)
                 except MemoryError as error:
-                    return refused(error, is_typed=False)
+                    return refusal(error, is_typed=False)
             case b"exit":
                 raise SystemExit("enough")
             case b"print":

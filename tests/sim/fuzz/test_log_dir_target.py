@@ -23,8 +23,8 @@ def test_damage_is_reported_and_the_folder_is_restored() -> None:
     assert not campaign.tally.findings
     assert 10 < campaign.tally.taken < 140
     top = Path(target._temporary.name) / "logs"
-    left = {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
-    assert left == target.files
+    files = {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+    assert files == target.files
     target.close()
     assert not top.parent.exists()
 
@@ -54,9 +54,11 @@ def test_a_change_is_one_that_a_checksum_shows(data: bytes) -> None:
     assert not has_unknown_batches(data, known)
     assert not has_unknown_batches(data[first:], known)
     assert not has_unknown_batches(data[:first] * 2, known)
-    for place in (0, 7, 12, 15):  # Of the offset and of the leader epoch.
-        assert not has_unknown_batches(data[:place] + b"\x7f" + data[place + 1 :], known), place
-    for place in (8, 11, 16, 17, 21, 60, 61, first - 1):
-        assert has_unknown_batches(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], known), place
+    for position in (0, 7, 12, 15):  # Of the offset and of the leader epoch.
+        assert not has_unknown_batches(data[:position] + b"\x7f" + data[position + 1 :], known), position
+    for position in (8, 11, 16, 17, 21, 60, 61, first - 1):
+        assert has_unknown_batches(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :], known), (
+            position
+        )
     assert has_unknown_batches(data[:-1], known) and has_unknown_batches(data + b"\0", known)
     assert has_unknown_batches(data[: first + 5], known)

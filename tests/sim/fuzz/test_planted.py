@@ -16,20 +16,20 @@ from tests.sim.fuzz.planted import FRAMES, PLANTED, SEED, Planted
 
 
 @contextmanager
-def wanted(row: Planted) -> Iterator[TargetOptions]:
+def open_options(row: Planted) -> Iterator[TargetOptions]:
     """Yield the options of the campaign, with a broker behind a port that has the fault if the target needs one."""
-    asked = TargetOptions(seed=SEED, messages=row.messages)
+    options = TargetOptions(seed=SEED, messages=row.messages)
     if row.target == "bootstrap-server":
-        with cluster() as made:
-            yield replace(asked, bootstrap_server=made.bootstrap_servers)
+        with cluster() as broker:
+            yield replace(options, bootstrap_server=broker.bootstrap_servers)
     else:
-        yield asked
+        yield options
 
 
-def found(row: Planted) -> tuple[int, Finding | None]:
+def run_until_finding(row: Planted) -> tuple[int, Finding | None]:
     """Return the number of frames until the finding, and the finding."""
-    with wanted(row) as asked, ExitStack() as stack:
-        target, source = open_target(row.target, asked)
+    with open_options(row) as options, ExitStack() as stack:
+        target, source = open_target(row.target, options)
         stack.callback(target.close)
         campaign = Campaign(target, source, shrinks=False)
         block = 0
@@ -49,6 +49,6 @@ def test_there_are_faults_of_each_target() -> None:
 @pytest.mark.parametrize("row", PLANTED, ids=[f"{row.target} {row.name}".replace(" ", "-") for row in PLANTED])
 def test_a_planted_fault_is_found(row: Planted) -> None:
     with row.plant():
-        frames, finding = found(row)
+        frames, finding = run_until_finding(row)
     assert finding is not None, f"not found in {frames} frames"
     assert finding.kind in row.kinds, f"after {frames} frames: {finding.line}"

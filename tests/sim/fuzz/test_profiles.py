@@ -31,8 +31,8 @@ def frames(profile: str, target: str = "request", blocks: int = 150) -> list[Fra
     return [frame for number in range(blocks) for frame in source.block(number)]
 
 
-def steps(of: list[Frame]) -> Counter[str]:
-    return Counter(step.mutation.name for frame in of for step in frame.steps if isinstance(step, Step))
+def steps(drawn: list[Frame]) -> Counter[str]:
+    return Counter(step.mutation.name for frame in drawn for step in frame.steps if isinstance(step, Step))
 
 
 def test_the_rows_name_existing_messages() -> None:
@@ -46,8 +46,8 @@ def test_the_rows_name_existing_messages() -> None:
 def test_a_seed_names_the_same_stream_as_ever() -> None:
     """Findings are named by seed and number: a change of the frames of a seed must be deliberate."""
     _, source = open_target("decoder", TargetOptions(seed=2, messages=("HeartbeatRequest", "SyncGroupResponse")))
-    told = hashlib.sha256(b"".join(frame.data for number in range(40) for frame in source.block(number))).hexdigest()
-    assert told.startswith("26da0eb87e87e21d")
+    digest = hashlib.sha256(b"".join(frame.data for number in range(40) for frame in source.block(number))).hexdigest()
+    assert digest.startswith("26da0eb87e87e21d")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,16 +94,16 @@ def test_a_kind_without_weights_keeps_its_mutations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "wanted", "told"),
+    ("target", "options", "text"),
     [
         ("decoder", TargetOptions(profile="group"), "unknown profile 'group'; did you mean groups"),
         ("batch", TargetOptions(profile="groups"), "needs a target that takes messages"),
         ("decoder", TargetOptions(profile="groups", messages=(RequestHeader.NAME,)), "none of the messages"),
     ],
 )
-def test_invalid_profiles_are_refused(target: str, wanted: TargetOptions, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        open_target(target, wanted)
+def test_invalid_profiles_are_refused(target: str, options: TargetOptions, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        open_target(target, options)
 
 
 def test_the_command_lists_and_accepts_profiles() -> None:

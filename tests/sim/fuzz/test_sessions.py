@@ -109,34 +109,34 @@ class Scripted:
     def pause(self, seconds: float) -> None:
         pass
 
-    def rest(self) -> None:
+    def wait_briefly(self) -> None:
         pass
 
     def close(self) -> None:
         pass
 
 
-def session(*responses: int | None) -> Session:
+def make_session(*responses: int | None) -> Session:
     return Session(Counter(), Scripted(*responses), "s")
 
 
-def follow(held: Session, disorder: Disorder) -> None:
-    held.run_rule(held.machine.rules[0], disorder, RandomChoices(Random(1).random))
+def follow(session: Session, disorder: Disorder) -> None:
+    session.run_rule(session.machine.rules[0], disorder, RandomChoices(Random(1).random))
 
 
 def test_responses_in_order_are_right() -> None:
-    held = session(1, 2, 3)
+    session = make_session(1, 2, 3)
     for _ in range(2):
-        follow(held, Disorder.NONE)
-    held.end()
-    assert held.story[-1] == "   3 is answered: sum 3"
+        follow(session, Disorder.NONE)
+    session.end()
+    assert session.story[-1] == "   3 is answered: sum 3"
 
 
 def test_a_wrong_response_is_reported_with_the_possible_ones() -> None:
-    held = session(1, 3)
-    follow(held, Disorder.NONE)
+    session = make_session(1, 3)
+    follow(session, Disorder.NONE)
     with pytest.raises(Fault) as found:
-        follow(held, Disorder.NONE)
+        follow(session, Disorder.NONE)
     assert (found.value.kind, found.value.cause) == (FaultKind.DIFFERS, "counter: Heartbeat: sum")
     assert found.value.description == "one: Heartbeat v4: sum 3; it may be sum 2"
     assert found.value.story[0].startswith("1: one: Heartbeat v4")
@@ -144,33 +144,33 @@ def test_a_wrong_response_is_reported_with_the_possible_ones() -> None:
 
 def test_two_at_once_may_act_in_either_order_but_not_both_first() -> None:
     for responses, is_right in (((1, 2), True), ((2, 1), True), ((1, 1), False), ((2, 2), False)):
-        held = session(*responses)
+        session = make_session(*responses)
         if is_right:
-            follow(held, Disorder.TWICE)
+            follow(session, Disorder.TWICE)
             continue
         with pytest.raises(Fault):
-            follow(held, Disorder.TWICE)
+            follow(session, Disorder.TWICE)
 
 
 def test_when_much_is_possible_requests_are_sent_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = session(1, 2, 3)
-    follow(held, Disorder.LATE)
+    session = make_session(1, 2, 3)
+    follow(session, Disorder.LATE)
     monkeypatch.setattr(sessions, "_CALM_FROM", 0)
-    follow(held, Disorder.TWICE)
-    follow(held, Disorder.LATE)
-    told = [line for line in held.story if "answered" in line]
-    assert told == [f"   {number} is answered: sum {number}" for number in (1, 2, 3)]
+    follow(session, Disorder.TWICE)
+    follow(session, Disorder.LATE)
+    lines = [line for line in session.story if "answered" in line]
+    assert lines == [f"   {number} is answered: sum {number}" for number in (1, 2, 3)]
 
 
 def test_an_interrupted_request_may_have_acted_or_not() -> None:
     for sum_ in (1, 2):
-        held = session(None, sum_)
-        follow(held, Disorder.CUT)
-        follow(held, Disorder.NONE)
-    held = session(None, 3)
-    follow(held, Disorder.CUT)
+        session = make_session(None, sum_)
+        follow(session, Disorder.CUT)
+        follow(session, Disorder.NONE)
+    session = make_session(None, 3)
+    follow(session, Disorder.CUT)
     with pytest.raises(Fault):
-        follow(held, Disorder.NONE)
+        follow(session, Disorder.NONE)
 
 
 def test_a_request_interrupted_long_ago_no_longer_acts() -> None:
@@ -186,30 +186,30 @@ def test_a_request_interrupted_long_ago_no_longer_acts() -> None:
 
 
 def test_a_missing_response_is_a_finding_unless_it_may_wait() -> None:
-    held = session(1, None)
-    follow(held, Disorder.NONE)
+    session = make_session(1, None)
+    follow(session, Disorder.NONE)
     with pytest.raises(Fault) as found:
-        follow(held, Disorder.NONE)
+        follow(session, Disorder.NONE)
     assert found.value.kind is FaultKind.SILENT
-    held = session(1, 2, 3, None, None)
+    session = make_session(1, 2, 3, None, None)
     for _ in range(4):
-        follow(held, Disorder.NONE)  # The fourth waits for ever.
-    held.end()
+        follow(session, Disorder.NONE)  # The fourth waits for ever.
+    session.end()
 
 
 def test_a_field_is_made_old() -> None:
-    held = session(1, 2, 3)
-    follow(held, Disorder.NONE)
-    follow(held, Disorder.NONE)
-    follow(held, Disorder.STALE_FIELD)
-    assert "(with an earlier value)" in held.story[4] and "generation_id=3" not in held.story[4]
+    session = make_session(1, 2, 3)
+    follow(session, Disorder.NONE)
+    follow(session, Disorder.NONE)
+    follow(session, Disorder.STALE_FIELD)
+    assert "(with an earlier value)" in session.story[4] and "generation_id=3" not in session.story[4]
 
 
 NAMES = Known(frozenset({(Symbol(1), "m")}))
 
 
 @pytest.mark.parametrize(
-    ("wanted", "observed", "count"),
+    ("allowed", "observed", "count"),
     [
         (ANYTHING, 5, 1),
         (OneOf(frozenset({1, 2})), 2, 1),
@@ -226,8 +226,8 @@ NAMES = Known(frozenset({(Symbol(1), "m")}))
         (Bag((1, 1)), (1, 2), 0),
     ],
 )
-def test_expectations_are_compared_field_by_field(wanted: object, observed: object, count: int) -> None:
-    assert len(set(unify(Expected((("here", wanted),)), {"here": observed}, NAMES))) == count
+def test_expectations_are_compared_field_by_field(allowed: object, observed: object, count: int) -> None:
+    assert len(set(unify(Expected((("here", allowed),)), {"here": observed}, NAMES))) == count
 
 
 @pytest.mark.parametrize("name", [row.name for row in MACHINES])
