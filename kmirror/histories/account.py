@@ -70,9 +70,9 @@ class Transaction:
     """`transactional id/number`: unique in the history."""
     cluster: str
     values: list[str] = field(default_factory=list)
-    asked: str = ""
+    requested_end: str = ""
     """commit or abort, once EndTxn was sent; else empty."""
-    answered: bool = False
+    is_end_acknowledged: bool = False
     """The response to EndTxn had no error."""
 
 
@@ -92,7 +92,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReceivedRecord:
     """A record that a consumer received."""
 
     client: str
@@ -106,7 +106,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class FetchedOffsets:
     """Offsets of a partition in one fetch response of a consumer."""
 
     client: str
@@ -142,7 +142,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class StateSeen:
+class ObservedState:
     """Mirror state of a partition from its leader's DescribeMirrors or facts; one row for each change."""
 
     cluster: str
@@ -203,7 +203,7 @@ class LogRow:
 
 
 @dataclass(frozen=True, slots=True)
-class LogSeen:
+class ObservedLog:
     """A leader's log at one moment: `rows` has all records below the high watermark."""
 
     cluster: str
@@ -232,7 +232,7 @@ class Election:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSeen:
+class TopicChange:
     """Creation or deletion of a topic in the controller's image; the topics of the start have rows, too."""
 
     cluster: str
@@ -244,7 +244,7 @@ class TopicSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigsSeen:
+class TopicConfigs:
     """Configs of a topic from `at` on, in the controller's image; one row for each change and each new topic."""
 
     cluster: str
@@ -254,7 +254,7 @@ class ConfigsSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class CutSeen:
+class ObservedCut:
     """A cut of a leader's log caused by mirroring: [offset, end) was removed."""
 
     cluster: str
@@ -262,15 +262,15 @@ class CutSeen:
     broker: int
     offset: int
     end: int
-    why: str
+    reason: str
     at: Instant
 
     def __str__(self) -> str:
-        return f"{self.cluster}-{self.broker} cuts {self.tp} at {self.offset} (was {self.end}): {self.why}"
+        return f"{self.cluster}-{self.broker} cuts {self.tp} at {self.offset} (was {self.end}): {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedPartition:
     """A partition's row of DescribeMirrors, returned by its leader when logs are looked at."""
 
     cluster: str
@@ -292,7 +292,7 @@ class Described:
     """Longest time for which a known lag may omit records that the source has acknowledged (D77); 0 if not known."""
 
 
-class Committed(NamedTuple):
+class CommittedOffset(NamedTuple):
     """Offset that a group has committed for a partition."""
 
     offset: int
@@ -310,28 +310,30 @@ class PowerLoss:
 
     cluster: str
     tp: TopicPartition
-    kept: Mapping[int, int]
+    flushed_ends: Mapping[int, int]
     """Replica to the offset below which its log was flushed, for the replicas that ran."""
-    ends: Mapping[int, int]
+    log_ends: Mapping[int, int]
     """Log end offsets of the same replicas."""
     at: Instant
-    heir: LogSeen | None = None
+    successor_log: ObservedLog | None = None
     """Log of the first leader after the loss, with all rows up to its end; None if there was none."""
 
     @property
     def has_cut(self) -> bool:
         """Return whether the first leader after the loss had lost records."""
-        return self.heir is not None and self.heir.log_end_offset < self.ends.get(self.heir.broker, -1)
+        return self.successor_log is not None and self.successor_log.log_end_offset < self.log_ends.get(
+            self.successor_log.broker, -1
+        )
 
 
 @dataclass(slots=True)
 class Snapshot:
     """State that clients and operators observe at one moment while nothing is written."""
 
-    logs: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    logs: dict[tuple[str, TopicPartition], ObservedLog] = field(default_factory=dict)
     states: dict[tuple[str, TopicPartition], tuple[str, int]] = field(default_factory=dict)
     """State and last mirrored epoch of each mirrored partition."""
-    offsets: dict[tuple[str, str, TopicPartition], Committed] = field(default_factory=dict)
+    offsets: dict[tuple[str, str, TopicPartition], CommittedOffset] = field(default_factory=dict)
     """Offsets by (cluster, group, partition)."""
     configs: dict[tuple[str, int, str], dict[str, str]] = field(default_factory=dict)
     """Configs by (cluster, kind of resource, its name)."""
@@ -346,7 +348,7 @@ NO_NODE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenRule:
     """A rule that a node broke."""
 
     node_id: int
@@ -363,35 +365,35 @@ class Account:
     acks: list[Ack] = field(default_factory=list)
     transactions: dict[str, Transaction] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
-    reads: list[Read] = field(default_factory=list)
-    marks: list[Marks] = field(default_factory=list)
+    reads: list[ReceivedRecord] = field(default_factory=list)
+    fetched_offsets: list[FetchedOffsets] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
-    states: list[StateSeen] = field(default_factory=list)
+    states: list[ObservedState] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     absences: list[Absence] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
     """They include the first leaders of a topic that is created again after its deletion."""
-    topics: list[TopicSeen] = field(default_factory=list)
-    topic_configs: list[ConfigsSeen] = field(default_factory=list)
-    cuts: list[CutSeen] = field(default_factory=list)
-    logs: list[LogSeen] = field(default_factory=list)
+    topics: list[TopicChange] = field(default_factory=list)
+    topic_configs: list[TopicConfigs] = field(default_factory=list)
+    cuts: list[ObservedCut] = field(default_factory=list)
+    logs: list[ObservedLog] = field(default_factory=list)
     """Logs of every partition and cluster, recorded just before each add and remove is sent and when a state is entered
     that ends a session (MIRRORING, STOPPED).
     """
-    described: list[Described] = field(default_factory=list)
+    described: list[DescribedPartition] = field(default_factory=list)
     """Recorded whenever logs are looked at, for the same partitions."""
-    unclean_leader_logs: list[LogSeen] = field(default_factory=list)
+    unclean_leader_logs: list[ObservedLog] = field(default_factory=list)
     """Whole log of each unclean leader when it began to lead, with all rows up to the log end. Records that it lacks
     were lost by its election.
     """
     power_losses: list[PowerLoss] = field(default_factory=list)
-    final: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    final_logs: dict[tuple[str, TopicPartition], ObservedLog] = field(default_factory=dict)
     """Log of every partition when all has settled."""
-    replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
+    differing_replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
     """Replicas in the ISR that differ from their leader at the end: cluster, partition, broker, where."""
-    joiners: list[tuple[str, TopicPartition, int, str, Instant]] = field(default_factory=list)
+    differing_joiners: list[tuple[str, TopicPartition, int, str, Instant]] = field(default_factory=list)
     """Replicas that differ from their leader when they join the ISR: as `replicas`, and the time."""
-    broken: dict[tuple[str, TopicPartition, str], Broken] = field(default_factory=dict)
+    broken_rules: dict[tuple[str, TopicPartition, str], BrokenRule] = field(default_factory=dict)
     """First node that broke a rule, by cluster, partition and rule."""
     unsettled: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """Partitions that had not settled within `converge_ms`: cluster, partition, and the reason with that of Describe.
@@ -403,16 +405,16 @@ class Account:
     before_restart: Snapshot = field(default_factory=Snapshot)
     """This and `after_restart` are empty where a plan has no restart."""
     after_restart: Snapshot = field(default_factory=Snapshot)
-    unclean_leader_logs_after_restart: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    unclean_leader_logs_after_restart: dict[tuple[str, TopicPartition], ObservedLog] = field(default_factory=dict)
     """As `unclean_leader_logs`: the last one of each partition during the restart."""
     unsettled_after_restart: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """As `unsettled`, after the restart."""
-    refused_again: list[tuple[str, str]] = field(default_factory=list)
+    errors_after_restart: list[tuple[str, str]] = field(default_factory=list)
     """Errors of a new producer after the restart: cluster, error."""
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
 
-    def unwritable_states_warning(self, cluster: str, begin: Instant, end: Instant) -> bool:
+    def may_have_lost_states(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether the persisted states of mirrored partitions may have been lost in this time.
 
         They are lost by an unclean election of `__mirror_state`, after which leaders continue from older states, or by
@@ -420,16 +422,16 @@ class Account:
         """
         return any(
             (row.cluster, row.tp.topic) == (cluster, MIRROR_STATE_TOPIC) and begin - UNAWARE <= row.at <= end
-            for row in self.groups.logs_lost
+            for row in self.groups.lost_logs
         )
 
     def was_led_uncleanly(self, cluster: str, tp: TopicPartition, since: Instant = 0) -> bool:
         """Return whether a partition had an unclean leader, or belongs to a coordinator's topic that was deleted."""
         elected = ((row.cluster, row.tp, row.at) for row in self.elections if row.unclean)
-        lost = ((row.cluster, row.tp, row.at) for row in self.groups.logs_lost)
+        lost = ((row.cluster, row.tp, row.at) for row in self.groups.lost_logs)
         return any(row[:2] == (cluster, tp) and row[2] >= since for row in (*elected, *lost))
 
-    def stopped_without_state(self, place: tuple[str, TopicPartition]) -> bool:
+    def was_stopped_without_state(self, place: tuple[str, TopicPartition]) -> bool:
         """Return whether a leader elected after its cluster lost the mirror states stopped the partition.
 
         Such a leader does not know whether a mirror wrote to the log, so it writes no producer reset and leaves
@@ -437,9 +439,7 @@ class Account:
         """
         stops = [row.at for row in self.states if (row.cluster, row.tp) == place and row.state == "STOPPED"]
         elected = [row.at for row in self.elections if (row.cluster, row.tp) == place]
-        return any(
-            self.unwritable_states_warning(place[0], 0, at) and any(stop >= at for stop in stops) for at in elected
-        )
+        return any(self.may_have_lost_states(place[0], 0, at) and any(stop >= at for stop in stops) for at in elected)
 
     def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].
@@ -451,7 +451,7 @@ class Account:
             node in span.ends and span.begin <= end and (span.end < 0 or begin <= span.end) for span in self.spans
         )
 
-    def left_open(
+    def may_have_lost_marker(
         self,
         tp: TopicPartition,
         offset: int,
@@ -471,7 +471,7 @@ class Account:
         if self._is_ended_elsewhere(value, until):
             return True
         losses = self.power_losses if after_power else []
-        others = (loss.heir for loss in losses if loss.heir is not None and loss.has_cut)
+        others = (loss.successor_log for loss in losses if loss.successor_log is not None and loss.has_cut)
         return any(
             heir.tp == tp and (until is None or heir.at <= until) and is_open(heir.rows, offset, epoch, producer_id)
             for heir in (*self.unclean_leader_logs, *others)

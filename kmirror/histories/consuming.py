@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from kmirror.histories.account import Marks, Read
+from kmirror.histories.account import FetchedOffsets, ReceivedRecord
 from kmirror.histories.directory import Leader
 from kmirror.histories.group_requests import GroupClient
 from kmirror.histories.positions import Position, Preferred
@@ -237,7 +237,7 @@ class Consumer:
             if row.offset >= position.offset and not row.is_control and not row.is_aborted:
                 name = self.application.plan.name
                 scene.account.reads.append(
-                    Read(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
+                    ReceivedRecord(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
                 )
                 self.given(tp, row)
         for batch in batches:
@@ -247,7 +247,7 @@ class Consumer:
     def _mark(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
         position = self.positions[tp]
         preferred = position.preferred
-        said = Marks(
+        said = FetchedOffsets(
             self.application.plan.name,
             cluster,
             tp,
@@ -262,4 +262,4 @@ class Consumer:
         if said == position.known:
             return
         position.known = said
-        self.application.scene.account.marks.append(replace(said, at=self.application.scene.now))
+        self.application.scene.account.fetched_offsets.append(replace(said, at=self.application.scene.now))

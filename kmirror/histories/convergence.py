@@ -377,7 +377,11 @@ class ConvergenceCheck:
         ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
         plan, account = self._scene.plan, self._scene.account
         ongoing = {offset: pid for offset, pid in ongoing.items() if not may_be_open(plan, account, pid)}
-        if not ongoing or account.stopped_without_state((name, tp)) or self._has_all_that_is_decided(name, tp, rows):
+        if (
+            not ongoing
+            or account.was_stopped_without_state((name, tp))
+            or self._has_all_that_is_decided(name, tp, rows)
+        ):
             return []
         open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
         where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
@@ -419,9 +423,9 @@ class ConvergenceCheck:
             return False
         name = next((name_of(record.value, record.headers) for record in batch.records()), "")
         begin = account.writes[name].sent_at if name in account.writes else 0
-        if any(batch.producer_id in row.producers and begin <= row.at for row in account.groups.lost):
+        if any(batch.producer_id in row.producers and begin <= row.at for row in account.groups.transactions_lost):
             return True
-        return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id, name)
+        return account.may_have_lost_marker(tp, offset, batch.partition_leader_epoch, batch.producer_id, name)
 
     def _not_as_ordered(
         self, row: ExpectedState, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool
@@ -526,7 +530,7 @@ class ConvergenceCheck:
         """Return whether the offset with this metadata was committed a moment ago, so that only the next sync copies
         it.
         """
-        sent = self._scene.account.groups.sent.get(token)
+        sent = self._scene.account.groups.sent_offsets.get(token)
         return sent is not None and self._scene.now - max(sent.sent_at, sent.answered_at) < SYNCED_WITHIN
 
 

@@ -13,7 +13,7 @@ from typing import cast
 from kmirror.assembly.mirrors import MirrorRow, keep_newest, parse_rows
 from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
-from kmirror.histories.account import Described
+from kmirror.histories.account import DescribedPartition
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Principal, TopicPartition
@@ -45,7 +45,7 @@ def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
     return question.answer
 
 
-def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[Described]:
+def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[DescribedPartition]:
     """Yield the rows of partitions that have leaders."""
     leaders = {tp: leader.broker_id for tp in partitions if (leader := scene.leader(cluster, tp)) is not None}
     if not leaders:
@@ -60,7 +60,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
     for mirror, tp in led:
         row, context = newest[mirror.mirror_name][tp], scene.mirror_context(cluster, leaders[tp])
         source = None if context is None else context.sources.get(mirror.mirror_name)
-        yield Described(
+        yield DescribedPartition(
             cluster,
             mirror.mirror_name,
             tp,

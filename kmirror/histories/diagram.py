@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kmirror.histories.account import Account, LogRow, LogSeen
+from kmirror.histories.account import Account, LogRow, ObservedLog
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 
@@ -27,7 +27,7 @@ BELOW, NONE, TAIL, END = "(below start)", "", "(above HW)", "(log end)"
 
 class Column(NamedTuple):
     title: str
-    seen: LogSeen
+    seen: ObservedLog
     cells: Sequence[str]
 
 
@@ -37,7 +37,7 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     Without an offset (-1) it is centred on the first offset at which two leaders differ, or else on the smallest last
     stable offset. `at` is the time of the anomaly: looks before it are shown beside the end; -1 for the end itself.
     """
-    logs = [(cluster, seen) for (cluster, other), seen in account.final.items() if other == tp]
+    logs = [(cluster, seen) for (cluster, other), seen in account.final_logs.items() if other == tp]
     if not logs:
         return [f"{tp}: no log was observed at the end"]
     centre = offset if offset >= 0 else first_difference([seen for _, seen in logs])
@@ -52,7 +52,7 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     for group in _groups(columns):
         lines += _table(group, offsets, centre)
     lines += [_bounds(cluster, seen) for cluster, seen in logs]
-    mine = [(cluster, broker, text) for cluster, other, broker, text in account.replicas if other == tp]
+    mine = [(cluster, broker, text) for cluster, other, broker, text in account.differing_replicas if other == tp]
     for cluster, broker, text in mine:
         told = f"{cluster}-{broker} is in the ISR but differs from its leader: {text}"
         lines += textwrap.wrap(told, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
@@ -61,7 +61,7 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     return lines
 
 
-def first_difference(logs: Sequence[LogSeen]) -> int:
+def first_difference(logs: Sequence[ObservedLog]) -> int:
     """Return the first offset at which these logs have different rows, or else their smallest last stable offset."""
     end = max(seen.log_end_offset for seen in logs)
     tables = [{row.offset: (row.epoch, row.value) for row in seen.rows} for seen in logs]
@@ -72,7 +72,7 @@ def first_difference(logs: Sequence[LogSeen]) -> int:
     return min(seen.last_stable_offset for seen in logs)
 
 
-def _before(account: Account, cluster: str, final: LogSeen, offsets: range, at: Instant) -> LogSeen | None:
+def _before(account: Account, cluster: str, final: ObservedLog, offsets: range, at: Instant) -> ObservedLog | None:
     """Return the last earlier look at the same log that has other rows, or None."""
     now = _cells(final, offsets)
     for seen in reversed(account.logs):
@@ -92,11 +92,11 @@ def _contradict(before: Sequence[str], now: Sequence[str]) -> bool:
     return any(old not in (*said, new, f"{new} {HIDDEN}") for old, new in zip(before, now, strict=True))
 
 
-def _column(title: str, seen: LogSeen, offsets: range) -> Column:
+def _column(title: str, seen: ObservedLog, offsets: range) -> Column:
     return Column(title, seen, _cells(seen, offsets))
 
 
-def _cells(seen: LogSeen, offsets: range) -> list[str]:
+def _cells(seen: ObservedLog, offsets: range) -> list[str]:
     rows = {row.offset: row for row in seen.rows}
     cells = []
     for offset in offsets:
@@ -146,7 +146,7 @@ def _table(columns: Sequence[Column], offsets: range, centre: int) -> list[str]:
     return lines
 
 
-def _bounds(cluster: str, seen: LogSeen) -> str:
+def _bounds(cluster: str, seen: ObservedLog) -> str:
     return (
         f"  {cluster}-{seen.broker} leads in epoch {seen.leader_epoch}: start {seen.log_start_offset}, "
         f"LSO {seen.last_stable_offset}, HW {seen.high_watermark}, end {seen.log_end_offset}"

@@ -9,7 +9,7 @@ from kmirror.kernel.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaKept:
+class ReplicaFiles:
     """Files and sizes of one replica when all has settled."""
 
     cluster: str
@@ -42,7 +42,7 @@ class ReplicaKept:
     """Longest time after a change until the broker has checked for old segments."""
     at: Instant
 
-    def start_at(self, moment: Instant) -> int:
+    def log_start_from(self, moment: Instant) -> int:
         """Return the lowest log start from a moment on; -1 if none was seen between `unchanged_since` and that moment.
 
         A log that is created again may begin lower than before.
@@ -53,6 +53,6 @@ class ReplicaKept:
 
 @dataclass(slots=True)
 class DiskAccount:
-    replicas: list[ReplicaKept] = field(default_factory=list)
+    replicas: list[ReplicaFiles] = field(default_factory=list)
     leftovers: list[tuple[str, int, TopicPartition, str]] = field(default_factory=list)
     """Partitions in a broker's log directories that it should not have: cluster, broker, partition, and the reason."""

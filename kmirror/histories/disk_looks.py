@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kmirror.cluster.node.partition import Partition
-from kmirror.histories.disk_account import ReplicaKept
+from kmirror.histories.disk_account import ReplicaFiles
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
@@ -24,7 +24,7 @@ SLACK: Duration = 1_000 * MILLISECOND
 """Added to the interval of retention checks, because clocks drift and looks are some time apart."""
 Replica = tuple[str, int, TopicPartition]
 """Cluster, broker and partition."""
-StateOf = Callable[[str, TopicPartition], str]
+StateReader = Callable[[str, TopicPartition], str]
 """Returns the state of a partition in a mirror according to its leader in a cluster; empty if it is in none."""
 
 
@@ -43,7 +43,7 @@ class _Since:
 class DiskObserver:
     """Records the files and sizes of the replicas of a scene."""
 
-    def __init__(self, scene: Scene, state_of: StateOf) -> None:
+    def __init__(self, scene: Scene, state_of: StateReader) -> None:
         self._scene = scene
         self._state_of = state_of
         self._since: dict[Replica, _Since] = {}
@@ -94,7 +94,7 @@ class DiskObserver:
             since.starts.append((scene.now, start))
         return since
 
-    def _kept(self, cluster: str, broker_id: int, partition: Partition) -> ReplicaKept:
+    def _kept(self, cluster: str, broker_id: int, partition: Partition) -> ReplicaFiles:
         scene, log, tp = self._scene, partition.log, partition.tp
         found, since = scene.clusters[cluster], self._look_at(cluster, broker_id, partition)
         of_broker = Configs(Scope.BROKER, found.configs)
@@ -111,7 +111,7 @@ class DiskObserver:
         ]  # fmt: skip
         interval = "log.cleaner.backoff.ms" if "compact" in policies else "log.retention.check.interval.ms"
         checks_ms = of_broker.integer("log.initial.task.delay.ms") + of_broker.integer(interval)
-        return ReplicaKept(
+        return ReplicaFiles(
             cluster,
             tp,
             broker_id,

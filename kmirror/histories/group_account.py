@@ -13,7 +13,7 @@ from kmirror.kernel.ids import TopicPartition
 
 
 @dataclass(slots=True)
-class OffsetSent:
+class SentOffset:
     """One offset of one OffsetCommit or TxnOffsetCommit; each attempt is a row."""
 
     token: str
@@ -39,12 +39,12 @@ class OffsetSent:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsSeen:
+class GroupOffsets:
     """OffsetFetch response of a broker, or the offsets at the end of the history."""
 
     group: str
     cluster: str
-    asked: tuple[TopicPartition, ...] | None
+    requested: tuple[TopicPartition, ...] | None
     """Requested partitions; None for all partitions for which the group has committed."""
     offsets: Mapping[TopicPartition, tuple[int, str]]
     """Offset and token by partition."""
@@ -57,7 +57,7 @@ class OffsetsSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsDeleted:
+class OffsetDeletion:
     """A DeleteGroups or OffsetDelete that may have been carried out."""
 
     group: str
@@ -70,7 +70,7 @@ class OffsetsDeleted:
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class OwnedPartitions:
     """Partitions that SyncGroup assigned to a member."""
 
     group: str
@@ -83,7 +83,7 @@ class Owned:
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorLogLost:
+class LostCoordinatorLog:
     """A partition of a coordinator's topic (groups, transactions, mirror states) that may have lost committed records.
 
     It had an unclean leader election, or its topic was deleted.
@@ -95,7 +95,7 @@ class CoordinatorLogLost:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionsLost:
+class LostTransactions:
     """An unclean leader of `__transaction_state` that lacked the latest records of some transactional ids."""
 
     cluster: str
@@ -108,7 +108,7 @@ class TransactionsLost:
 
 
 @dataclass(frozen=True, slots=True)
-class Transformed:
+class TransformedRange:
     """Input records [begin, end) of a partition that one transaction processed."""
 
     group: str
@@ -130,22 +130,24 @@ class Transformed:
 class GroupAccount:
     """Observations of groups, each list in order of time."""
 
-    sent: dict[str, OffsetSent] = field(default_factory=dict)
+    sent_offsets: dict[str, SentOffset] = field(default_factory=dict)
     """By token."""
-    seen: list[OffsetsSeen] = field(default_factory=list)
-    deposed_answers: list[OffsetsSeen] = field(default_factory=list)
+    offsets: list[GroupOffsets] = field(default_factory=list)
+    deposed_responses: list[GroupOffsets] = field(default_factory=list)
     """Responses of brokers that did not lead the group's shard during the whole request."""
-    deleted: list[OffsetsDeleted] = field(default_factory=list)
-    owned: list[Owned] = field(default_factory=list)
-    logs_lost: list[CoordinatorLogLost] = field(default_factory=list)
-    transformed: list[Transformed] = field(default_factory=list)
-    lost: list[TransactionsLost] = field(default_factory=list)
+    deletions: list[OffsetDeletion] = field(default_factory=list)
+    assignments: list[OwnedPartitions] = field(default_factory=list)
+    lost_logs: list[LostCoordinatorLog] = field(default_factory=list)
+    transformed_ranges: list[TransformedRange] = field(default_factory=list)
+    transactions_lost: list[LostTransactions] = field(default_factory=list)
 
-    def lost_transactions(self, cluster: str, producer_ids: Collection[int], begin: Instant, end: Instant) -> bool:
+    def may_have_lost_transactions(
+        self, cluster: str, producer_ids: Collection[int], begin: Instant, end: Instant
+    ) -> bool:
         """Return whether an unclean election lost a coordinator's records of these producers in this time."""
         return any(
             since <= end and begin <= row.at
-            for row in self.lost
+            for row in self.transactions_lost
             if row.cluster == cluster
             for producer_id, since in row.producers.items()
             if producer_id in producer_ids

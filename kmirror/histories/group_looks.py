@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
-from kmirror.histories.group_account import CoordinatorLogLost, OffsetsSeen
+from kmirror.histories.group_account import GroupOffsets, LostCoordinatorLog
 from kmirror.histories.scene import Scene
 from kmirror.histories.transaction_looks import TransactionObserver
 from kmirror.kernel.ids import TopicPartition
@@ -34,7 +34,7 @@ class CoordinatorObserver:
                 if before is None or before.leader_epoch == partition.leader_epoch:
                     continue
                 if is_unclean(before, partition):
-                    scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, scene.now))
+                    scene.account.groups.lost_logs.append(LostCoordinatorLog(cluster, tp, scene.now))
                     if name == TRANSACTION_TOPIC:
                         self._transactions.elected(cluster, tp, partition.leader_epoch)
 
@@ -44,7 +44,7 @@ class CoordinatorObserver:
         self._ids[cluster, name] = topic_id
         for tp in [tp for where, tp in self._known if (where, tp.topic) == (cluster, name)]:
             del self._known[cluster, tp]
-            self._scene.account.groups.logs_lost.append(CoordinatorLogLost(cluster, tp, self._scene.now))
+            self._scene.account.groups.lost_logs.append(LostCoordinatorLog(cluster, tp, self._scene.now))
 
     def look_at_offsets(self) -> None:
         """Record the committed offsets of every group that was seen, in each cluster."""
@@ -53,11 +53,11 @@ class CoordinatorObserver:
         for cluster in scene.clusters:
             committed = scene.committed_offsets(cluster)
             unstable = scene.pending_offsets(cluster)
-            for group in dict.fromkeys(row.group for row in groups.sent.values()):
+            for group in dict.fromkeys(row.group for row in groups.sent_offsets.values()):
                 offsets = {tp: (row[0], row[2]) for (name, tp), row in committed.items() if name == group}
                 waiting = tuple(tp for name, tp in unstable if name == group)
                 now = scene.now
-                groups.seen.append(OffsetsSeen(group, cluster, None, offsets, waiting, True, now, now))
+                groups.offsets.append(GroupOffsets(group, cluster, None, offsets, waiting, True, now, now))
 
 
 def is_unclean(before: PartitionImage, after: PartitionImage) -> bool:

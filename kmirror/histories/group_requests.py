@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from kmirror.histories.group_account import OffsetsDeleted, OffsetSent, OffsetsSeen
+from kmirror.histories.group_account import GroupOffsets, OffsetDeletion, SentOffset
 from kmirror.histories.positions import Position
 from kmirror.histories.producing import Application, Producer
 from kmirror.histories.scripts import Ask, Script
@@ -141,16 +141,16 @@ class GroupClient:
                     found[tp] = Position(row.committed_offset, row.committed_leader_epoch)
                     seen[tp] = row.committed_offset, row.metadata or ""
         asked = None if partitions is None else tuple(partitions)
-        look = OffsetsSeen(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
+        look = GroupOffsets(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
         leads = leader is not None and leader == self._leader(cluster) == self._coordinators.get(cluster)
-        (scene.account.groups.seen if leads else scene.account.groups.deposed_answers).append(look)
+        (scene.account.groups.offsets if leads else scene.account.groups.deposed_responses).append(look)
         return None if unstable else found
 
     # -- committing ---------------------------------------------------------------------------
 
     def commit(
         self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender = NOBODY
-    ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
+    ) -> Script[tuple[ErrorCode | None, list[SentOffset]]]:
         """Send OffsetCommit once; return the worst error, or None without a response, and the recorded rows."""
         topics: dict[str, OffsetCommitRequestTopic] = {}
         rows = self._note(cluster, positions, sender, "")
@@ -179,7 +179,7 @@ class GroupClient:
 
     def commit_in(
         self, producer: Producer, positions: Mapping[TopicPartition, Position], sender: Sender
-    ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
+    ) -> Script[tuple[ErrorCode | None, list[SentOffset]]]:
         """Send TxnOffsetCommit once in the producer's transaction; return the same as `commit`."""
         cluster = producer.cluster
         if not self.offers(cluster, "TxnOffsetCommit", STATIC_FROM["TxnOffsetCommit"]):
@@ -215,12 +215,12 @@ class GroupClient:
 
     def _note(
         self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender, transaction: str
-    ) -> list[OffsetSent]:
+    ) -> list[SentOffset]:
         scene = self.application.scene
         rows = []
         for tp, position in positions.items():
             token = f"{self.name}#{next(self._tokens)}"
-            row = OffsetSent(
+            row = SentOffset(
                 token,
                 self.group,
                 cluster,
@@ -232,12 +232,12 @@ class GroupClient:
                 transaction,
                 scene.now,
             )
-            scene.account.groups.sent[token] = row
+            scene.account.groups.sent_offsets[token] = row
             rows.append(row)
         return rows
 
     def _take(
-        self, cluster: str, rows: Iterable[OffsetSent], reply: OffsetCommitResponse | TxnOffsetCommitResponse | None
+        self, cluster: str, rows: Iterable[SentOffset], reply: OffsetCommitResponse | TxnOffsetCommitResponse | None
     ) -> ErrorCode | None:
         if reply is None:
             return None
@@ -272,4 +272,4 @@ class GroupClient:
         self.forget_coordinator(cluster, error)
         if not error or error.retriable:
             answered_at = scene.now if reply is not None and not error else -1
-            scene.account.groups.deleted.append(OffsetsDeleted(self.group, cluster, tp, sent_at, answered_at))
+            scene.account.groups.deletions.append(OffsetDeletion(self.group, cluster, tp, sent_at, answered_at))

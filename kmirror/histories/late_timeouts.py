@@ -17,7 +17,7 @@ def times_out_late(plan: Plan, transaction: Transaction) -> bool:
         step.action == "set_clock" and step.args["cluster"] == transaction.cluster and int(step.args["ahead_ms"]) > 0
         for step in plan.steps
     )
-    return ahead and not transaction.answered
+    return ahead and not transaction.is_end_acknowledged
 
 
 def may_be_open(plan: Plan, account: Account, producer_id: int) -> bool:

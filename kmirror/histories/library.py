@@ -14,7 +14,7 @@ from kmirror.client.consumer import ConsumerConfigs, Round
 from kmirror.client.positions import Position
 from kmirror.client.producer import Delivery, ProducerConfigs
 from kmirror.client.transactions import State
-from kmirror.histories.account import Ack, Read, Refusal, Transaction, Write
+from kmirror.histories.account import Ack, ReceivedRecord, Refusal, Transaction, Write
 from kmirror.histories.consuming import PREFERRED_MS
 from kmirror.histories.monitors.applications import DeliveryMonitor, ReadingMonitor
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS, Application
@@ -143,12 +143,12 @@ class LibraryProducer:
         transaction = self.transaction
         assert transaction is not None, "begun"
         if not (commit and self.failed):  # Otherwise the producer itself refuses.
-            transaction.asked = "commit" if commit else "abort"
+            transaction.requested_end = "commit" if commit else "abort"
         error: ErrorCode = yield self._doing(
             lambda done: self._machine.end(self._now, lambda _, error: done(error), commit=commit)
         )
         if error is ErrorCode.NONE:
-            transaction.answered = True
+            transaction.is_end_acknowledged = True
             self.transaction = None
         return error
 
@@ -320,5 +320,7 @@ class LibraryReader:
             for record in part.records:
                 value = name_of(record.value, record.headers)
                 account.reads.append(
-                    Read(self.application.plan.name, cluster, tp, True, record.offset, value, record.leader_epoch, now)
+                    ReceivedRecord(
+                        self.application.plan.name, cluster, tp, True, record.offset, value, record.leader_epoch, now
+                    )
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from kmirror.histories.group_account import Owned
+from kmirror.histories.group_account import OwnedPartitions
 from kmirror.histories.group_requests import GroupClient, Sender
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.kernel.ids import TopicPartition
@@ -146,7 +146,7 @@ class Member:
             self._refused(cluster, ErrorCode(reply.error_code))
             return False
         self.partitions = _decode(bytes(reply.assignment))
-        owned = Owned(
+        owned = OwnedPartitions(
             self.requests.group,
             cluster,
             self._generation,
@@ -155,7 +155,7 @@ class Member:
             self.partitions,
             application.scene.now,
         )
-        application.scene.account.groups.owned.append(owned)
+        application.scene.account.groups.assignments.append(owned)
         return True
 
     # -- being a member -----------------------------------------------------------------------

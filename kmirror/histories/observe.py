@@ -14,13 +14,13 @@ from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import (
     MISSED,
     Absence,
-    ConfigsSeen,
-    CutSeen,
     Election,
     LogRow,
-    LogSeen,
-    StateSeen,
-    TopicSeen,
+    ObservedCut,
+    ObservedLog,
+    ObservedState,
+    TopicChange,
+    TopicConfigs,
 )
 from kmirror.histories.describing import described
 from kmirror.histories.disk_looks import DiskObserver
@@ -71,7 +71,7 @@ class Observer:
         """Last seen configs by (cluster, topic)."""
         self._deleted: dict[tuple[str, str], None] = {}
         """(cluster, topic) of topics that were deleted at least once."""
-        self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
+        self._states: dict[tuple[str, TopicPartition], ObservedState] = {}
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
         """Leader epochs of unclean elections whose leaders have not begun yet."""
         self._absent: dict[tuple[str, TopicPartition, int], Instant] = {}
@@ -98,7 +98,7 @@ class Observer:
     def _on_fact(self, process: str, fact: object) -> None:
         cluster, _, node = process.rpartition("-")
         if isinstance(fact, LogCut):
-            cut = CutSeen(cluster, fact.tp, int(node), fact.offset, fact.end, fact.why, self._scene.now)
+            cut = ObservedCut(cluster, fact.tp, int(node), fact.offset, fact.end, fact.why, self._scene.now)
             self._scene.account.cuts.append(cut)
             self._scene.note(str(cut))
             if fact.why.endswith(MISSED):
@@ -113,7 +113,7 @@ class Observer:
             if partition is not None:
                 self._monitors.on_state_entered(cluster, partition, fact)
             self.state_seen(
-                StateSeen(
+                ObservedState(
                     cluster,
                     fact.mirror,
                     fact.tp,
@@ -129,7 +129,7 @@ class Observer:
         else:
             self._monitors.on_fact(process, fact)
 
-    def _leader_was_cut(self, cut: CutSeen) -> None:
+    def _leader_was_cut(self, cut: ObservedCut) -> None:
         """Remove records from earlier looks of this epoch if the leader removes them by the cuts that it missed (D30).
 
         Until those cuts it serves no reads (D57), so the removed records are not lost.
@@ -144,7 +144,7 @@ class Observer:
                     end = seen.log_end_offset if looks is account.logs else min(seen.log_end_offset, cut.offset)
                     looks[number] = replace(shown(seen, cut.offset), log_end_offset=end)
 
-    def state_seen(self, seen: StateSeen) -> None:
+    def state_seen(self, seen: ObservedState) -> None:
         """Record a state if it has changed."""
         key = (seen.cluster, seen.tp)
         before = self._states.get(key)
@@ -163,7 +163,7 @@ class Observer:
                 prepared = before is not None and before.state == MirrorState.PREPARING.name
                 scene.after(0, lambda: self._look_at_replicas(seen, prepared=prepared))
 
-    def _look_at_replicas(self, seen: StateSeen, *, prepared: bool) -> None:
+    def _look_at_replicas(self, seen: ObservedState, *, prepared: bool) -> None:
         """Look at the logs of a partition, and at its replicas: those in the ISR have cut, the others will."""
         scene, cluster = self._scene, seen.cluster
         self.look_at_logs([seen.tp])
@@ -259,7 +259,7 @@ class Observer:
                     f"log end {replica.log.log_end_offset}, the leader's epoch begins at {leader.epoch_start_offset}"
                 )
             if where:
-                account.joiners.append((name, tp, broker_id, where, now))
+                account.differing_joiners.append((name, tp, broker_id, where, now))
 
     def _look_at_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
         """Record for how long replicas that join the ISR were outside it."""
@@ -291,12 +291,12 @@ class Observer:
             configs = scene.image(name).configs.topic(topic)
             if self._configs.get((name, topic)) != configs:
                 self._configs[name, topic] = dict(configs)
-                scene.account.topic_configs.append(ConfigsSeen(name, topic, self._configs[name, topic], scene.now))
+                scene.account.topic_configs.append(TopicConfigs(name, topic, self._configs[name, topic], scene.now))
 
     def _topic_seen(self, name: str, topic: str, topic_id: Uuid, *, exists: bool) -> None:
         scene = self._scene
         told = self._told_id(name, topic, topic_id)
-        scene.account.topics.append(TopicSeen(name, topic, told, exists, scene.now))
+        scene.account.topics.append(TopicChange(name, topic, told, exists, scene.now))
         if scene.now:
             scene.note(f"{name} {topic}: {f'created with id {told}' if exists else 'deleted'}")
 
@@ -318,16 +318,16 @@ class Observer:
                 self.disks.look_at_segments(cluster, tp)
             self._scene.account.described.extend(described(self._scene, cluster, partitions))
 
-    def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
+    def log_seen(self, cluster: str, tp: TopicPartition) -> ObservedLog | None:
         """Return the log of the leader, or None if there is no leader."""
         leader = self._scene.leader(cluster, tp)
         return None if leader is None else self._seen(cluster, leader, leader.log.high_watermark)
 
-    def _seen(self, cluster: str, leader: Partition, end: int) -> LogSeen:
+    def _seen(self, cluster: str, leader: Partition, end: int) -> ObservedLog:
         """Return a leader's log, with the rows below `end`."""
         log = leader.log
         stable = log.last_stable_offset
-        return LogSeen(
+        return ObservedLog(
             cluster,
             leader.tp,
             leader.broker_id,
@@ -368,7 +368,7 @@ class Observer:
             for tp in self._scene.partitions(name):
                 seen = self.log_seen(name, tp)
                 if seen is not None:
-                    account.final[name, tp] = seen
+                    account.final_logs[name, tp] = seen
                 self._compare_replicas(name, tp)
             account.described.extend(described(self._scene, name, self._scene.partitions(name)))
         self.look_at_ids()
@@ -389,7 +389,7 @@ class Observer:
             if broker_id != leader.broker_id and broker_id in leader.isr:
                 where = self._survivors_differ(name, leader, replica) if compacted else find_difference(leader, replica)
                 if where:
-                    account.replicas.append((name, tp, broker_id, where))
+                    account.differing_replicas.append((name, tp, broker_id, where))
 
     def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
         """Return where a replica differs from its leader by more than compaction explains; empty if it does not.
@@ -453,7 +453,7 @@ class Observer:
         return None if context is None else context.partitions.get(tp)
 
 
-def shown(seen: LogSeen, until: int) -> LogSeen:
+def shown(seen: ObservedLog, until: int) -> ObservedLog:
     """Return a log without the records from `until` on."""
     return replace(
         seen,
@@ -463,7 +463,7 @@ def shown(seen: LogSeen, until: int) -> LogSeen:
     )
 
 
-def _same(one: StateSeen, other: StateSeen) -> bool:
+def _same(one: ObservedState, other: ObservedState) -> bool:
     return (one.mirror, one.state, one.last_mirror_epoch, one.broker, one.reason) == (
         other.mirror,
         other.state,

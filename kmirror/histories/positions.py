@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kmirror.histories.account import Marks
+from kmirror.histories.account import FetchedOffsets
 from kmirror.histories.directory import Leader
 from kmirror.kernel.clock import Instant
 
@@ -26,6 +26,6 @@ class Position:
     """Leader epoch of the last batch read; -1 before the first."""
     checked: tuple[str, int] = ("", -1)
     """Cluster and leader epoch for which the position is known to be in the log."""
-    known: Marks | None = None
+    known: FetchedOffsets | None = None
     """Values of the last response; only changes are recorded."""
     preferred: Preferred | None = None

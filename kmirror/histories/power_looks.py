@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.cluster.node.partition import Partition
-from kmirror.histories.account import LogSeen, PowerLoss
+from kmirror.histories.account import ObservedLog, PowerLoss
 from kmirror.histories.scene import Scene
 from kmirror.histories.stores import end_of, stores_of
 
-See = Callable[[str, Partition], LogSeen]
+See = Callable[[str, Partition], ObservedLog]
 """Returns a leader's log in a cluster, with all rows up to its end."""
 
 
@@ -47,4 +47,4 @@ class PowerObserver:
             leader = self._scene.leader(loss.cluster, loss.tp)
             if leader is not None:
                 self._awaited.remove(loss)
-                loss.heir = self._see(loss.cluster, leader)
+                loss.successor_log = self._see(loss.cluster, leader)

@@ -367,7 +367,7 @@ class Producer:
         """Commit or abort; return False if the coordinator refused, or the result is unknown without a response."""
         transaction = self.transaction
         assert transaction is not None, "begun"
-        transaction.asked = "commit" if commit else "abort"
+        transaction.requested_end = "commit" if commit else "abort"
         request = EndTxnRequest(
             transactional_id=self.transactional_id,
             producer_id=self.producer_id,
@@ -379,12 +379,12 @@ class Producer:
             return reply.error_code if isinstance(reply, EndTxnResponse) else -1
 
         reply = yield from self._ask_coordinator(request, error_of)
-        transaction.answered = reply is not None and not error_of(reply)
-        if transaction.answered and isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
+        transaction.is_end_acknowledged = reply is not None and not error_of(reply)
+        if transaction.is_end_acknowledged and isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
             self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
             self.sequences.clear()
         self.transaction = None
-        return transaction.answered
+        return transaction.is_end_acknowledged
 
     def _ask_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
         """Send a request until a response comes that a retry would not change; return None if none came in time."""

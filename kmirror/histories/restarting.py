@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError, SimulationFailure
-from kmirror.histories.account import Committed, Snapshot
+from kmirror.histories.account import CommittedOffset, Snapshot
 from kmirror.histories.observe import Observer
 from kmirror.histories.plan import ClusterPlan
 from kmirror.histories.scene import Scene
@@ -60,7 +60,7 @@ class Restart:
         # Other checkers judge only the events before this point.
         parts = account, account.groups
         lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
-        judged = [rows for rows in lists if rows is not account.refused_again]
+        judged = [rows for rows in lists if rows is not account.errors_after_restart]
         lengths, unclean_leader_logs = [len(rows) for rows in judged], len(account.unclean_leader_logs)
         self.scene.note("every node is stopped or killed")
         self._end(lambda node_id: node_id != CONTROLLER_ID)
@@ -123,7 +123,7 @@ class Restart:
             for (kind, resource), values in image.configs.items():
                 found.configs[name, int(kind), resource] = dict(values)
             for (group, tp), committed in scene.committed_offsets(name).items():
-                found.offsets[name, group, tp] = Committed(*committed)
+                found.offsets[name, group, tp] = CommittedOffset(*committed)
             for tp in scene.partitions(name):
                 log = self.observer.log_seen(name, tp)
                 if log is not None:
@@ -152,4 +152,4 @@ class Restart:
                 for tp in writable:
                     producer.send({tp: [RecordData(key=b"restart", value=f"{name} after the restart".encode())]})
             except (KafkaError, SimulationFailure) as error:
-                account.refused_again.append((name, str(error)))
+                account.errors_after_restart.append((name, str(error)))

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from kmirror.histories.account import Account, Read
+from kmirror.histories.account import Account, ReceivedRecord
 from kmirror.histories.diagram import side_by_side
 from kmirror.histories.plan import Plan
 from kmirror.histories.shrink import first_anomaly
@@ -137,14 +137,14 @@ def story(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[Instant, str]
 
 def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[Instant, str]]:
     """Return when each record at this offset was acknowledged, and when a consumer first received it."""
-    looks = [*account.logs, *(seen for (_, other), seen in account.final.items() if other == tp)]
+    looks = [*account.logs, *(seen for (_, other), seen in account.final_logs.items() if other == tp)]
     values = dict.fromkeys(row.value for seen in looks if seen.tp == tp for row in seen.rows if row.offset == offset)
     lines = [
         (ack.at, f"{ack.cluster}-{ack.broker} acknowledges {ack.value} at offset {ack.offset} of {tp}")
         for ack in account.acks
         if ack.tp == tp and (ack.value in values or ack.offset == offset)
     ]
-    first: dict[tuple[str, str], Read] = {}
+    first: dict[tuple[str, str], ReceivedRecord] = {}
     for read in account.reads:
         if read.tp == tp and read.offset == offset:
             first.setdefault((read.cluster, read.value), read)
@@ -159,7 +159,7 @@ class _PartitionFilter:
     def __init__(self, outcome: Outcome, tp: TopicPartition) -> None:
         partitions = dict.fromkeys(
             [
-                *(key[1] for key in outcome.account.final),
+                *(key[1] for key in outcome.account.final_logs),
                 *(row.tp for row in outcome.account.states),
                 *(row.tp for row in outcome.account.elections),
             ]

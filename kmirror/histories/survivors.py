@@ -117,7 +117,7 @@ def undone(account: Account, topic: str) -> list[Write]:
         for write in account.writes.values()
         if write.tp.topic == topic
         and (transaction := account.transactions.get(write.transaction)) is not None
-        and not (transaction.asked == "commit" and transaction.answered)
+        and not (transaction.requested_end == "commit" and transaction.is_end_acknowledged)
     ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kmirror.histories.group_account import TransactionsLost
+from kmirror.histories.group_account import LostTransactions
 from kmirror.histories.scene import Scene
 from kmirror.histories.stores import whole_batches
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -97,7 +97,7 @@ class TransactionObserver:
                 if row.value is not None:
                     producers[row.producer_id] = min(since, producers.get(row.producer_id, since))
         if producers:
-            scene.account.groups.lost.append(TransactionsLost(cluster, producers, scene.now))
+            scene.account.groups.transactions_lost.append(LostTransactions(cluster, producers, scene.now))
 
     def _history(self, cluster: str, tp: TopicPartition, broker_id: int) -> History:
         found: History = {}

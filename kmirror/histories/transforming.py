@@ -6,7 +6,7 @@ position in the same transaction. After any error it aborts, and starts again fr
 
 from __future__ import annotations
 
-from kmirror.histories.group_account import OffsetSent, Transformed
+from kmirror.histories.group_account import SentOffset, TransformedRange
 from kmirror.histories.grouping import App, Process
 from kmirror.histories.positions import Position
 from kmirror.histories.producing import RETRY_MS, Producer
@@ -99,7 +99,7 @@ class Transformer(Process):
         self._number += 1
         transaction = producer.begin(f"{self.name}/{self._number}")
         outputs = yield from self._write()
-        rows: list[OffsetSent] = []
+        rows: list[SentOffset] = []
         good = outputs is not None and (yield from producer.add_offsets(self.app.group))
         if good:
             yield from self.stall()
@@ -116,7 +116,7 @@ class Transformer(Process):
         if ended and commit:
             for row in rows:
                 row.ended_at = self.application.scene.now
-        assert transaction.asked, "ended"
+        assert transaction.requested_end, "ended"
         return ended and commit
 
     def _write(self) -> Script[dict[TopicPartition, dict[int, str]] | None]:
@@ -139,9 +139,9 @@ class Transformer(Process):
                 return None
         return found
 
-    def _commit_in(self, moved: dict[TopicPartition, Position]) -> Script[tuple[bool, list[OffsetSent]]]:
+    def _commit_in(self, moved: dict[TopicPartition, Position]) -> Script[tuple[bool, list[SentOffset]]]:
         """Commit the positions in the transaction, with retries."""
-        rows: list[OffsetSent] = []
+        rows: list[SentOffset] = []
         for _ in range(COMMIT_TRIES):
             error, rows = yield from self.requests.commit_in(self._producer, moved, self.member.sender)
             if error is ErrorCode.NONE:
@@ -155,13 +155,13 @@ class Transformer(Process):
         self,
         cluster: str,
         before: dict[TopicPartition, int],
-        rows: list[OffsetSent],
+        rows: list[SentOffset],
         outputs: dict[TopicPartition, dict[int, str]],
     ) -> None:
         groups = self.application.scene.account.groups
         for row in rows:
-            groups.transformed.append(
-                Transformed(
+            groups.transformed_ranges.append(
+                TransformedRange(
                     self.app.group,
                     cluster,
                     row.tp,

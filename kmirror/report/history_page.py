@@ -120,7 +120,7 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
 def _end_ms(outcome: Outcome) -> int:
     """Return the end of the page in ms: the latest time in the story, the final looks, the spans and the states."""
     account = outcome.account
-    times = [at for at, _ in outcome.story] + [seen.at for seen in account.final.values()]
+    times = [at for at, _ in outcome.story] + [seen.at for seen in account.final_logs.values()]
     times += [row.end for row in account.spans] + [row.at for row in account.states]
     return max(_ms(max(times, default=0)), outcome.plan.faults_end_ms, 1)
 
@@ -150,7 +150,7 @@ def _lane_partitions(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[st
     account = outcome.account
     places = dict.fromkeys((row.cluster, row.tp) for row in account.states)
     if anomaly is not None and anomaly.tp is not None:
-        places |= dict.fromkeys(place for place in account.final if place[1] == anomaly.tp)
+        places |= dict.fromkeys(place for place in account.final_logs if place[1] == anomaly.tp)
     mine = None if anomaly is None else anomaly.tp
     return sorted(places, key=lambda place: (place[1] != mine, place[1], place[0]))
 

@@ -27,7 +27,7 @@ from kmirror.histories.checkers import (
     transforms,
 )
 from kmirror.histories.checkers.facts import Facts
-from kmirror.histories.checkers.words import Finding
+from kmirror.histories.checkers.wording import Finding
 from kmirror.histories.plan import Plan
 from kmirror.histories.verdict import Accepted, Anomaly
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.histories.account import LogRow
-from kmirror.histories.checkers.facts import Facts, Look, Place, is_control, is_producer_reset
+from kmirror.histories.checkers.facts import Facts, LogView, Place, is_control, is_producer_reset
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -14,22 +14,23 @@ POWER = "site power lost"
 
 def cause_of_loss(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> str:
     """Return the cause, UNCLEAN or POWER, of the loss of a record that had `offset` at `begin`; empty if not lost."""
-    if lost_by_election(facts, place, value, offset, begin, end):
+    if was_lost_by_election(facts, place, value, offset, begin, end):
         return UNCLEAN
-    if _taken_for_another(facts, place, value, offset, end):
+    if _was_taken_for_another(facts, place, value, offset, end):
         return UNCLEAN
-    return POWER if lost_with_power(facts, place, value, offset, begin, end) else ""
+    return POWER if was_lost_with_power(facts, place, value, offset, begin, end) else ""
 
 
-def lost_by_election(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
+def was_lost_by_election(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
     """Return whether an unclean leader began without the record that had `offset` at `begin`."""
     return any(
-        heir is None or (not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin))
-        for heir in facts.unclean(place, begin, end)
+        successor is None
+        or (not _has_record(successor, value, offset) and not _is_newer(facts, place, value, offset, successor, begin))
+        for successor in facts.unclean_leader_views(place, begin, end)
     )
 
 
-def is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, str], until: Instant) -> bool:
+def is_from_reassigned_epoch(facts: Facts, place: Place, values: tuple[str, str], until: Instant) -> bool:
     """Return whether one producer wrote both, and its coordinator lost the producer's newest epoch by an unclean
     election.
 
@@ -37,120 +38,126 @@ def is_of_an_epoch_given_twice(facts: Facts, place: Place, values: tuple[str, st
     """
     writes = [facts.account.writes[value] for value in values if value in facts.account.writes]
     ids = {(row.producer_id, row.producer_epoch) for row in writes}
-    return len(writes) == 2 and len(ids) == 1 and facts.account.groups.lost_transactions(
+    return len(writes) == 2 and len(ids) == 1 and facts.account.groups.may_have_lost_transactions(
         place[0], (writes[0].producer_id,), 0, until + facts.clocks_differ_by
     )  # fmt: skip
 
 
-def _taken_for_another(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
+def _was_taken_for_another(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
     """Return whether the leader took the record for an earlier one that its producer wrote in the same epoch.
 
     The leader then returns the offset of the earlier record, and appends nothing.
     """
-    look, writes = facts.look_before(place, end), facts.account.writes
-    row = None if look is None else look.by_offset.get(offset)
+    view, writes = facts.view_before(place, end), facts.account.writes
+    row = None if view is None else view.by_offset.get(offset)
     if row is None or value not in writes or row.value not in writes:
         return False
     is_earlier = writes[row.value].sent_at < writes[value].sent_at
-    return is_earlier and is_of_an_epoch_given_twice(facts, place, (row.value, value), writes[value].sent_at)
+    return is_earlier and is_from_reassigned_epoch(facts, place, (row.value, value), writes[value].sent_at)
 
 
-def lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
+def was_lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
     """Return whether the first leader after a loss of power lacked the record because it was not flushed."""
     return any(
-        offset >= kept and not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin)
-        for heir, kept in facts.power_losses(place, begin, end)
+        offset >= kept
+        and not _has_record(successor, value, offset)
+        and not _is_newer(facts, place, value, offset, successor, begin)
+        for successor, kept in facts.power_losses(place, begin, end)
     )
 
 
-def restored_by_unclean_leader(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
+def was_restored_by_unclean_leader(facts: Facts, place: Place, value: str, offset: int, end: Instant) -> bool:
     """Return whether an unclean leader had missed the cut that removed the record from all others (D30)."""
-    for heir in facts.unclean(place, 0, end):
-        if heir is None or not _has(heir, value, offset):
+    for successor in facts.unclean_leader_views(place, 0, end):
+        if successor is None or not _has_record(successor, value, offset):
             continue
-        before = facts.look_before(place, heir.at - 1)
+        before = facts.view_before(place, successor.at - 1)
         for cut in facts.cuts(place):
-            is_missed = cut.at < heir.at and cut.broker != heir.log.broker and cut.offset <= offset < cut.end
-            if is_missed and (before is None or before.at <= cut.at or not _has(before, value, offset)):
+            is_missed = cut.at < successor.at and cut.broker != successor.log.broker and cut.offset <= offset < cut.end
+            if is_missed and (before is None or before.at <= cut.at or not _has_record(before, value, offset)):
                 return True
     return False
 
 
-def _has(look: Look, value: str, offset: int) -> bool:
-    row = look.by_offset.get(offset)
+def _has_record(view: LogView, value: str, offset: int) -> bool:
+    row = view.by_offset.get(offset)
     return row is not None and row.value == value
 
 
-def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, begin: Instant) -> bool:
+def _is_newer(facts: Facts, place: Place, value: str, offset: int, successor: LogView, begin: Instant) -> bool:
     """Return whether the record was written after the election, by a leader that was not deposed."""
-    ack = facts.acked.get((place[0], value))
+    ack = facts.first_acks.get((place[0], value))
     if (
         ack is not None
         and ack.offset == offset  # Written again, it has another offset: the first copy is lost.
-        and ack.sent_at > heir.at
-        and ack.broker == facts.leader_named(place, ack.sent_at)
+        and ack.sent_at > successor.at
+        and ack.broker == facts.leader_at(place, ack.sent_at)
     ):
         return True
-    return any(heir.at < look.at <= begin and _has(look, value, offset) for look in facts.looks.get(place, []))
+    return any(
+        successor.at < view.at <= begin and _has_record(view, value, offset) for view in facts.views.get(place, [])
+    )
 
 
-def marker_lost(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> str:
+def cause_of_marker_loss(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> str:
     """Return the cause, UNCLEAN or POWER, if a leader began without a marker that existed at `begin`; else empty."""
     return cause_of_loss(facts, place, marker.value, marker.offset, begin, end)
 
 
-def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) -> str:
+def cause_of_loss_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) -> str:
     """Return the cause, UNCLEAN or POWER, if a cluster lost a record that it had acknowledged or shown; else empty."""
-    for place in facts.looks:
+    for place in facts.views:
         if place[1] != tp:
             continue
-        ack = facts.acked.get((place[0], value))
-        taken = "" if ack is None else cause_of_loss(facts, place, value, ack.offset, ack.sent_at, until)
-        if taken:
-            return taken
-        seen = next((look for look in facts.looks[place] if look.holds(value)), None)
-        if seen is not None:
-            offset = seen.by_value[value].offset
-            taken = cause_of_loss(facts, place, value, offset, seen.at, until)
-            if taken:
-                return taken
+        ack = facts.first_acks.get((place[0], value))
+        cause = "" if ack is None else cause_of_loss(facts, place, value, ack.offset, ack.sent_at, until)
+        if cause:
+            return cause
+        containing_view = next((view for view in facts.views[place] if view.has_value(value)), None)
+        if containing_view is not None:
+            offset = containing_view.by_value[value].offset
+            cause = cause_of_loss(facts, place, value, offset, containing_view.at, until)
+            if cause:
+                return cause
     return ""
 
 
-def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NEVER) -> str:
+def cause_of_open_transaction(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NEVER) -> str:
     """Return the cause, UNCLEAN or POWER, if the marker of a record's transaction may be lost; else empty."""
-    account, where = facts.account, (tp, row.offset, row.epoch, row.producer_id, row.value, until)
-    if account.left_open(*where, after_power=False):
+    account, record = facts.account, (tp, row.offset, row.epoch, row.producer_id, row.value, until)
+    if account.may_have_lost_marker(*record, after_power=False):
         return UNCLEAN
-    return POWER if account.left_open(*where) else ""
+    return POWER if account.may_have_lost_marker(*record) else ""
 
 
-def reset_lost(facts: Facts, place: Place, until: Instant) -> str:
+def cause_of_reset_loss(facts: Facts, place: Place, until: Instant) -> str:
     """Return the cause, UNCLEAN or POWER, if a new leader lacked a producer reset; else empty.
 
     It then knew producers of another cluster although a stop had cleared them.
     """
     if any(
-        any(stay.ended <= heir.at for stay in facts.stays(place)) and _knows_others(facts, place[0], heir)
-        for heir, _ in facts.power_losses(place, 0, until)
+        any(session.ended_at <= successor.at for session in facts.sessions(place))
+        and _knows_other_producers(facts, place[0], successor)
+        for successor, _ in facts.power_losses(place, 0, until)
     ):
         return POWER
-    for heir in facts.unclean(place, 0, until):
-        if heir is None or (
-            any(stay.ended <= heir.at for stay in facts.stays(place)) and _knows_others(facts, place[0], heir)
+    for successor in facts.unclean_leader_views(place, 0, until):
+        if successor is None or (
+            any(session.ended_at <= successor.at for session in facts.sessions(place))
+            and _knows_other_producers(facts, place[0], successor)
         ):
             return UNCLEAN
     return ""
 
 
-def _knows_others(facts: Facts, cluster: str, look: Look) -> bool:
-    knows = False
-    for row in look.log.rows:
+def _knows_other_producers(facts: Facts, cluster: str, view: LogView) -> bool:
+    is_known = False
+    for row in view.log.rows:
         if is_producer_reset(row):
-            knows = False
+            is_known = False
         elif not is_control(row) and row.producer_id >= 0:
-            knows = knows or facts.written_at(row.value) not in ("", cluster)
-    return knows
+            is_known = is_known or facts.writing_cluster(row.value) not in ("", cluster)
+    return is_known
 
 
 def may_be_shorter(
@@ -160,9 +167,9 @@ def may_be_shorter(
 
     The same holds for the first leader after a loss of the site's power.
     """
-    if any(heir.log.log_end_offset < offset for heir, _ in facts.power_losses(place, begin, end)):
+    if any(successor.log.log_end_offset < offset for successor, _ in facts.power_losses(place, begin, end)):
         return True
     return any(
-        heir is None or (heir.log.log_end_offset < offset and heir.log.leader_epoch > leader_epoch)
-        for heir in facts.unclean(place, begin, end)
+        successor is None or (successor.log.log_end_offset < offset and successor.log.leader_epoch > leader_epoch)
+        for successor in facts.unclean_leader_views(place, begin, end)
     )

@@ -12,12 +12,18 @@ from dataclasses import replace
 
 from kmirror.histories.account import LogRow
 from kmirror.histories.checkers.elections import POWER, UNCLEAN
-from kmirror.histories.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted, was_away
-from kmirror.histories.checkers.keyed import Keyed, keyed, missed_deletions, missed_keys, upstream
+from kmirror.histories.checkers.facts import LATE, Facts, LogView, Place, RecordState, is_compacted, was_away
+from kmirror.histories.checkers.keyed_records import (
+    KeyedRecord,
+    keyed_records,
+    missed_deletions,
+    missed_keys,
+    upstream_logs,
+)
 from kmirror.histories.checkers.losses import losses
-from kmirror.histories.checkers.reasons import DELETED, SCRATCH, Reason, Record, loss_reason, missed_by_clocks
+from kmirror.histories.checkers.reasons import DELETED, SCRATCH, Reason, Record, keys_missed_by_clocks, loss_reason
 from kmirror.histories.checkers.sessions import NEVER, MirrorSession
-from kmirror.histories.checkers.words import Finding, clock
+from kmirror.histories.checkers.wording import Finding, seconds
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
 from kmirror.histories.survivors import latest, may_lack_superseding_records
 from kmirror.histories.verdict import Anomaly
@@ -25,21 +31,21 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 
-GIVEN_UP: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
+APPENDED_WITHIN: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
 """Time after its first sending within which a record may still be appended to a log."""
 
 
 def key_lost(facts: Facts) -> Iterator[Finding]:
     """The latest committed value of a key is gone at the end, with no later value, although it had no reason to go."""
-    yield from _one_of_each_place(_lost(facts))
+    yield from _first_of_each_place(_lost_keys(facts))
 
 
 def key_came_back(facts: Facts) -> Iterator[Finding]:
     """A deleted key has an earlier value at the end; or a mirror has a value for a key that its source has deleted."""
-    yield from _one_of_each_place(_back(facts))
+    yield from _first_of_each_place(_returned_keys(facts))
 
 
-def _one_of_each_place(found: Iterable[Anomaly]) -> Iterator[Anomaly]:
+def _first_of_each_place(found: Iterable[Anomaly]) -> Iterator[Anomaly]:
     by_place: dict[tuple[str, TopicPartition | None], list[Anomaly]] = {}
     for row in found:
         by_place.setdefault((row.cluster, row.tp), []).append(row)
@@ -48,48 +54,48 @@ def _one_of_each_place(found: Iterable[Anomaly]) -> Iterator[Anomaly]:
         yield replace(rows[0], text=rows[0].text + more)
 
 
-def _lost(facts: Facts) -> Iterator[Anomaly]:
-    for place, final, key, row, there in _missing(facts):
+def _lost_keys(facts: Facts) -> Iterator[Anomaly]:
+    for place, final, key, row, there in _missing_records(facts):
         if not row.is_tombstone:
-            what = "nothing" if there is None else f"{there.value!r}"
+            found_text = "nothing" if there is None else f"{there.value!r}"
             text = (
-                f"the latest value of key {key} was {row.value!r}, last seen at {clock(row.last_seen)}; at the "
+                f"the latest value of key {key} was {row.value!r}, last seen at {seconds(row.last_seen)}; at the "
                 "end the key "
-                f"has {what} in {place[0]}, without a valid reason to drop that value"
+                f"has {found_text} in {place[0]}, without a valid reason to drop that value"
             )
             yield Anomaly("key-lost", *place, row.offset, text, final.at)
 
 
-def _back(facts: Facts) -> Iterator[Anomaly]:
-    for place, final, key, row, there in _missing(facts):
+def _returned_keys(facts: Facts) -> Iterator[Anomaly]:
+    for place, final, key, row, there in _missing_records(facts):
         if row.is_tombstone and there is not None and not there.is_tombstone:
             if was_away(facts, place, final.log, row.sent_at) or key in missed_deletions(facts, place, final.log):
                 continue
             text = (
                 f"key {key} was deleted by {row.value!r} at offset {row.offset}, last seen at "
-                f"{clock(row.last_seen)}; at "
+                f"{seconds(row.last_seen)}; at "
                 f"the end {there.value!r} can be read again"
             )
             yield Anomaly("key-came-back", *place, there.offset, text, final.at)
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
-    for place in facts.looks:
-        for stay in facts.stays(place):
-            if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
-                yield from _back_in_a_mirror(facts, place, stay)
+    for place in facts.views:
+        for session in facts.sessions(place):
+            if session.ended_at == NEVER and place not in waiting and (session.source, session.tp) not in waiting:
+                yield from _keys_returned_in_mirror(facts, place, session)
 
 
-def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | None]]:
+def _missing_records(facts: Facts) -> Iterator[tuple[Place, LogView, str, KeyedRecord, LogRow | None]]:
     """Yield the latest record of each key that should be present and is not, with the key's actual latest record."""
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
-    for place in facts.looks:
-        final = facts.final(place)
+    for place in facts.views:
+        final = facts.final_view(place)
         if final is None or place in waiting or not is_compacted(facts, place, final.at):
             continue
         there = latest(final.log.rows)
-        at_sources = [keyed(facts, source) for source in upstream(facts, place)]
-        for key, rows in keyed(facts, place).items():
+        at_sources = [keyed_records(facts, source) for source in upstream_logs(facts, place)]
+        for key, rows in keyed_records(facts, place).items():
             mirrored = [row for of_source in at_sources for row in of_source.get(key, []) if row.is_tombstone]
-            row = _last_that_counts(facts, place, final, rows, mirrored)
+            row = _last_required_record(facts, place, final, rows, mirrored)
             found = there.get(key)
             if row is not None and (found is None or found.offset < row.offset):
                 if row.is_tombstone and found is None:
@@ -97,28 +103,28 @@ def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | N
                 yield place, final, key, row, found
 
 
-def _last_that_counts(
-    facts: Facts, place: Place, final: Look, rows: list[Keyed], mirrored: list[Keyed]
-) -> Keyed | None:
+def _last_required_record(
+    facts: Facts, place: Place, final: LogView, rows: list[KeyedRecord], mirrored: list[KeyedRecord]
+) -> KeyedRecord | None:
     """Return the last record of a key that only compaction may have removed; None if that is uncertain.
 
-    `mirrored` has the key's tombstones at the sources: they may have come and gone between two looks.
+    `mirrored` has the key's tombstones at the sources: they may have been written and removed between two observations.
     """
-    doubtful = [*mirrored, *(row for row in rows if row.is_tombstone and not row.sure)]
+    doubtful = [*mirrored, *(row for row in rows if row.is_tombstone and not row.is_certain)]
     for row in reversed(rows):
         if row.offset < 0 or any(_may_follow(tombstone, row) for tombstone in doubtful):
             return None
-        seen = final.seen(row.value, row.offset)
-        if seen is Seen.THERE:
+        seen = final.record_state(row.value, row.offset)
+        if seen is RecordState.PRESENT:
             return row
-        if seen in (Seen.UNDECIDED, Seen.OPEN):
+        if seen in (RecordState.UNDECIDED, RecordState.OPEN):
             return None
-        if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
+        if seen is RecordState.HIDDEN or not row.is_certain or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
-        hidden = _hidden(facts).get((place, row.value))
+        hidden = _hidden_reasons(facts).get((place, row.value))
         if hidden is not None and hidden.decision not in (UNCLEAN, POWER):
             continue  # A stop aborted it, and no cleaner here may have removed the records that it superseded (D46).
-        reason = hidden or _why_not_there(facts, place, row, final.at)
+        reason = hidden or _absence_reason(facts, place, row, final.at)
         if reason is None:
             return row
         if reason.decision in (UNCLEAN, POWER):
@@ -128,15 +134,15 @@ def _last_that_counts(
     return None
 
 
-def _hidden(facts: Facts) -> Mapping[tuple[Place, str], Reason]:
+def _hidden_reasons(facts: Facts) -> Mapping[tuple[Place, str], Reason]:
     """Return the valid reasons for which readable records later became unreadable with their transactions (D29)."""
-    return facts.once(
+    return facts.cached(
         "hidden",
         lambda: {(loss.place, loss.record.value): loss.reason for loss in losses(facts) if loss.hidden and loss.reason},
     )
 
 
-def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reason | None:
+def _absence_reason(facts: Facts, place: Place, row: KeyedRecord, end: Instant) -> Reason | None:
     """Return the reason for which a cluster may lack a record; None if there is none.
 
     Records cut from scratch must be copied again once MIRRORING begins, unless the source has dropped them, its topic
@@ -144,42 +150,49 @@ def _why_not_there(facts: Facts, place: Place, row: Keyed, end: Instant) -> Reas
     """
     record = Record(row.value, row.offset, row.epoch)
     reason = loss_reason(facts, place, record, row.last_seen, end)
-    stays = [stay for stay in facts.stays(place) if stay.ended == NEVER and stay.mirroring <= end]
-    stays = [stay for stay in stays if facts.state_at(place, end, stay.mirror) not in ("PAUSING", "PAUSED")]
-    copied = [stay.mirroring + 1 for stay in stays if facts.source_until(stay) == NEVER]
+    sessions = [
+        session for session in facts.sessions(place) if session.ended_at == NEVER and session.mirroring_at <= end
+    ]
+    sessions = [
+        session for session in sessions if facts.state_at(place, end, session.mirror) not in ("PAUSING", "PAUSED")
+    ]
+    copied = [session.mirroring_at + 1 for session in sessions if facts.source_until(session) == NEVER]
     if reason is None or reason.decision != SCRATCH or not copied:
         return reason
     reason = loss_reason(facts, place, record, max(row.last_seen, *copied), end)
     return None if reason is None or reason.decision == SCRATCH else reason
 
 
-def _may_follow(tombstone: Keyed, row: Keyed) -> bool:
+def _may_follow(tombstone: KeyedRecord, row: KeyedRecord) -> bool:
     """Return whether a tombstone in doubt may be above a record, so that it superseded the record and expired."""
     if tombstone.offset >= 0:
         return tombstone.offset > row.offset
-    return row.sent_at <= tombstone.sent_at + GIVEN_UP
+    return row.sent_at <= tombstone.sent_at + APPENDED_WITHIN
 
 
-def _back_in_a_mirror(facts: Facts, place: Place, stay: MirrorSession) -> Iterator[Anomaly]:
-    ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
-    if ours is None or theirs is None or facts.state_at(place, ours.at, stay.mirror) != "MIRRORING":
+def _keys_returned_in_mirror(facts: Facts, place: Place, session: MirrorSession) -> Iterator[Anomaly]:
+    ours, theirs = facts.final_view(place), facts.final_view((session.source, session.tp))
+    if ours is None or theirs is None or facts.state_at(place, ours.at, session.mirror) != "MIRRORING":
         return
-    source = stay.source, stay.tp
+    source = session.source, session.tp
     if not is_compacted(facts, source, theirs.at) or may_lack_superseding_records(facts.account, source):
         return
-    if facts.may_follow_another(stay):
+    if facts.may_follow_another(session):
         return
     there = latest(theirs.log.rows)
     start = theirs.log.log_start_offset
-    missed = [*missed_by_clocks(facts, stay), *missed_keys(facts, place, ours.log)]
+    missed = [*keys_missed_by_clocks(facts, session), *missed_keys(facts, place, ours.log)]
     for key, row in latest(ours.log.rows).items():
         other = there.get(key)
         if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
             continue
-        gone = [known for known in keyed(facts, source).get(key, []) if known.is_tombstone]
-        if gone and all(ours.seen(known.value, known.offset) is not Seen.UNDECIDED for known in gone):
+        tombstones = [known for known in keyed_records(facts, source).get(key, []) if known.is_tombstone]
+        if tombstones and all(
+            ours.record_state(known.value, known.offset) is not RecordState.UNDECIDED for known in tombstones
+        ):
             text = (
-                f"{stay.source} deleted key {key} by {gone[-1].value!r}, but mirror {stay.mirror}, in state "
+                f"{session.source} deleted key {key} by {tombstones[-1].value!r}, but mirror {session.mirror}, in "
+                f"state "
                 f"MIRRORING, still has {row.value!r} for it"
             )
             yield Anomaly("key-came-back", *place, row.offset, text, ours.at)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from kmirror.histories.account import Committed, LogRow, LogSeen
+from kmirror.histories.account import CommittedOffset, LogRow, ObservedLog
 from kmirror.histories.checkers.facts import Facts, Place, is_compacted, is_control, was_away
-from kmirror.histories.checkers.keyed import all_keys, missed_keys
+from kmirror.histories.checkers.keyed_records import all_keys, missed_keys
 from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.transactions import waits_for_a_cleaned_marker
-from kmirror.histories.checkers.words import Finding
+from kmirror.histories.checkers.wording import Finding
 from kmirror.histories.survivors import may_lack_superseding_records, parted
 from kmirror.histories.verdict import Accepted, Anomaly
 from kmirror.kernel.ids import TopicPartition
@@ -32,15 +32,15 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
         lacking = _lacking_markers(facts, place)
         if lacking:
             yield Accepted(MARKERS_CLEANED, *place, len(lacking))
-    for cluster, tp, what in account.unsettled_after_restart:
+    for cluster, tp, reason in account.unsettled_after_restart:
         logs = account.after_restart.logs
-        if waits_for_a_cleaned_marker(facts, (cluster, tp), what, logs, partial(_lacking_markers, facts)):
+        if waits_for_a_cleaned_marker(facts, (cluster, tp), reason, logs, partial(_lacking_markers, facts)):
             continue
         if not account.unsettled and not any(
-            heir.tp == tp for heir in account.unclean_leader_logs_after_restart.values()
+            successor.tp == tp for successor in account.unclean_leader_logs_after_restart.values()
         ):
-            yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")
-    for cluster, error in account.refused_again:
+            yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {reason}")
+    for cluster, error in account.errors_after_restart:
         yield Anomaly(NAME, cluster, None, -1, f"after a restart a new producer cannot write: {error}")
     for place, log in account.before_restart.logs.items():
         again = account.after_restart.logs.get(place)
@@ -53,21 +53,21 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
     yield from _metadata(facts)
 
 
-def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
-    """Yield the first difference between two looks at a log; a mirrored log may continue to grow."""
+def _changed(facts: Facts, place: Place, before: ObservedLog, after: ObservedLog) -> Iterator[Anomaly]:
+    """Yield the first difference between two observations of a log; a mirrored log may continue to grow."""
     again = {row.offset: row for row in after.rows}
     known = {row.offset: row for row in before.rows}
-    heir = facts.account.unclean_leader_logs_after_restart.get(place)
-    kept = known if heir is None else {row.offset: row for row in heir.rows}
+    successor = facts.account.unclean_leader_logs_after_restart.get(place)
+    successor_rows = known if successor is None else {row.offset: row for row in successor.rows}
     # Another replica has a log that its own cleaner wrote, even if the topic is no longer compacted.
-    cleaned = _may_go(facts, place) or (before.broker != after.broker and is_compacted(facts, place, after.at))
+    cleaned = _may_be_removed(facts, place) or (before.broker != after.broker and is_compacted(facts, place, after.at))
     for row in before.rows:
         found = again.get(row.offset)
         same = found is not None and (found.epoch, found.value) == (row.epoch, row.value)
         # The cleaner rewrites a batch with the time when its tombstones and markers may be removed.
         if found is not None and same and (found.crc == row.crc or cleaned):
             # An open transaction may have timed out, but readable records must not become hidden.
-            hidden = row.visible and not found.visible and heir is None and not _is_mirrored(facts, place)
+            hidden = row.visible and not found.visible and successor is None and not _is_mirrored(facts, place)
             if hidden and not (row.offset >= after.last_stable_offset and _lacking_markers(facts, place)):
                 yield Anomaly(
                     NAME, *place, row.offset, f"after a restart {row.value!r} can no longer be read", after.at
@@ -76,8 +76,8 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
             continue
         if found is None and (row.offset < after.log_start_offset or cleaned):
             continue
-        held = kept.get(row.offset)
-        if held is None or (held.epoch, held.value) != (row.epoch, row.value):
+        successor_row = successor_rows.get(row.offset)
+        if successor_row is None or (successor_row.epoch, successor_row.value) != (row.epoch, row.value):
             continue  # An unclean election while nodes started lost it.
         now = "nothing" if found is None else f"{found.value!r} of epoch {found.epoch}"
         text = f"before a restart there was {row.value!r} of epoch {row.epoch}, afterwards there is {now}"
@@ -88,32 +88,36 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
     if after.log_start_offset > before.log_start_offset and not _may_begin_later(facts, place, before, after):
         text = f"the log began at {before.log_start_offset}, after a restart it begins at {after.log_start_offset}"
         yield Anomaly(NAME, *place, after.log_start_offset, text, after.at)
-    elif after.high_watermark < before.high_watermark and heir is None and not _is_mirrored(facts, place):
+    elif after.high_watermark < before.high_watermark and successor is None and not _is_mirrored(facts, place):
         text = f"the high watermark was {before.high_watermark}, after a restart it is {after.high_watermark}"
         yield Anomaly(NAME, *place, after.high_watermark, text, after.at)
-    elif new and heir is None and not _is_mirrored(facts, place):
+    elif new and successor is None and not _is_mirrored(facts, place):
         text = f"without a write, there is {new[0].value!r} above offset {end} after a restart"
         yield Anomaly(NAME, *place, new[0].offset, text, after.at)
-    elif heir is None:
-        yield from _back_again(facts, place, before, after)
+    elif successor is None:
+        yield from _returned_records(facts, place, before, after)
 
 
-def _follows_another_topic(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
+def _follows_another_topic(facts: Facts, place: Place, before: ObservedLog, after: ObservedLog) -> bool:
     """Return whether a mirror continued with the topic that now has this name at its source (D53).
 
     While that topic's leader epochs are low the mirror waits; a restart raises them, and then it cannot distinguish the
     two. All new records must be in the source's log.
     """
-    sources = [stay.source for stay in facts.stays(place) if stay.ended == NEVER and facts.may_be_another_topic(stay)]
+    sources = [
+        session.source
+        for session in facts.sessions(place)
+        if session.ended_at == NEVER and facts.may_be_another_topic(session)
+    ]
     theirs = [log for source in sources if (log := facts.account.after_restart.logs.get((source, place[1])))]
     return any(_contents(after) - _contents(before) <= _contents(log) for log in theirs)
 
 
-def _contents(log: LogSeen) -> set[tuple[int, int, str]]:
+def _contents(log: ObservedLog) -> set[tuple[int, int, str]]:
     return {(row.offset, row.epoch, row.value) for row in log.rows}
 
 
-def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
+def _returned_records(facts: Facts, place: Place, before: ObservedLog, after: ObservedLog) -> Iterator[Anomaly]:
     """Yield the first record that was gone and is present again.
 
     Each replica of a compacted topic cleans its own log, so a leader may have superseded records that the previous
@@ -134,13 +138,13 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     new = [
         row.offset for row in after.rows
         if row.offset < before.high_watermark and row.offset not in known
-        and not _had_to_go(facts, place, row, before, after)
+        and not _was_deleted_before(facts, place, row, before, after)
     ]  # fmt: skip
     if new:
         yield Anomaly(NAME, *place, new[0], text, after.at)
 
 
-def _had_to_go(facts: Facts, place: Place, row: LogRow, before: LogSeen, after: LogSeen) -> bool:
+def _was_deleted_before(facts: Facts, place: Place, row: LogRow, before: ObservedLog, after: ObservedLog) -> bool:
     """Return whether a record was below the log start before, and may be present again although it was deleted
     correctly.
 
@@ -154,18 +158,18 @@ def _had_to_go(facts: Facts, place: Place, row: LogRow, before: LogSeen, after: 
     return before.broker != after.broker or _deletion_reaches(facts, place, row.offset + 1, after)
 
 
-def _may_begin_later(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
+def _may_begin_later(facts: Facts, place: Place, before: ObservedLog, after: ObservedLog) -> bool:
     """Return whether a log may begin later than before: by its configs, or because another replica leads.
 
     Each replica deletes by age on its own, and a follower learns from its leader where DeleteRecords cut.
     """
-    if _may_go(facts, place):
+    if _may_be_removed(facts, place):
         return True
-    by_age = facts.kept_for(place[1].topic, after.at) != NEVER
+    by_age = facts.retention_time(place[1].topic, after.at) != NEVER
     return before.broker != after.broker and (by_age or _deletion_reaches(facts, place, after.log_start_offset, after))
 
 
-def _deletion_reaches(facts: Facts, place: Place, start: int, after: LogSeen) -> bool:
+def _deletion_reaches(facts: Facts, place: Place, start: int, after: ObservedLog) -> bool:
     """Return whether DeleteRecords was ordered up to `start`, here or in a cluster that the log came from."""
     return any(
         deletion.reaches(start)
@@ -186,21 +190,21 @@ def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
         return []
     left = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
     known = {row.offset for row in before.rows}
-    cleaned = all(row.offset not in known and not _end_of(row, before) for row in left)
+    cleaned = all(row.offset not in known and not _end_marker(row, before) for row in left)
     return left if cleaned and was_away(facts, place, after) else []
 
 
-def _is_open(facts: Facts, row: LogRow, log: LogSeen) -> bool:
-    return not is_control(row) and facts.transaction(row.value) is not None and not _end_of(row, log)
+def _is_open(facts: Facts, row: LogRow, log: ObservedLog) -> bool:
+    return not is_control(row) and facts.transaction(row.value) is not None and not _end_marker(row, log)
 
 
-def _end_of(row: LogRow, log: LogSeen) -> str:
+def _end_marker(row: LogRow, log: ObservedLog) -> str:
     """Return the first marker of the record's producer that follows it in a log; empty if there is none."""
     ends = (other for other in log.rows if other.offset > row.offset and is_control(other))
     return next((other.value for other in ends if other.producer_id == row.producer_id), "")
 
 
-def _as_if_decided(facts: Facts, before: LogSeen, after: LogSeen) -> list[LogRow]:
+def _as_if_decided(facts: Facts, before: ObservedLog, after: ObservedLog) -> list[LogRow]:
     """Return the rows of `after` with the former visibility of those that existed before.
 
     New ones above the last stable offset are visible unless their transaction is open or aborted.
@@ -210,12 +214,12 @@ def _as_if_decided(facts: Facts, before: LogSeen, after: LogSeen) -> list[LogRow
     def is_visible(row: LogRow) -> bool:
         if row.visible or row.offset < after.last_stable_offset or is_control(row):
             return row.visible
-        return facts.transaction(row.value) is None or _end_of(row, after).startswith("<COMMIT")
+        return facts.transaction(row.value) is None or _end_marker(row, after).startswith("<COMMIT")
 
     return [replace(row, visible=known.get((row.offset, row.value), is_visible(row))) for row in after.rows]
 
 
-def _may_go(facts: Facts, place: Place) -> bool:
+def _may_be_removed(facts: Facts, place: Place) -> bool:
     """Return whether records may be removed at any time: by age, size or key, or by a mirror that still runs."""
     account = facts.account
     cleaned = ("retention.ms", "retention.bytes", "cleanup.policy")
@@ -229,9 +233,9 @@ def _is_mirrored(facts: Facts, place: Place) -> bool:
     return facts.account.before_restart.states.get(place, ("STOPPED", -1))[0] != "STOPPED"
 
 
-def _has_lost_its_epoch(facts: Facts, place: Place, epoch: int) -> bool:
+def _may_have_lost_epoch(facts: Facts, place: Place, epoch: int) -> bool:
     """Return whether the last mirrored epoch was lost with `__mirror_state`, which a new leader notices (D8)."""
-    return epoch < 0 and facts.account.unwritable_states_warning(place[0], 0, NEVER)
+    return epoch < 0 and facts.account.may_have_lost_states(place[0], 0, NEVER)
 
 
 def _states(facts: Facts) -> Iterator[Anomaly]:
@@ -242,12 +246,12 @@ def _states(facts: Facts) -> Iterator[Anomaly]:
         now = after.states.get(place)
         if state not in SETTLED or now == (state, epoch):
             continue
-        if now is not None and now[0] == state and (state != "STOPPED" or _has_lost_its_epoch(facts, place, now[1])):
+        if now is not None and now[0] == state and (state != "STOPPED" or _may_have_lost_epoch(facts, place, now[1])):
             continue  # The epoch is settled at the stop.
-        if now is not None and now[0] == "FAILED" and any(map(facts.may_be_another_topic, facts.stays(place))):
+        if now is not None and now[0] == "FAILED" and any(map(facts.may_be_another_topic, facts.sessions(place))):
             continue
-        told = "in no mirror" if now is None else f"{now[0]} with last mirrored epoch {now[1]}"
-        text = f"it was {state} with last mirrored epoch {epoch}, after a restart it is {told}"
+        state_text = "in no mirror" if now is None else f"{now[0]} with last mirrored epoch {now[1]}"
+        text = f"it was {state} with last mirrored epoch {epoch}, after a restart it is {state_text}"
         yield Anomaly(NAME, *place, -1, text)
 
 
@@ -272,10 +276,10 @@ def _metadata(facts: Facts) -> Iterator[Anomaly]:
             yield Anomaly(NAME, cluster, TopicPartition(topic, 0), -1, text)
 
 
-def _was_committed_since(facts: Facts, cluster: str, now: Committed | None) -> bool:
-    """Return whether a member of the group sent this commit after the first look.
+def _was_committed_since(facts: Facts, cluster: str, now: CommittedOffset | None) -> bool:
+    """Return whether a member of the group sent this commit after the first snapshot.
 
     A member whose request got no response continues at its position, and commits it later.
     """
-    sent = None if now is None else facts.account.groups.sent.get(now.metadata)
+    sent = None if now is None else facts.account.groups.sent_offsets.get(now.metadata)
     return sent is not None and sent.cluster == cluster and sent.sent_at > facts.account.before_restart.at

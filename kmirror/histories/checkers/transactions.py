@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, UNAWARE, LogRow, LogSeen, Transaction
-from kmirror.histories.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
+from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, UNAWARE, LogRow, ObservedLog, Transaction
+from kmirror.histories.checkers.elections import (
+    UNCLEAN,
+    cause_of_loss_anywhere,
+    cause_of_open_transaction,
+    cause_of_reset_loss,
+)
 from kmirror.histories.checkers.facts import (
     Facts,
-    Look,
+    LogView,
     Place,
-    Seen,
+    RecordState,
     is_compacted,
     is_control,
     is_producer_reset,
     was_away,
 )
-from kmirror.histories.checkers.keyed import is_superseded, marker_missed, upstream
+from kmirror.histories.checkers.keyed_records import is_superseded, marker_missed, upstream_logs
 from kmirror.histories.checkers.reasons import DELETED, MARKERS_CLEANED, Record, loss_reason
 from kmirror.histories.checkers.sessions import NEVER
-from kmirror.histories.checkers.words import Finding, accepted, clock
+from kmirror.histories.checkers.wording import Finding, count_accepted, seconds
 from kmirror.histories.late_timeouts import times_out_late
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import Instant
@@ -36,118 +41,124 @@ SPANNING = "D44"
 
 def half_transaction(facts: Facts) -> Iterator[Finding]:
     """Some of a transaction's records in one partition can be read, and others are missing or unreadable."""
-    parts = _parts(facts)
-    for place, looks in facts.looks.items():
+    parts = _committed_values(facts)
+    for place, views in facts.views.items():
         reported: dict[str, None] = {}
-        for look in looks:
+        for view in views:
             for key, values in parts.get(place[1], {}).items():
-                found = None if key in reported else _half(look, values, facts)
+                found = None if key in reported else _find_half(view, values, facts)
                 if found is None:
                     continue
                 reported[key] = None
                 readable, missing = found
-                taken = {value: _taken(facts, place[1], value, look) for value in missing}
-                unexplained = [value for value in missing if not taken[value]]
+                cause = {value: _cause_of_loss(facts, place[1], value, view) for value in missing}
+                unexplained = [value for value in missing if not cause[value]]
                 if not unexplained:
-                    yield from accepted([(taken[missing[0]], *place)])
+                    yield from count_accepted([(cause[missing[0]], *place)])
                     continue
                 lost = unexplained[0]
-                written = facts.acked[facts.account.writes[lost].cluster, lost].sent_at
-                if facts.deleted_anywhere(place[1].topic, written, look.at):
-                    yield from accepted([(DELETED, *place)])
+                written = facts.first_acks[facts.account.writes[lost].cluster, lost].sent_at
+                if facts.was_deleted_anywhere(place[1].topic, written, view.at):
+                    yield from count_accepted([(DELETED, *place)])
                     continue
-                if _spans_a_stay(facts, place[1], readable, lost):
-                    yield from accepted([(SPANNING, *place)])
+                if _spans_session(facts, place[1], readable, lost):
+                    yield from count_accepted([(SPANNING, *place)])
                     continue
                 text = (
                     f"transaction {key}: {readable!r} can be read, but {lost!r} of the same partition is "
-                    f"{look.seen(lost, -1).value}, at {clock(look.at)}"
+                    f"{view.record_state(lost, -1).value}, at {seconds(view.at)}"
                 )
-                yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
+                yield Anomaly("half-transaction", *place, view.by_value[readable].offset, text, view.at)
 
 
-def _taken(facts: Facts, tp: TopicPartition, value: str, look: Look) -> str:
+def _cause_of_loss(facts: Facts, tp: TopicPartition, value: str, view: LogView) -> str:
     """Return the cause, UNCLEAN or POWER, if the record or the marker that committed it is lost; else empty."""
-    row = look.by_value.get(value)
-    return lost_anywhere(facts, tp, value, look.at) or ("" if row is None else left_open(facts, tp, row, look.at))
+    row = view.by_value.get(value)
+    return cause_of_loss_anywhere(facts, tp, value, view.at) or (
+        "" if row is None else cause_of_open_transaction(facts, tp, row, view.at)
+    )
 
 
-def _spans_a_stay(facts: Facts, tp: TopicPartition, readable: str, lost: str) -> bool:
-    """Return whether a stay in a mirror is between the records: one was written before its end and cut, one after it.
+def _spans_session(facts: Facts, tp: TopicPartition, readable: str, lost: str) -> bool:
+    """Return whether a session in a mirror is between the records: one was written before its end and cut, one after.
 
-    The stays are those of the cluster that the records were written to; every mirror of that one has the same half.
+    The sessions are those of the cluster that the records were written to; every mirror of that one has the same half.
     """
-    place = (facts.written_at(lost), tp)
-    before, after = (facts.acked[place[0], value].at for value in (lost, readable))
-    for stay in facts.stays(place):
-        look = facts.look_after(place, stay.ended) if before < stay.ended <= after else None
-        if look is not None and not look.holds(lost):
+    place = (facts.writing_cluster(lost), tp)
+    before, after = (facts.first_acks[place[0], value].at for value in (lost, readable))
+    for session in facts.sessions(place):
+        view = facts.view_after(place, session.ended_at) if before < session.ended_at <= after else None
+        if view is not None and not view.has_value(lost):
             return True
     return False
 
 
-def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
+def _committed_values(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
     """Return, by partition and transaction, the acknowledged values of transactions whose commit was requested."""
     parts: dict[TopicPartition, dict[str, list[str]]] = {}
     for key, transaction in facts.account.transactions.items():
-        if transaction.asked != "commit":
+        if transaction.requested_end != "commit":
             continue
         for value in transaction.values:
-            if (transaction.cluster, value) in facts.acked:
+            if (transaction.cluster, value) in facts.first_acks:
                 parts.setdefault(facts.account.writes[value].tp, {}).setdefault(key, []).append(value)
     return parts
 
 
-def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, list[str]] | None:
-    """Return a readable value and the unreadable ones, or None if there are none or the look is inconclusive."""
-    there = [value for value in values if look.holds(value) and look.seen(value, -1) is Seen.THERE]
-    if not there or len(there) == len(values):
+def _find_half(view: LogView, values: list[str], facts: Facts) -> tuple[str, list[str]] | None:
+    """Return a readable value and the unreadable ones, or None if there are none or the observation is inconclusive."""
+    present = [
+        value for value in values if view.has_value(value) and view.record_state(value, -1) is RecordState.PRESENT
+    ]
+    if not present or len(present) == len(values):
         return None
     missing = []
     for value in values:
-        ack = facts.acked[facts.account.writes[value].cluster, value]
-        if ack.offset < look.log.log_start_offset and facts.may_be_deleted(value, ack.offset, look.at):
+        ack = facts.first_acks[facts.account.writes[value].cluster, value]
+        if ack.offset < view.log.log_start_offset and facts.may_be_deleted(value, ack.offset, view.at):
             continue  # It was deleted by its age or by an order, with the other records of its segment.
-        if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN) and not _is_superseded(facts, look, value):
+        if view.record_state(value, ack.offset) in (RecordState.GONE, RecordState.HIDDEN) and not _is_superseded(
+            facts, view, value
+        ):
             missing.append(value)
-    return (there[0], missing) if missing else None
+    return (present[0], missing) if missing else None
 
 
-def _is_superseded(facts: Facts, look: Look, value: str) -> bool:
+def _is_superseded(facts: Facts, view: LogView, value: str) -> bool:
     """Return whether compaction explains that a record is gone: here, or in a cluster from which it was mirrored.
 
     There a later record of its key may have superseded it that was not mirrored.
     """
-    tp, written_at = look.log.tp, facts.account.writes[value].cluster
-    offset = facts.acked[written_at, value].offset
+    tp, written_at = view.log.tp, facts.account.writes[value].cluster
+    offset = facts.first_acks[written_at, value].offset
     return any(
-        is_superseded(facts, place, value, offset, look.at)
-        for place in facts.looks
+        is_superseded(facts, place, value, offset, view.at)
+        for place in facts.views
         if place[1] == tp
         and (
-            place[0] in (look.log.cluster, written_at)
-            or any(value in other.by_value for other in facts.looks[place] if other.at <= look.at)
+            place[0] in (view.log.cluster, written_at)
+            or any(value in other.by_value for other in facts.views[place] if other.at <= view.at)
         )
     )
 
 
 def aborted_read(facts: Facts) -> Iterator[Finding]:
-    """A record of a transaction that no client asked to commit is readable, or a read_committed consumer got it."""
+    """A record of a transaction whose commit no client requested is readable, or a read_committed consumer got it."""
     reported: dict[tuple[Place, str], None] = {}
     for read in facts.account.reads:
         transaction = facts.transaction(read.value) if read.committed_only else None
-        if transaction is not None and transaction.asked != "commit":
-            text = f"read_committed consumer {read.client} received it at {clock(read.at)}"
+        if transaction is not None and transaction.requested_end != "commit":
+            text = f"read_committed consumer {read.client} received it at {seconds(read.at)}"
             place = (read.cluster, read.tp)
             row = LogRow(read.offset, read.leader_epoch, read.value, facts.account.writes[read.value].producer_id, True)
             yield from _aborted(facts, reported, place, transaction, row, text, read.at)
-    for place, looks in facts.looks.items():
-        for look in looks:
-            for row in look.decided():
+    for place, views in facts.views.items():
+        for view in views:
+            for row in view.decided_rows():
                 transaction = facts.transaction(row.value)
-                if transaction is not None and transaction.asked != "commit":
-                    text = f"the log shows it as committed at {clock(look.at)}"
-                    yield from _aborted(facts, reported, place, transaction, row, text, look.at)
+                if transaction is not None and transaction.requested_end != "commit":
+                    text = f"the log shows it as committed at {seconds(view.at)}"
+                    yield from _aborted(facts, reported, place, transaction, row, text, view.at)
 
 
 def _aborted(
@@ -163,18 +174,20 @@ def _aborted(
     if key in reported:
         return
     reported[key] = None
-    taken = left_open(facts, place[1], row) or (UNCLEAN if _coordinator_lost(facts, transaction) else "")
-    if not taken and marker_missed(facts, place, facts.account.writes[row.value].sent_at, at):
-        taken = MARKERS_CLEANED
-    if taken:
-        yield from accepted([(taken, *place)])
+    cause = cause_of_open_transaction(facts, place[1], row) or (
+        UNCLEAN if _may_have_lost_coordinator_records(facts, transaction) else ""
+    )
+    if not cause and marker_missed(facts, place, facts.account.writes[row.value].sent_at, at):
+        cause = MARKERS_CLEANED
+    if cause:
+        yield from count_accepted([(cause, *place)])
         return
-    asked = transaction.asked or "nothing"
-    text = f"{row.value!r} of transaction {transaction.key} ({asked} was requested): {text}"
+    requested_end = transaction.requested_end or "nothing"
+    text = f"{row.value!r} of transaction {transaction.key} ({requested_end} was requested): {text}"
     yield Anomaly("aborted-read", *place, row.offset, text)
 
 
-def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
+def _may_have_lost_coordinator_records(facts: Facts, transaction: Transaction) -> bool:
     """Return whether an unclean election lost the coordinator's records of the transaction, or occurred while it was
     open.
 
@@ -184,37 +197,37 @@ def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
     begin, end = min(write.sent_at for write in writes), max(write.sent_at for write in writes) + UNAWARE
     producers = {write.producer_id for write in writes}
     end += facts.clocks_differ_by
-    return facts.account.groups.lost_transactions(transaction.cluster, producers, begin, end)
+    return facts.account.groups.may_have_lost_transactions(transaction.cluster, producers, begin, end)
 
 
 def hanging_transaction(facts: Facts) -> Iterator[Finding]:
     """At the end a partition's last stable offset does not advance, although no client has a transaction open."""
-    for place in facts.looks:
-        final = facts.final(place)
+    for place in facts.views:
+        final = facts.final_view(place)
         if final is None or final.log.last_stable_offset >= final.log.high_watermark:
             continue
-        if any(stay.ended == NEVER for stay in facts.stays(place)):
+        if any(session.ended_at == NEVER for session in facts.sessions(place)):
             continue  # A mirror gets the marker from its source, and accepts no other one while it waits.
         offset = final.log.last_stable_offset
         first = final.by_offset.get(offset)
         opened = None if first is None else facts.transaction(first.value)
-        lost = opened is not None and _coordinator_lost(facts, opened)
-        taken = UNCLEAN if lost else "" if first is None else left_open(facts, place[1], first)
-        taken = taken or (STATES if facts.account.stopped_without_state(place) else "")
-        if taken:
-            yield from accepted([(taken, *place)])
+        lost = opened is not None and _may_have_lost_coordinator_records(facts, opened)
+        cause = UNCLEAN if lost else "" if first is None else cause_of_open_transaction(facts, place[1], first)
+        cause = cause or (STATES if facts.account.was_stopped_without_state(place) else "")
+        if cause:
+            yield from count_accepted([(cause, *place)])
             continue
         if marker_was_cleaned(facts, place):
-            yield from accepted([(MARKERS_CLEANED, *place)])
+            yield from count_accepted([(MARKERS_CLEANED, *place)])
             continue
         rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
         owner = facts.transaction(rows[0].value) if rows else None
         if owner is not None and times_out_late(facts.plan, owner):
-            yield from accepted([(CLOCKS, *place)])
+            yield from count_accepted([(CLOCKS, *place)])
             continue
-        whose = "a transaction of an unknown client" if owner is None else f"transaction {owner.key}"
+        owner_text = "a transaction of an unknown client" if owner is None else f"transaction {owner.key}"
         text = (
-            f"{whose} is open at {offset}: read_committed readers stop here, but the log is committed up to "
+            f"{owner_text} is open at {offset}: read_committed readers stop here, but the log is committed up to "
             f"{final.log.high_watermark}"
         )
         yield Anomaly("hanging-transaction", *place, offset, text, final.at)
@@ -228,7 +241,7 @@ def marker_was_cleaned(facts: Facts, place: Place) -> bool:
     copied the records before its source's cleaner removed them, and passed the marker's offset afterwards (D64). The
     first records may be gone: only records of ended transactions are cleaned.
     """
-    final = facts.final(place)
+    final = facts.final_view(place)
     if final is None or not is_compacted(facts, place, final.at):
         return False
     first = final.by_offset.get(final.log.last_stable_offset)
@@ -236,12 +249,12 @@ def marker_was_cleaned(facts: Facts, place: Place) -> bool:
         return False
     if was_away(facts, place, final.log):
         return True
-    return first is not None and any(_has_cleaned(facts, each, first) for each in upstream(facts, place))
+    return first is not None and any(_has_cleaned(facts, each, first) for each in upstream_logs(facts, place))
 
 
 def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:
     """Return whether a source has passed a record, and has neither that nor the end of its transaction."""
-    final = facts.final(source)
+    final = facts.final_view(source)
     if final is None or final.log.last_stable_offset <= record.offset:
         return False
     left = (row for row in final.log.rows if row.offset >= record.offset and row.producer_id == record.producer_id)
@@ -250,30 +263,30 @@ def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:
 
 
 def waits_for_a_cleaned_marker(
-    facts: Facts, place: Place, what: str, logs: Mapping[Place, LogSeen], was_cleaned: Callable[[Place], object]
+    facts: Facts, place: Place, reason: str, logs: Mapping[Place, ObservedLog], was_cleaned: Callable[[Place], object]
 ) -> bool:
     """Return whether a partition waits for a transaction marker that was cleaned away, here or at a source.
 
     At the source a leader now keeps the transaction open below the end of the mirror's log, or exactly there: then the
     mirror has all decided records, and waits for the markers above them.
     """
-    if what.startswith(OPEN_TRANSACTIONS) and was_cleaned(place):
+    if reason.startswith(OPEN_TRANSACTIONS) and was_cleaned(place):
         return True
     ours = logs.get(place)
-    if ours is None or not what.startswith((OPEN_TRANSACTIONS, LOG_END)):
+    if ours is None or not reason.startswith((OPEN_TRANSACTIONS, LOG_END)):
         return False
-    sources = ((stay.source, stay.tp) for stay in facts.stays(place) if stay.ended == NEVER)
+    sources = ((session.source, session.tp) for session in facts.sessions(place) if session.ended_at == NEVER)
     for source in sources:
         theirs = logs.get(source)
         if theirs is None or theirs.last_stable_offset >= theirs.high_watermark:
             continue
         is_ahead = theirs.last_stable_offset < ours.log_end_offset
-        if (is_ahead if what.startswith(LOG_END) else _has_what_is_decided(ours, theirs)) and was_cleaned(source):
+        if (is_ahead if reason.startswith(LOG_END) else _has_all_decided_records(ours, theirs)) and was_cleaned(source):
             return True
     return False
 
 
-def _has_what_is_decided(ours: LogSeen, theirs: LogSeen) -> bool:
+def _has_all_decided_records(ours: ObservedLog, theirs: ObservedLog) -> bool:
     """Return whether a mirror has reached the offset where its source waits, with every marker of the source below it.
 
     Those that end the transactions open here are above the mirror's last stable offset, which no cleaner passes.
@@ -293,15 +306,15 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         write = facts.account.writes.get(refusal.value)
         transactional = write is not None and bool(write.transaction)
         collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
-        lost = write is not None and facts.account.groups.lost_transactions(
+        lost = write is not None and facts.account.groups.may_have_lost_transactions(
             refusal.cluster, (write.producer_id,), 0, refusal.at + facts.clocks_differ_by
         )
         if not refusal.first or not collision:
             continue
         # It may have lost the producer reset.
-        taken = UNCLEAN if lost else reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)
-        if taken:
-            yield from accepted([(taken, refusal.cluster, refusal.tp)])
+        cause = UNCLEAN if lost else cause_of_reset_loss(facts, (refusal.cluster, refusal.tp), refusal.at)
+        if cause:
+            yield from count_accepted([(cause, refusal.cluster, refusal.tp)])
         else:
             text = f"the first batch of {refusal.client}'s new producer id was rejected: {refusal.error}"
             yield Anomaly("pid-collision", refusal.cluster, refusal.tp, -1, text, refusal.at)
@@ -310,13 +323,15 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         if write is None or write.producer_id < 0:
             continue
         place = (ack.cluster, ack.tp)
-        look = facts.look_before(place, ack.sent_at)
-        row = None if look is None else look.by_offset.get(ack.offset)
-        if look is None or row is None or row.value == ack.value:
+        view = facts.view_before(place, ack.sent_at)
+        row = None if view is None else view.by_offset.get(ack.offset)
+        if view is None or row is None or row.value == ack.value:
             continue
-        if row.offset >= look.log.last_stable_offset and any(s.overlaps(look.at, ack.at) for s in facts.stays(place)):
+        if row.offset >= view.log.last_stable_offset and any(
+            s.overlaps(view.at, ack.at) for s in facts.sessions(place)
+        ):
             continue  # A stop cuts records above the last stable offset.
-        if loss_reason(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
+        if loss_reason(facts, place, Record(row.value, row.offset, row.epoch), view.at, ack.at) is None:
             text = (
                 f"{ack.value!r} of producer {write.producer_id} was acknowledged with the offset of an earlier record: "
                 f"{row.value!r} of producer {row.producer_id}"
@@ -327,8 +342,8 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
 def _still_known(facts: Facts) -> Iterator[Finding]:
     """Yield each log with an idempotent local write after records of another cluster, without a producer reset."""
     writes = facts.account.writes
-    for place in facts.looks:
-        final = facts.final(place)
+    for place in facts.views:
+        final = facts.final_view(place)
         foreign: LogRow | None = None
         for row in () if final is None else final.log.rows:
             if is_producer_reset(row):
@@ -341,9 +356,11 @@ def _still_known(facts: Facts) -> Iterator[Finding]:
                 continue
             if foreign is None:
                 continue
-            taken = reset_lost(facts, place, NEVER) or (STATES if facts.account.stopped_without_state(place) else "")
-            if taken:
-                yield from accepted([(taken, *place)])
+            cause = cause_of_reset_loss(facts, place, NEVER) or (
+                STATES if facts.account.was_stopped_without_state(place) else ""
+            )
+            if cause:
+                yield from count_accepted([(cause, *place)])
                 break
             text = (
                 f"{row.value!r} was written here by producer {row.producer_id} while producer {foreign.producer_id} of "

@@ -78,7 +78,7 @@ class LineageRules:
         mirror, instant = now.mp.assignment.mirror, self._scene.now
         self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
         # A leader that lost the states continues only in a later epoch: otherwise its mirrors would not notice (D68).
-        is_known = now.partition.leader_epoch > epoch and self._scene.account.unwritable_states_warning(
+        is_known = now.partition.leader_epoch > epoch and self._scene.account.may_have_lost_states(
             now.cluster, at, instant
         )
         if now.lineage.valid_from_epoch < known.valid_from_epoch and not is_known:

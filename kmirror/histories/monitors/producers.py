@@ -113,7 +113,7 @@ class ProducerMonitor(FrameMonitor):
         """Forget the batches if the coordinator lost its records of the producer, and may assign an epoch again."""
         now, subject = self._scene.now, (client, producer_id)
         since, until = self._epochs_received.get(subject, now), now + clocks_differ_by(self._scene.plan)
-        if self._scene.account.groups.lost_transactions(cluster, (producer_id,), since, until):
+        if self._scene.account.groups.may_have_lost_transactions(cluster, (producer_id,), since, until):
             self._streams = {key: row for key, row in self._streams.items() if (key[0], key[3]) != subject}
         self._epochs_received[subject] = now
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage
-from kmirror.histories.account import Broken
+from kmirror.histories.account import BrokenRule
 from kmirror.histories.monitors.table import RULES
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition
@@ -24,9 +24,9 @@ class Rules:
     def report(self, cluster: str, node: int, tp: TopicPartition, rule: str, text: str) -> None:
         """Record that a node breaks a rule; for coordinators `tp` is the partition of their topic."""
         assert rule in RULES, f"rule {rule} is not in the table"
-        key, known = (cluster, tp, rule), self._scene.account.broken
+        key, known = (cluster, tp, rule), self._scene.account.broken_rules
         if key not in known:
-            known[key] = Broken(node, text, self._scene.now)
+            known[key] = BrokenRule(node, text, self._scene.now)
             self._scene.note(f"{cluster}-{node} {tp}: {rule}: {text}")
 
 

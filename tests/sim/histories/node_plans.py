@@ -14,8 +14,8 @@ CONFIGS = {
     "mirror.metadata.refresh.interval.ms": "1000",
     "metadata.log.max.record.bytes.between.snapshots": "1000",
 }
-THERE = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
-ADDED = Step(100, "create_mirror", THERE), Step(200, "add", THERE)
+PRESENT = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+ADDED = Step(100, "create_mirror", PRESENT), Step(200, "add", PRESENT)
 
 
 def of_nodes(steps: Iterable[Step], *, brokers: int = 1, clusters: str = "ab", faults_end_ms: int = 8_000) -> Plan:
@@ -66,9 +66,9 @@ def altered_and_removed() -> Plan:
     """One of two topics gets a config at a, and is removed from b's mirror; then the other one gets a config."""
     set_here = {"cluster": "a", "name": "retention.ms", "value": "3600000"}
     steps = [
-        Step(2_500, "add", {**THERE, "topics": "t1"}),
+        Step(2_500, "add", {**PRESENT, "topics": "t1"}),
         Step(4_000, "alter_topic", {**set_here, "topic": "t0"}),
-        Step(7_000, "remove", THERE),
+        Step(7_000, "remove", PRESENT),
         Step(9_000, "alter_topic", {**set_here, "topic": "t1"}),
     ]
     plan = of_nodes([*ADDED, *steps], faults_end_ms=22_000)
@@ -91,7 +91,7 @@ def goes_out_of_reach() -> Plan:
 
 def wanted_by_two() -> Plan:
     """The topic is added to a second mirror."""
-    other = {**THERE, "mirror": "n"}
+    other = {**PRESENT, "mirror": "n"}
     return of_nodes([*ADDED, Step(3_000, "create_mirror", other), Step(3_500, "add", other)])
 
 

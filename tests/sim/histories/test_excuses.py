@@ -8,17 +8,17 @@ from typing import cast
 
 import pytest
 
-from kmirror.histories.account import Ack, LogRow, LogSeen, Transaction
+from kmirror.histories.account import Ack, LogRow, ObservedLog, Transaction
 from kmirror.histories.checkers import logs
-from kmirror.histories.checkers.elections import lost_by_election
-from kmirror.histories.checkers.facts import Facts, Look
-from kmirror.histories.checkers.groups import shard_lost
-from kmirror.histories.checkers.keyed import Keyed
-from kmirror.histories.checkers.keys import GIVEN_UP, _last_that_counts
-from kmirror.histories.checkers.reasons import sessions_back
-from kmirror.histories.checkers.sessions import NEVER, NOBODY, MirrorSession, Pointing
-from kmirror.histories.checkers.transactions import _spans_a_stay
-from kmirror.histories.group_account import CoordinatorLogLost, GroupAccount, OffsetSent, TransactionsLost
+from kmirror.histories.checkers.elections import was_lost_by_election
+from kmirror.histories.checkers.facts import Facts, LogView
+from kmirror.histories.checkers.groups import may_have_lost_shard
+from kmirror.histories.checkers.keyed_records import KeyedRecord
+from kmirror.histories.checkers.keys import APPENDED_WITHIN, _last_required_record
+from kmirror.histories.checkers.reasons import reverse_sessions
+from kmirror.histories.checkers.sessions import NEVER, NOBODY, MirrorSession, ServersChange
+from kmirror.histories.checkers.transactions import _spans_session
+from kmirror.histories.group_account import GroupAccount, LostCoordinatorLog, LostTransactions, SentOffset
 from kmirror.histories.plan import Step
 from kmirror.histories.run import run_history
 from kmirror.histories.verdict import Exit
@@ -33,9 +33,9 @@ def mirroring_period(destination: str, source: str, began: int, ended: int) -> M
     return MirrorSession("m", source, destination, T0, began, began, began, began, ended, ended, -1)
 
 
-def log_seen(at: int, *rows: tuple[int, str]) -> Look:
+def log_seen(at: int, *rows: tuple[int, str]) -> LogView:
     seen = tuple(LogRow(offset, 0, value, -1, True) for offset, value in rows)
-    return Look(LogSeen("a", T0, 1, 0, 0, 100, 100, 100, seen, at))
+    return LogView(ObservedLog("a", T0, 1, 0, 0, 100, 100, 100, seen, at))
 
 
 def row(offset: int, value: str, crc: int = 0) -> LogRow:
@@ -68,13 +68,16 @@ def test_a_mirror_that_pointed_elsewhere_first_is_no_stay_back(
 ) -> None:
     """It belongs to the first cluster (D16), unless it was deleted since, or that one does not exist."""
     back = mirroring_period("a", "b", 10, 20)
-    elsewhere = [Pointing("a", "n", "c", 0, True), Pointing("b", "m", "c", 0, True)]  # Neither is this mirror.
+    elsewhere = [
+        ServersChange("a", "n", "c", 0, True),
+        ServersChange("b", "m", "c", 0, True),
+    ]  # Neither is this mirror.
     facts = facts_of(
-        stays=lambda place: [back] if place == ("a", T0) else [],
-        pointings=[*elsewhere, *(Pointing("a", "m", to, at, True) for to, at in pointings)],
-        deleted=lambda cluster, mirror, begin, end: begin <= deleted <= end,
+        sessions=lambda place: [back] if place == ("a", T0) else [],
+        servers_changes=[*elsewhere, *(ServersChange("a", "m", to, at, True) for to, at in pointings)],
+        may_have_deleted_mirror=lambda cluster, mirror, begin, end: begin <= deleted <= end,
     )
-    assert sessions_back(facts, mirroring_period("b", "a", 30, NEVER)) == ([back] if counts else [])
+    assert reverse_sessions(facts, mirroring_period("b", "a", 30, NEVER)) == ([back] if counts else [])
 
 
 @pytest.mark.parametrize(
@@ -94,15 +97,15 @@ def test_half_of_a_transaction_is_excused_if_a_stay_ended_between(
 ) -> None:
     after = log_seen(20, (5, "lost")) if held_after else log_seen(20, (9, "other"))
     facts = facts_of(
-        written_at=lambda value: written_to,
-        acked={
+        writing_cluster=lambda value: written_to,
+        first_acks={
             (written_to, "lost"): ack("lost", 5, lost_at),
             (written_to, "readable"): ack("readable", 7, readable_at),
         },
-        stays=lambda place: [mirroring_period("a", "b", 10, 20)] if place[0] == "a" else [],
-        look_after=lambda place, at: after,
+        sessions=lambda place: [mirroring_period("a", "b", 10, 20)] if place[0] == "a" else [],
+        view_after=lambda place, at: after,
     )
-    assert _spans_a_stay(facts, T0, "readable", "lost") is spans
+    assert _spans_session(facts, T0, "readable", "lost") is spans
 
 
 @pytest.mark.parametrize(
@@ -117,27 +120,27 @@ def test_half_of_a_transaction_is_excused_if_a_stay_ended_between(
 def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack, lost: bool) -> None:
     place = ("a", T0)
     facts = facts_of(
-        unclean=lambda *_: iter([log_seen(10, (0, "other"))]),
-        acked={("a", "v"): acknowledged},
-        leader_named=lambda *_: 1,
-        looks={},
+        unclean_leader_views=lambda *_: iter([log_seen(10, (0, "other"))]),
+        first_acks={("a", "v"): acknowledged},
+        leader_at=lambda *_: 1,
+        views={},
     )
-    assert lost_by_election(facts, place, "v", 5, 40, 50) is lost
+    assert was_lost_by_election(facts, place, "v", 5, 40, 50) is lost
 
 
 @pytest.mark.parametrize(
     ("offset", "sent_at", "counts"),
     [
-        (-1, 100 - GIVEN_UP, False),
-        (-1, 99 - GIVEN_UP, True),
+        (-1, 100 - APPENDED_WITHIN, False),
+        (-1, 99 - APPENDED_WITHIN, True),
         (6, 200, False),
         (4, 200, True),
     ],
 )
 def test_an_unconfirmed_tombstone_suppresses_findings_below_it(offset: int, sent_at: int, counts: bool) -> None:
-    tombstone = Keyed(offset, "gone", -1, True, sent_at, sent_at, sure=False)
-    row = Keyed(5, "v", 0, False, 100, 100, sure=True)
-    found = _last_that_counts(facts_of(), ("a", T0), log_seen(300, (5, "v")), sorted([tombstone, row]), [])
+    tombstone = KeyedRecord(offset, "gone", -1, True, sent_at, sent_at, is_certain=False)
+    row = KeyedRecord(5, "v", 0, False, 100, 100, is_certain=True)
+    found = _last_required_record(facts_of(), ("a", T0), log_seen(300, (5, "v")), sorted([tombstone, row]), [])
     assert found == (row if counts else None)
 
 
@@ -156,15 +159,15 @@ def test_a_stop_is_judged_where_nothing_was_cleaned(
 ) -> None:
     monkeypatch.setattr(logs, "is_compacted", lambda *_: True)
     there = [row(0, "x"), row(1, "y"), row(2, "z")]
-    ours, theirs = (Look(LogSeen("b", T0, 1, 0, 0, 3, 3, 3, tuple(rows), 20)) for rows in (here, there))
+    ours, theirs = (LogView(ObservedLog("b", T0, 1, 0, 0, 3, 3, 3, tuple(rows), 20)) for rows in (here, there))
     stopped = replace(mirroring_period("b", "a", 10, 20), last_mirror_epoch=0)
     facts = facts_of(
-        looks={("b", T0): [ours]},
-        look_after=lambda place, at: theirs,
-        stays=lambda place: [stopped] if place[0] == "b" else [],
+        views={("b", T0): [ours]},
+        view_after=lambda place, at: theirs,
+        sessions=lambda place: [stopped] if place[0] == "b" else [],
         was_deleted=lambda *_: False,
     )
-    assert [found.offset for found in logs._at_the_stop(facts, ("b", T0), stopped)] == ([1] if differs else [])
+    assert [found.offset for found in logs._difference_at_stop(facts, ("b", T0), stopped)] == ([1] if differs else [])
 
 
 @pytest.mark.parametrize(
@@ -181,11 +184,11 @@ def test_a_stop_is_judged_where_nothing_was_cleaned(
 def test_an_election_of_a_coordinator_excuses_the_groups_that_it_lost(
     topic: str, lost: list[tuple[str, dict[int, int]]], excused: bool
 ) -> None:
-    sent = OffsetSent("token", "g", "a", T0, 5, "m", "", -1, "t/1", 10)
+    sent = SentOffset("token", "g", "a", T0, 5, "m", "", -1, "t/1", 10)
     groups = GroupAccount(
-        sent={"token": sent},
-        logs_lost=[CoordinatorLogLost("a", TopicPartition(topic, 0), 100)],
-        lost=[TransactionsLost(cluster, producers, 150) for cluster, producers in lost],
+        sent_offsets={"token": sent},
+        lost_logs=[LostCoordinatorLog("a", TopicPartition(topic, 0), 100)],
+        transactions_lost=[LostTransactions(cluster, producers, 150) for cluster, producers in lost],
     )
     account = SimpleNamespace(
         groups=groups,
@@ -193,8 +196,8 @@ def test_an_election_of_a_coordinator_excuses_the_groups_that_it_lost(
         writes={"v": SimpleNamespace(producer_id=7)},
     )
     facts = facts_of(account=account, clocks_differ_by=0)
-    assert shard_lost(facts, "a", "g", 90, 200) is excused
-    assert not shard_lost(facts, "a", "other", 90, 200) or topic == GROUP_TOPIC
+    assert may_have_lost_shard(facts, "a", "g", 90, 200) is excused
+    assert not may_have_lost_shard(facts, "a", "other", 90, 200) or topic == GROUP_TOPIC
 
 
 @pytest.mark.decision("D8")

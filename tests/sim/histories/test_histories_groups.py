@@ -21,9 +21,9 @@ def clean(plan: Plan) -> Outcome:
 
 def test_members_share_the_partitions_and_commit_in_their_generations() -> None:
     groups = clean(group_plans.members_come_and_go()).account.groups
-    assert {len(row.partitions) for row in groups.owned} >= {1, 2}
-    assert len({row.generation for row in groups.owned}) > 3
-    errors = {row.error for row in groups.sent.values()}
+    assert {len(row.partitions) for row in groups.assignments} >= {1, 2}
+    assert len({row.generation for row in groups.assignments}) > 3
+    errors = {row.error for row in groups.sent_offsets.values()}
     assert "NONE" in errors and errors & {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}, errors
 
 
@@ -31,7 +31,7 @@ def test_static_members_are_restarted_without_a_new_generation() -> None:
     plan = group_plans.members_come_and_go()
     (client,) = [one for one in plan.clients if one.kind == "members"]
     static = replace(client, options={**client.options, "static": True, "session_ms": 6_000})
-    rows = clean(replace(plan, clients=(plan.clients[0], static))).account.groups.owned
+    rows = clean(replace(plan, clients=(plan.clients[0], static))).account.groups.assignments
     ids: dict[tuple[str, int], set[str]] = {}
     for row in rows:
         ids.setdefault((row.instance, row.generation), set()).add(row.member_id)
@@ -43,7 +43,7 @@ def test_offsets_and_groups_are_deleted_while_groups_are_empty() -> None:
     (client,) = [one for one in plan.clients if one.kind == "members"]
     deleting = replace(client, options={**client.options, "deletes": True})
     longer = replace(plan, clients=(plan.clients[0], deleting), faults_end_ms=40_000)
-    assert clean(longer).account.groups.deleted
+    assert clean(longer).account.groups.deletions
 
 
 def test_each_input_is_transformed_once_in_either_transaction_version() -> None:
@@ -52,8 +52,8 @@ def test_each_input_is_transformed_once_in_either_transaction_version() -> None:
         (client,) = [one for one in plan.clients if one.kind == "transform"]
         other = replace(client, options={**client.options, "transaction_version": version})
         account = clean(replace(plan, clients=(plan.clients[0], other))).account
-        assert sum(len(row.outputs) for row in account.groups.transformed) > 50
-        assert {row.asked for row in account.transactions.values()} == {"commit", "abort"}
+        assert sum(len(row.outputs) for row in account.groups.transformed_ranges) > 50
+        assert {row.requested_end for row in account.transactions.values()} == {"commit", "abort"}
 
 
 def test_library_clients_survive_a_dead_broker_and_a_growing_topic() -> None:
@@ -77,7 +77,7 @@ def test_library_clients_survive_a_dead_broker_and_a_growing_topic() -> None:
         reads = [read for read in account.reads if read.client == name]
         assert {read.cluster for read in reads} == {"a", "b"}
         committed = {value for value in values if (key := account.writes[value].transaction) == ""
-                     or account.transactions[key].asked == "commit"}  # fmt: skip
+                     or account.transactions[key].requested_end == "commit"}  # fmt: skip
         assert committed - {read.value for read in reads} == set()
         assert len(reads) == len({read.value for read in reads}), "nothing is read twice"
 
@@ -86,9 +86,9 @@ def test_every_partition_is_assigned_once() -> None:
     partitions = [TopicPartition(topic, n) for topic, count in (("t0", 3), ("t1", 1)) for n in range(count)]
     for protocol in ("range", "roundrobin"):
         for members in (["x"], ["y", "x"], ["z", "x", "y", "w", "v"]):
-            shares = assign(protocol, members, partitions)
-            assert sorted(tp for share in shares.values() for tp in share) == partitions
-            assert list(shares) == sorted(members)
+            is_in_shared_part = assign(protocol, members, partitions)
+            assert sorted(tp for share in is_in_shared_part.values() for tp in share) == partitions
+            assert list(is_in_shared_part) == sorted(members)
 
 
 def test_a_profile_draws_applications_of_every_kind() -> None:

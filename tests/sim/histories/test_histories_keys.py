@@ -34,7 +34,7 @@ def test_compaction_removes_records_and_tombstones_within_a_history() -> None:
     assert outcome.exit is Exit.CLEAN
     gone = {accepted.decision: accepted.records for accepted in outcome.accepted}
     assert gone["compaction"] > 20
-    left = outcome.account.final["a", TP].rows
+    left = outcome.account.final_logs["a", TP].rows
     deleted = [write.value for write in outcome.account.writes.values() if write.is_tombstone]
     assert len(deleted) > 10 and not set(deleted) & {row.value for row in left}, "all were due, none is left"
     assert {row.key for row in left if row.key.startswith("k")} < {f"k{n}" for n in range(4)}, "some were deleted"
@@ -67,7 +67,7 @@ def test_tombstones_that_a_mirror_got_late_stay_for_replicas_that_are_away_for_a
     steps.sort(key=lambda step: step.at_ms)
     outcome = run_history(replace(plan, steps=tuple(steps), faults_end_ms=24_000))
     assert outcome.exit is Exit.CLEAN, outcome.anomalies
-    assert not any(row.is_tombstone for row in outcome.account.final["a", TP].rows), "they have gone at the source"
+    assert not any(row.is_tombstone for row in outcome.account.final_logs["a", TP].rows), "they have gone at the source"
 
 
 @pytest.mark.decision("D64")
@@ -86,7 +86,7 @@ def test_clocks_that_are_ahead_may_remove_tombstones_before_a_mirror_has_them(ah
     steps += [Step(8_000, "set_clock", {"cluster": "a", "broker": n, "ahead_ms": ahead_ms, "ppm": 0}) for n in (1, 2)]
     outcome = run_history(replace(plan, steps=tuple(sorted(steps, key=lambda step: step.at_ms))))
     assert outcome.exit is Exit.CLEAN, outcome.anomalies
-    assert not any(row.is_tombstone for row in outcome.account.final["a", TP].rows), "they are gone"
+    assert not any(row.is_tombstone for row in outcome.account.final_logs["a", TP].rows), "they are gone"
 
 
 def test_independently_cleaned_logs_agree_in_remaining_records() -> None:

@@ -46,7 +46,7 @@ def duplicates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_batches_in_flight_are_written_in_order(kind: str) -> None:
     outcome = busy(kind, in_flight=5, brokers=1)
     assert outcome.exit is Exit.CLEAN
-    values = [row.value for row in outcome.account.final["a", TP].rows if row.value.startswith("p.")]
+    values = [row.value for row in outcome.account.final_logs["a", TP].rows if row.value.startswith("p.")]
     assert values == sorted(values, key=lambda value: int(value.split(".")[1])) and len(values) > 30
     sent: dict[int, int] = {}
     for write in outcome.account.writes.values():
@@ -62,7 +62,7 @@ def test_a_leader_dies_while_batches_are_in_flight() -> None:
     outcome = busy("idempotent", *kills, in_flight=5)
     assert outcome.exit is Exit.CLEAN
     acked = [ack.value for ack in outcome.account.acks]
-    rows = [row.value for row in outcome.account.final["a", TP].rows]
+    rows = [row.value for row in outcome.account.final_logs["a", TP].rows]
     assert len(acked) == len(set(acked)) > 30
     assert set(acked) <= set(rows) and len(rows) == len(set(rows))
 
@@ -74,7 +74,7 @@ def test_lost_responses_are_repeated_as_duplicates(kind: str, duplicates: list[i
     assert len(duplicates) >= 3
     acked = {ack.value: ack.offset for ack in outcome.account.acks}
     assert set(duplicates) <= set(acked.values())
-    assert all(row.offset == acked.get(row.value, row.offset) for row in outcome.account.final["a", TP].rows)
+    assert all(row.offset == acked.get(row.value, row.offset) for row in outcome.account.final_logs["a", TP].rows)
 
 
 def test_logs_are_truncated_across_segment_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,8 +104,8 @@ def test_a_quiet_failover_and_failback_converges(there_and_back: Outcome) -> Non
         ("add", "NONE"),
     ]
     account = outcome.account
-    assert account.final["a", TP].rows == account.final["b", TP].rows
-    assert account.replicas == [] and len({topic_id for _, _, topic_id in account.topic_ids}) == 1
+    assert account.final_logs["a", TP].rows == account.final_logs["b", TP].rows
+    assert account.differing_replicas == [] and len({topic_id for _, _, topic_id in account.topic_ids}) == 1
 
 
 def test_records_acknowledged_after_the_failover_are_in_both_logs(there_and_back: Outcome) -> None:
@@ -113,9 +113,9 @@ def test_records_acknowledged_after_the_failover_are_in_both_logs(there_and_back
     wanted = {ack.value: ack.offset for ack in account.acks if ack.cluster == "b"}
     assert len(wanted) > 5
     for cluster in "ab":
-        found = {row.value: row.offset for row in account.final[cluster, TP].rows}
+        found = {row.value: row.offset for row in account.final_logs[cluster, TP].rows}
         assert wanted.items() <= found.items()
-        assert all(row.visible for row in account.final[cluster, TP].rows if not row.value.startswith("<"))
+        assert all(row.visible for row in account.final_logs[cluster, TP].rows if not row.value.startswith("<"))
     read = {r.value: r.offset for r in account.reads if r.client == "c-b"}
     assert wanted.items() <= read.items()
     assert [w for w in account.writes if account.writes[w].cluster == "a"], "before the turn a was written to"

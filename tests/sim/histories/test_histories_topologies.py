@@ -73,7 +73,7 @@ def test_a_link_that_stopped_closes_no_ring() -> None:
     )
     assert outcome.exit is Exit.CLEAN, outcome.anomalies
     assert not [text for _, text in outcome.story if "is not given" in text]
-    logs = {cluster: log for (cluster, tp), log in outcome.account.final.items() if tp.topic == "t0"}
+    logs = {cluster: log for (cluster, tp), log in outcome.account.final_logs.items() if tp.topic == "t0"}
     assert logs["a"].rows == logs["c"].rows
     assert {row.value.split(".")[0] for row in logs["a"].rows if row.visible} == {"p0"}
 

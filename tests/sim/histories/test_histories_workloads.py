@@ -27,7 +27,7 @@ def quiet(kind: str, *, pause_ms: int = 200, **options: int) -> Outcome:
 
 
 def rows(outcome: Outcome) -> tuple[LogRow, ...]:
-    return outcome.account.final["a", TP].rows
+    return outcome.account.final_logs["a", TP].rows
 
 
 def test_committed_records_are_read_once_and_no_others() -> None:
@@ -55,7 +55,7 @@ def test_overlapping_transactions_leave_no_moment_without_one() -> None:
 
 def test_abandoned_transactions_are_timed_out() -> None:
     outcome = quiet("abandoned", timeout_ms=1_500)
-    left = [t for t in outcome.account.transactions.values() if not t.asked and t.values]
+    left = [t for t in outcome.account.transactions.values() if not t.requested_end and t.values]
     assert len(left) >= 3
     values = {row.value: row for row in rows(outcome)}
     assert not any(values[value].visible for t in left for value in t.values)

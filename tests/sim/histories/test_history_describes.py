@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.histories.account import Described
+from kmirror.histories.account import DescribedPartition
 from kmirror.histories.checkers import judge
 from kmirror.histories.plan import Plan, Step
 from kmirror.histories.run import run_history
@@ -28,7 +28,7 @@ def outcome() -> Outcome:
 
 
 def test_a_mirror_at_rest_has_no_lag_and_no_reason(outcome: Outcome) -> None:
-    last: Described = outcome.account.described[-1]
+    last: DescribedPartition = outcome.account.described[-1]
     assert outcome.anomalies == [] and last.cluster == "b"
     assert (last.state, last.lag, last.reason) == ("MIRRORING", 0, "")
     assert last.source_offset == last.destination_offset > 10

@@ -58,7 +58,7 @@ def test_records_deleted_by_an_operator_go_at_source_and_mirror() -> None:
     outcome = run_history(plan((4_000, "delete_records", refused), (5_000, "delete_records", DELETION)))
     assert outcome.anomalies == []
     assert [order.error for order in outcome.account.orders[2:]] == ["READ_ONLY_TOPIC", "NONE"]
-    assert {outcome.account.final[name, TP].log_start_offset for name in "ab"} == {4}
+    assert {outcome.account.final_logs[name, TP].log_start_offset for name in "ab"} == {4}
     assert {row.decision: row.records for row in outcome.accepted if row.tp == TP} == {"DeleteRecords": 4}
 
 
@@ -108,7 +108,7 @@ def plan_with_retention(ahead_ms: int) -> Plan:
 def test_a_clock_two_hours_ahead_deletes_records_kept_for_one() -> None:
     outcome = run_history(plan_with_retention(7_200_000))
     assert outcome.anomalies == []
-    assert outcome.account.final["a", TP].log_start_offset > 5
+    assert outcome.account.final_logs["a", TP].log_start_offset > 5
     assert "retention" in {row.decision for row in outcome.accepted}
 
 

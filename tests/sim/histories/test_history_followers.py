@@ -23,7 +23,7 @@ def test_consumers_in_every_rack_get_the_same_records(kind: str) -> None:
     assert outcome.coverage["fetch.client-rack"] > 0
     assert outcome.coverage["fetch.preferred-replica"] >= 2, "the leader names a replica to consumers in other racks"
     assert outcome.coverage["fetch.client-follower"] >= 2
-    (final,) = (seen for (cluster, _), seen in outcome.account.final.items() if cluster == "a")
+    (final,) = (seen for (cluster, _), seen in outcome.account.final_logs.items() if cluster == "a")
     expected = [row.value for row in final.rows]
     assert len(expected) > 20
     for name in ("c1", "c2", "c3"):
@@ -32,7 +32,7 @@ def test_consumers_in_every_rack_get_the_same_records(kind: str) -> None:
 
 def test_marks_name_the_replica_that_answered() -> None:
     outcome = run_history(in_racks((), [client("p0", "plain"), *readers("read_committed")]))
-    told = {(marks.client, marks.broker): marks.is_leader for marks in outcome.account.marks}
+    told = {(marks.client, marks.broker): marks.is_leader for marks in outcome.account.fetched_offsets}
     in_own_rack = [told[f"c{number}", number] for number in (1, 2, 3)]
     assert sorted(in_own_rack) == [False, False, True]
 

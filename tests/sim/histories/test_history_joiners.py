@@ -16,4 +16,4 @@ def test_a_replica_that_joins_the_isr_too_early_is_found() -> None:
 
 def test_a_replica_that_joins_in_time_is_like_its_leader() -> None:
     outcome = run_history(late_joiner())
-    assert outcome.account.joiners == [] and outcome.anomalies == []
+    assert outcome.account.differing_joiners == [] and outcome.anomalies == []

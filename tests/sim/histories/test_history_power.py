@@ -39,7 +39,7 @@ def test_unflushed_records_of_a_site_may_be_lost_with_its_power(outcome: Outcome
     assert lost == {"site power lost"}
     cuts = [loss for loss in outcome.account.power_losses if loss.has_cut]
     assert {loss.cluster for loss in cuts} == {"a"} and len({loss.at for loss in cuts}) > 1
-    a, b = (outcome.account.final[name, TP] for name in "ab")
+    a, b = (outcome.account.final_logs[name, TP] for name in "ab")
     assert a.rows == b.rows and len(a.rows) > 10
 
 
@@ -51,15 +51,17 @@ def checkers_with(outcome: Outcome, change: Callable[[PowerLoss], PowerLoss]) ->
 
 def test_flushed_records_must_not_be_lost(outcome: Outcome) -> None:
     assert checkers_with(outcome, lambda loss: loss) == set()
-    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, kept=loss.ends))
+    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, flushed_ends=loss.log_ends))
 
 
 def test_a_power_loss_excuses_only_records_missing_in_the_next_leader(outcome: Outcome) -> None:
-    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, heir=None))
+    assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, successor_log=None))
 
     def all_there(loss: PowerLoss) -> PowerLoss:
-        assert loss.heir is not None
-        return replace(loss, heir=replace(loss.heir, log_end_offset=loss.ends[loss.heir.broker]))
+        assert loss.successor_log is not None
+        return replace(
+            loss, successor_log=replace(loss.successor_log, log_end_offset=loss.log_ends[loss.successor_log.broker])
+        )
 
     assert "acked-lost" in checkers_with(outcome, all_there)
     assert "acked-lost" in checkers_with(outcome, lambda loss: replace(loss, at=loss.at + 10**9))

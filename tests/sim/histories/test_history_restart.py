@@ -54,11 +54,11 @@ def test_effects_of_the_last_writes_are_judged_separately(monkeypatch: pytest.Mo
         numbers.append(len(self.scene.account.states))
         write(self)
         self.scene.account.states.append(self.scene.account.states[-1])
-        self.scene.account.refused_again.append(("a", "kept"))
+        self.scene.account.errors_after_restart.append(("a", "kept"))
 
     monkeypatch.setattr(Restart, "_write", writes)
     account = run_history(killed_in_the_end()).account
-    assert numbers and len(account.states) <= numbers[0] and account.refused_again == [("a", "kept")]
+    assert numbers and len(account.states) <= numbers[0] and account.errors_after_restart == [("a", "kept")]
 
 
 def test_a_state_that_is_not_read_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_nothing_is_written_to_a_topic_that_a_mirror_has_just_created(monkeypatc
     plan = killed_in_the_end()
     steps = tuple(step for step in plan.steps if step.action != "remove")
     account = run_history(replace(plan, steps=steps, clients=plan.clients[:2])).account
-    assert account.unsettled_after_restart == [] and account.refused_again == []
+    assert account.unsettled_after_restart == [] and account.errors_after_restart == []
 
 
 def without_the_last_row(account: Account) -> Account:
@@ -137,7 +137,7 @@ def without_a_leader(account: Account) -> Account:
 
 
 def with_a_producer_refused(account: Account) -> Account:
-    return replace(account, refused_again=[("a", "NOT_ENOUGH_REPLICAS")])
+    return replace(account, errors_after_restart=[("a", "NOT_ENOUGH_REPLICAS")])
 
 
 def with_something_that_waits(account: Account) -> Account:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-from kmirror.histories.account import Read
+from kmirror.histories.account import ReceivedRecord
 from kmirror.histories.checkers import judge
-from kmirror.histories.group_account import OffsetsSeen, TransactionsLost
+from kmirror.histories.group_account import GroupOffsets, LostTransactions
 from kmirror.histories.plan import Plan, Step
 from kmirror.histories.run import run_history
 from kmirror.kernel.ids import TopicPartition
@@ -96,11 +96,11 @@ def test_an_aborted_record_is_excused_only_if_the_election_found_it_open() -> No
     """A read_committed consumer gets a record of a transaction without a request to commit."""
     outcome = run_history(after_an_unclean_election(failover()))
     account, heir = outcome.account, outcome.account.unclean_leader_logs[0]
-    aborted = [value for row in account.transactions.values() if row.asked != "commit" for value in row.values]
-    rows = account.final["a", heir.tp].rows
+    aborted = [value for row in account.transactions.values() if row.requested_end != "commit" for value in row.values]
+    rows = account.final_logs["a", heir.tp].rows
     markers = {row.producer_id: row.offset for row in rows if row.value.startswith("<")}
     row = next(row for row in rows if row.value in aborted and markers.get(row.producer_id, -1) > row.offset)
-    given = Read("c", "a", heir.tp, True, row.offset, row.value, row.epoch, 10**7)
+    given = ReceivedRecord("c", "a", heir.tp, True, row.offset, row.value, row.epoch, 10**7)
     for log, checkers in ((tuple(r for r in rows if r.offset <= row.offset), []), (rows, ["aborted-read"])):
         found, _ = judge(replace(account, reads=[given], unclean_leader_logs=[replace(heir, rows=log)]), outcome.plan)
         assert [anomaly.checker for anomaly in found if anomaly.checker == "aborted-read"] == checkers
@@ -130,13 +130,13 @@ def test_a_coordinator_that_lacked_records_excuses_only_their_transactions(monke
     outcome = run_history(plan)
     account = outcome.account
     (hanging,) = [anomaly for anomaly in outcome.anomalies if anomaly.checker == "hanging-transaction"]
-    (open_one,) = [row for row in account.final["a", TP].rows if row.offset == hanging.offset]
-    lost = [producer for row in account.groups.lost for producer in row.producers]
+    (open_one,) = [row for row in account.final_logs["a", TP].rows if row.offset == hanging.offset]
+    lost = [producer for row in account.groups.transactions_lost for producer in row.producers]
     assert lost and open_one.producer_id not in lost
     sent_at = account.writes[open_one.value].sent_at
     for since, at, excused in ((sent_at, sent_at + 1, True), (0, sent_at - 1, False), (sent_at + 10**9, 10**10, False)):
-        row = TransactionsLost("a", {open_one.producer_id: since}, at)
-        groups = replace(account.groups, lost=[*account.groups.lost, row])
+        row = LostTransactions("a", {open_one.producer_id: since}, at)
+        groups = replace(account.groups, transactions_lost=[*account.groups.transactions_lost, row])
         found, counted = judge(replace(account, groups=groups, unsettled=[]), outcome.plan)
         assert ("hanging-transaction" in {anomaly.checker for anomaly in found}) is not excused
         assert ("unclean election" in {accepted.decision for accepted in counted}) is excused
@@ -152,11 +152,11 @@ def test_a_commit_of_the_source_excuses_a_lost_offset_only_while_it_is_mirrored(
     account = outcome.account
     assert outcome.anomalies == [] and not account.crash
     (stopped_at,) = [row.at for row in account.states if (row.cluster, row.state) == ("b", "STOPPED")]
-    (rested,) = [row for row in account.groups.sent.values() if row.cluster == "b"]
-    earlier = next(row for row in account.groups.sent.values() if row.cluster == "a")
+    (rested,) = [row for row in account.groups.sent_offsets.values() if row.cluster == "b"]
+    earlier = next(row for row in account.groups.sent_offsets.values() if row.cluster == "a")
     for at, excused in ((rested.answered_at + 1, False), (stopped_at, True)):
-        late = OffsetsSeen("g", "b", None, {TP: (earlier.offset, earlier.token)}, (), True, at, at)
-        sent = {**account.groups.sent, rested.token: replace(rested, sent_at=at - 2, answered_at=at - 1)}
-        groups = replace(account.groups, seen=[late], sent=sent)
+        late = GroupOffsets("g", "b", None, {TP: (earlier.offset, earlier.token)}, (), True, at, at)
+        sent = {**account.groups.sent_offsets, rested.token: replace(rested, sent_at=at - 2, answered_at=at - 1)}
+        groups = replace(account.groups, offsets=[late], sent_offsets=sent)
         found, _ = judge(replace(account, groups=groups), plan)
         assert ("offset-lost" in {anomaly.checker for anomaly in found}) is not excused

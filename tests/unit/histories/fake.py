@@ -14,14 +14,14 @@ from kmirror.errors import UsageError
 from kmirror.histories.account import (
     Account,
     Ack,
-    CutSeen,
     Election,
     LogRow,
-    LogSeen,
+    ObservedCut,
+    ObservedLog,
+    ObservedState,
     Order,
-    Read,
+    ReceivedRecord,
     Span,
-    StateSeen,
 )  # fmt: skip
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.histories.verdict import Accepted, Anomaly, Outcome
@@ -105,32 +105,32 @@ def anomalies() -> list[Anomaly]:
     ]
 
 
-def log(cluster: str, values: list[str], epoch: int, at: int, tp: TopicPartition = TP) -> LogSeen:
+def log(cluster: str, values: list[str], epoch: int, at: int, tp: TopicPartition = TP) -> ObservedLog:
     rows = tuple(LogRow(offset, epoch, value, -1, offset != 16) for offset, value in enumerate(values))
-    return LogSeen(cluster, tp, 1, epoch, 0, len(rows), len(rows), len(rows) + 1, rows, at)
+    return ObservedLog(cluster, tp, 1, epoch, 0, len(rows), len(rows), len(rows) + 1, rows, at)
 
 
 def account() -> Account:
     values = [f"p1:{n}" for n in range(20)]
     return Account(
         acks=[Ack("p1:17", "a", TP, 17, 2_100_000, 2_000_000, 1)],
-        reads=[Read("c1", "a", TP, True, 17, "p1:17", 3, 2_200_000)],
+        reads=[ReceivedRecord("c1", "a", TP, True, 17, "p1:17", 3, 2_200_000)],
         orders=[Order(1, "remove", "m", "a", "b", ("orders",), 2_400_000, 2_500_000, "NONE")],
         states=[
-            StateSeen("b", "m", TP, 1, "MIRRORING", -1, 3, "", 1_000_000),
-            StateSeen("b", "m", TP, 1, "STOPPED", 3, 17, "", 5_000_000),
-            StateSeen("b", "m", OTHER, 1, "STOPPED", 3, 17, "", 5_000_000),
+            ObservedState("b", "m", TP, 1, "MIRRORING", -1, 3, "", 1_000_000),
+            ObservedState("b", "m", TP, 1, "STOPPED", 3, 17, "", 5_000_000),
+            ObservedState("b", "m", OTHER, 1, "STOPPED", 3, 17, "", 5_000_000),
         ],
         spans=[Span("broker", "b-2", 1_000_000, -1), Span("line", "a|b", 2_000_000, 3_000_000)],
         elections=[Election("b", TP, 1, 4, True, 1_200_000)],
-        cuts=[CutSeen("b", TP, 1, 17, 20, "stopping", 6_000_000)],
+        cuts=[ObservedCut("b", TP, 1, 17, 20, "stopping", 6_000_000)],
         logs=[log("b", values, 3, 2_400_000), log("b", values, 3, 2_400_000, OTHER)],
-        final={
+        final_logs={
             ("a", TP): log("a", values, 3, 12_000_000),
             ("b", TP): log("b", [*values[:17], "x:1"], 4, 12_000_000),
             ("b", OTHER): log("b", values, 4, 12_000_000, OTHER),
         },
-        replicas=[("b", TP, 3, "offset 17: epoch 3 here, 4 there")],
+        differing_replicas=[("b", TP, 3, "offset 17: epoch 3 here, 4 there")],
     )
 
 

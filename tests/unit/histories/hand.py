@@ -9,16 +9,16 @@ from kmirror.histories.account import (
     Account,
     Ack,
     Election,
+    FetchedOffsets,
     LogRow,
-    LogSeen,
-    Marks,
+    ObservedLog,
+    ObservedState,
     Order,
     PowerLoss,
-    Read,
+    ReceivedRecord,
     Refusal,
     Span,
-    StateSeen,
-    TopicSeen,
+    TopicChange,
     Transaction,
     Write,
 )
@@ -90,13 +90,15 @@ class Hand:
         return self
 
     def read(self, value: str, offset: int, *, at: float, cluster: str = "a", committed: bool = True) -> Hand:
-        self.account.reads.append(Read("r", cluster, TP, committed, offset, value, 0, _us(at)))
+        self.account.reads.append(ReceivedRecord("r", cluster, TP, committed, offset, value, 0, _us(at)))
         return self
 
     def marks(
         self, high: int, *, at: float, cluster: str = "a", epoch: int = 1, broker: int = 1, leads: bool = True
     ) -> Hand:
-        self.account.marks.append(Marks("r", cluster, TP, broker, epoch, high, high, 0, _us(at), leads))
+        self.account.fetched_offsets.append(
+            FetchedOffsets("r", cluster, TP, broker, epoch, high, high, 0, _us(at), leads)
+        )
         return self
 
     def plays(self, cluster: str, release: str) -> Hand:
@@ -137,7 +139,7 @@ class Hand:
         mirror: str = MIRROR,
         end: int = 0,
     ) -> Hand:
-        self.account.states.append(StateSeen(cluster, mirror, TP, broker, state, epoch, end, "", _us(at)))
+        self.account.states.append(ObservedState(cluster, mirror, TP, broker, state, epoch, end, "", _us(at)))
         return self
 
     def stay(
@@ -174,7 +176,7 @@ class Hand:
 
     def topic(self, cluster: str, topic_id: str, *, at: float, exists: bool = True) -> Hand:
         """Record the creation of the topic in a cluster, or its deletion."""
-        self.account.topics.append(TopicSeen(cluster, TP.topic, topic_id, exists, _us(at)))
+        self.account.topics.append(TopicChange(cluster, TP.topic, topic_id, exists, _us(at)))
         return self
 
     # -- logs ---------------------------------------------------------------------------------
@@ -218,7 +220,7 @@ class Hand:
         leader_epoch: int = 50,
         start: int = 0,
     ) -> Hand:
-        self.account.final[cluster, TP] = _seen(cluster, content, at, stable, high, end, leader_epoch, start)
+        self.account.final_logs[cluster, TP] = _seen(cluster, content, at, stable, high, end, leader_epoch, start)
         return self
 
     def restarted(
@@ -282,8 +284,8 @@ def _us(seconds: float) -> int:
 
 def _seen(
     cluster: str, content: Sequence[LogRow], at: float, stable: int, high: int, end: int, leader_epoch: int, start: int
-) -> LogSeen:
+) -> ObservedLog:
     after = content[-1].offset + 1 if content else start
     high = after if high < 0 else high
     stable = high if stable < 0 else stable
-    return LogSeen(cluster, TP, 1, leader_epoch, start, stable, high, max(end, high), tuple(content), _us(at))
+    return ObservedLog(cluster, TP, 1, leader_epoch, start, stable, high, max(end, high), tuple(content), _us(at))

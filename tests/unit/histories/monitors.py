@@ -49,7 +49,7 @@ def rules_of(scene: FakeScene) -> Rules:
 
 def broken_rules(scene: FakeScene) -> list[str]:
     """Return the names of the broken rules, each once."""
-    return list(dict.fromkeys(rule for _, _, rule in scene.account.broken))
+    return list(dict.fromkeys(rule for _, _, rule in scene.account.broken_rules))
 
 
 class Link(SimpleNamespace):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.histories.account import MISSED, CutSeen, Described
+from kmirror.histories.account import MISSED, DescribedPartition, ObservedCut
 from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import MIRROR, TP, Hand, rows
 
@@ -24,7 +24,7 @@ def findings(
         "destination_offset": 10, "last_mirror_epoch": -1, "reason": "", "at": 50 * SECOND, **other,
     }  # fmt: skip
     row.setdefault("lag", max(0, row["source_offset"] - row["destination_offset"]) if row["source_offset"] >= 0 else -1)
-    hand.account.described.append(Described(**row))
+    hand.account.described.append(DescribedPartition(**row))
     texts = [anomaly.text for anomaly in hand.judged()[0] if anomaly.checker == "described-wrong"]
     return texts[0] if texts else ""
 
@@ -49,16 +49,16 @@ def test_the_state_is_the_one_that_the_leader_entered(says: dict[str, Any], expe
 @pytest.mark.parametrize(
     ("cut", "expected"),
     [
-        (CutSeen("b", TP, 1, 4, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), False),
-        (CutSeen("b", TP, 1, 4, 9, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
-        (CutSeen("b", TP, 1, 3, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
-        (CutSeen("b", TP, 2, 4, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
-        (CutSeen("b", TP, 1, 4, 10, f"a cut to epoch 1 {MISSED}", 49 * SECOND), True),
-        (CutSeen("b", TP, 1, 4, 10, "LME 1", 51 * SECOND), True),
+        (ObservedCut("b", TP, 1, 4, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), False),
+        (ObservedCut("b", TP, 1, 4, 9, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
+        (ObservedCut("b", TP, 1, 3, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
+        (ObservedCut("b", TP, 2, 4, 10, f"a cut to epoch 1 {MISSED}", 51 * SECOND), True),
+        (ObservedCut("b", TP, 1, 4, 10, f"a cut to epoch 1 {MISSED}", 49 * SECOND), True),
+        (ObservedCut("b", TP, 1, 4, 10, "LME 1", 51 * SECOND), True),
     ],
     ids=["missed", "of a shorter log", "at a lower offset", "of another leader", "made before", "not missed"],
 )
-def test_a_leader_that_must_truncate_describes_its_log_as_it_is(cut: CutSeen, expected: bool) -> None:
+def test_a_leader_that_must_truncate_describes_its_log_as_it_is(cut: ObservedCut, expected: bool) -> None:
     """The observation shows the log as after the truncation: until then it serves nothing."""
 
     def change(hand: Hand) -> None:

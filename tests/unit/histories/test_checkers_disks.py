@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from kmirror.histories.disk_account import ReplicaKept
+from kmirror.histories.disk_account import ReplicaFiles
 from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import TP, Hand, rows
 
 AT = 100 * SECOND
 SEGMENTS = ((5, 100), (15, 100), (25, 50))
-LEADER = ReplicaKept(
+LEADER = ReplicaFiles(
     "a", TP, 1, True, "", 10, 30, 180, SEGMENTS, (), 5_000, ("delete",), -1, -1, 80 * SECOND, ((80 * SECOND, 10),),
     10 * SECOND, AT,
 )  # fmt: skip
 """An unmirrored leader without changes for longer than the broker's interval of retention checks."""
 
 
-def found(*kept: ReplicaKept, hand: Hand | None = None) -> list[str]:
+def found(*kept: ReplicaFiles, hand: Hand | None = None) -> list[str]:
     hand = hand or Hand()
     hand.account.disks.replicas = list(kept)
     return [anomaly.text for anomaly in hand.judged()[0] if anomaly.checker == "disk-use"]

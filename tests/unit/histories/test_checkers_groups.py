@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.histories.group_account import OffsetSent, OffsetsSeen
+from kmirror.histories.group_account import GroupOffsets, SentOffset
 from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import TP, Hand
 
@@ -15,7 +15,7 @@ class Committing(Hand):
     def committed(self, offset: int, *, at: float) -> Committing:
         """Commit an offset; it is acknowledged immediately."""
         token, sent_at = f"{offset} at {at}", round(at * SECOND)
-        self.account.groups.sent[token] = OffsetSent(
+        self.account.groups.sent_offsets[token] = SentOffset(
             token, "g", "a", TP, offset, "member", "", 1, "", sent_at, sent_at + SECOND // 100, "NONE"
         )
         return self
@@ -24,8 +24,8 @@ class Committing(Hand):
         """Request the offset; the response is an offset and its commit time, or none."""
         offsets = {} if answer is None else {TP: (answer[0], f"{answer[0]} at {answer[1]}")}
         sent_at = round(at * SECOND)
-        seen = OffsetsSeen("g", "a", None, offsets, (), True, sent_at, sent_at + SECOND // 100)
-        self.account.groups.seen.append(seen)
+        seen = GroupOffsets("g", "a", None, offsets, (), True, sent_at, sent_at + SECOND // 100)
+        self.account.groups.offsets.append(seen)
         return self
 
 
@@ -57,7 +57,7 @@ def test_a_coordinator_without_its_controller_learns_it_even_later(deleted_at: f
 def committed(*, transaction: str) -> Hand:
     """Let a group commit an offset at 5 seconds; a transaction ends at 6."""
     hand = Hand()
-    hand.account.groups.sent["t"] = OffsetSent(
+    hand.account.groups.sent_offsets["t"] = SentOffset(
         "t", "g", "a", TP, 7, "m", "", 1, transaction, 5 * SECOND, 5 * SECOND + 1, "NONE", 6 * SECOND
     )
     return hand
@@ -66,7 +66,9 @@ def committed(*, transaction: str) -> Hand:
 def add_offsets_seen(hand: Hand, at: int, *, token: str = "", named: bool = False, lasts: int = 1) -> None:
     offsets = {TP: (7, token)} if token else {}
     asked = (TP,) if named else None
-    hand.account.groups.seen.append(OffsetsSeen("g", "a", asked, offsets, (), True, at * SECOND, (at + lasts) * SECOND))
+    hand.account.groups.offsets.append(
+        GroupOffsets("g", "a", asked, offsets, (), True, at * SECOND, (at + lasts) * SECOND)
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,9 @@ def test_a_response_about_all_partitions_may_omit_one_with_a_pending_marker(
 @pytest.mark.parametrize(("deleted_at", "expected"), [(4.0, []), (-3.0, ["offset-lost"])])
 def test_offsets_from_before_the_topic_was_deleted_do_not_count(deleted_at: float, expected: list[str]) -> None:
     hand = committed(transaction="x/1").topic("a", "id", at=deleted_at, exists=False)
-    hand.account.groups.sent["old"] = OffsetSent("old", "g", "a", TP, 3, "m", "", 1, "", SECOND, SECOND + 1, "NONE")
+    hand.account.groups.sent_offsets["old"] = SentOffset(
+        "old", "g", "a", TP, 3, "m", "", 1, "", SECOND, SECOND + 1, "NONE"
+    )
     add_offsets_seen(hand, 3, token="old", lasts=0)
     add_offsets_seen(hand, 10)
     assert hand.found() == expected

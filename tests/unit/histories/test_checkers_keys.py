@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import MISSED, Absence, CutSeen, LogRow
+from kmirror.histories.account import MISSED, Absence, LogRow, ObservedCut
 from kmirror.histories.checkers.reasons import SCRATCH, Record, loss_reason
-from kmirror.histories.group_account import CoordinatorLogLost
+from kmirror.histories.group_account import LostCoordinatorLog
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -289,7 +289,7 @@ def test_a_source_tombstone_may_exist_only_between_two_observations_of_its_mirro
     hand.look("a", [OLD, OTHER, unknown_to_b], at=9.9)
     for at in (9.9, 12):
         hand.look("b", [OLD, OTHER], at=at)
-    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
+    hand.account.cuts.append(ObservedCut("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
     hand.wrote("gone", offset, at=13, cluster="b", acked=offset >= 0)
     hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k", is_tombstone=tombstone)
     found = hand.final("b", [OTHER], at=90).final("a", [OTHER], at=90).found()
@@ -303,7 +303,7 @@ def test_records_copied_again_may_go_with_the_sources_deleted_topic(deleted: boo
     hand.look("a", [OLD, OTHER, keyed(5, "later", "z")], at=9.9)
     for at in (9.9, 12):
         hand.look("b", [OLD, OTHER], at=at)
-    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
+    hand.account.cuts.append(ObservedCut("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
     if deleted:
         hand.topic("b", "one", at=40, exists=False).topic("b", "one", at=41)
     found = hand.final("b", [] if deleted else [OLD, OTHER], at=90).final("a", [], at=90).found()
@@ -353,7 +353,7 @@ def test_records_truncated_for_a_copy_come_back_with_it(deleted: bool, mirroring
     for cluster in "ab":
         hand.look(cluster, [OLD, OTHER], at=10).look(cluster, [OLD, OTHER], at=20)
     hand.stay("a", "b", began=20, mirroring=mirroring).look("b", [], at=24)
-    hand.account.cuts.append(CutSeen("b", TP, 1, 0, 3, "no LME", 21 * SECOND))
+    hand.account.cuts.append(ObservedCut("b", TP, 1, 0, 3, "no LME", 21 * SECOND))
     if deleted:
         hand.look("a", [OLD, OTHER], at=21.5).topic("a", "one", at=22, exists=False).topic("a", "two", at=23)
     hand.final("a", [] if deleted else [OLD, OTHER]).final("b", [])
@@ -381,7 +381,7 @@ def test_a_compacted_log_is_truncated_completely_for_a_reason(
     hand = compacted(*ours, policy=policy).stay("b", "a", began=5, mirroring=6)
     for at, more in ((7, []), (in_step, []), (29.9, [keyed(5, "later", "z")]), (31, [keyed(5, "later", "z")])):
         hand.look("a", ours if at < 30 else [], at=at).look("b", [*theirs, *more], at=at)
-    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
+    hand.account.cuts.append(ObservedCut("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
     found = loss_reason(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert (None if found is None else found.decision) == expected
 
@@ -400,8 +400,8 @@ def test_a_log_is_copied_again_by_a_leader_that_finds_no_state(
         hand.look("a", [OLD, OTHER] if at < 30 else [], at=at).look("b", [OLD, OTHER], at=at)
     hand.elected(1, 2, at=elected_at)
     states = TopicPartition(MIRROR_STATE_TOPIC, 0)
-    hand.account.groups.logs_lost.append(CoordinatorLogLost(lost_in, states, 20 * SECOND))
-    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "no LME", 30 * SECOND))
+    hand.account.groups.lost_logs.append(LostCoordinatorLog(lost_in, states, 20 * SECOND))
+    hand.account.cuts.append(ObservedCut("a", TP, 1, 0, 3, "no LME", 30 * SECOND))
     found = loss_reason(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert (None if found is None else found.decision) == expected
 
@@ -414,7 +414,7 @@ def test_a_leader_that_missed_a_truncation_loses_records_seen_before_it_led() ->
     hand.elected(1, 2, at=29.3).look("a", [], at=29.5, end=3, leader_epoch=2).look("a", [], at=31, leader_epoch=2)
     for at in (6, 29, 31):
         hand.look("b", ours[::2], at=at)
-    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, f"a cut to epoch -1 {MISSED}", 30 * SECOND))
+    hand.account.cuts.append(ObservedCut("a", TP, 1, 0, 3, f"a cut to epoch -1 {MISSED}", 30 * SECOND))
     found = loss_reason(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
     assert found is not None
     assert found.decision == SCRATCH
@@ -429,6 +429,6 @@ def test_truncated_records_return_only_with_a_running_mirror(mirroring: float, e
     for at in (7, 29, 29.9, 31, 60):
         hand.look("a", ours if at < 30 else [], at=at)
         hand.look("b", [OLD, OTHER, keyed(5, "later", "z")] if at < 45 else ours, at=at)
-    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
+    hand.account.cuts.append(ObservedCut("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
     hand.final("a", []).final("b", ours)
     assert [name for name in hand.found() if name == "key-lost"] == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.histories.group_account import TransactionsLost
+from kmirror.histories.group_account import LostTransactions
 from kmirror.histories.plan import Value
 from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import TP, Hand, row, rows
@@ -22,7 +22,7 @@ def at_rest() -> Hand:
 
 def test_a_differing_replica_in_the_isr_is_reported() -> None:
     hand = Hand()
-    hand.account.replicas.append(("a", TP, 2, "offset 5: other bytes"))
+    hand.account.differing_replicas.append(("a", TP, 2, "offset 5: other bytes"))
     assert hand.found() == ["divergence"]
 
 
@@ -255,7 +255,7 @@ def test_an_epoch_assigned_twice_has_two_values_of_one_sequence(
     """An unclean election lost the newest epoch of a producer, so the leader takes a batch for a duplicate."""
     hand = Hand().wrote("x0", 0, at=5, pid=7).wrote("y0", 0, at=9, pid=other)
     if lost is not None:
-        hand.account.groups.lost.append(TransactionsLost("a", {lost: 6 * SECOND}, 7 * SECOND))
+        hand.account.groups.transactions_lost.append(LostTransactions("a", {lost: 6 * SECOND}, 7 * SECOND))
     hand.look("a", rows("x0"), at=6)
     assert [name for name in hand.final("a", rows("x0")).found() if name in DUPLICATE] == expected
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.histories.checkers.reasons import may_cut
-from kmirror.histories.group_account import TransactionsLost
+from kmirror.histories.group_account import LostTransactions
 from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import TP, Hand, row, rows
 
@@ -32,7 +32,7 @@ def test_an_order_without_an_answer_begins_a_stay_in_clusters_that_know_mirrors_
     hand = Hand().order("add", "b", "a", at=5, error="")
     if release:
         hand.plays("a", release)
-    assert len(hand.facts().stays(("a", TP))) == stays
+    assert len(hand.facts().sessions(("a", TP))) == stays
 
 
 def test_acknowledged_records_that_are_there_are_no_loss() -> None:
@@ -74,7 +74,7 @@ def test_a_record_taken_for_a_duplicate_is_lost_by_a_reused_epoch(
     """An unclean election lost the newest epoch of a producer, which begins again with its first sequence number."""
     hand = Hand().wrote("x0", 0, at=first_at, pid=first_pid).wrote("y0", 0, at=9, pid=7)
     if lost is not None:
-        hand.account.groups.lost.append(TransactionsLost("a", {lost: 6 * SECOND}, 7 * SECOND))
+        hand.account.groups.transactions_lost.append(LostTransactions("a", {lost: 6 * SECOND}, 7 * SECOND))
     hand.final("a", [row(0, "x0", pid=first_pid)])
     assert ("acked-lost" in hand.found()) is not excused
 
@@ -192,7 +192,7 @@ def test_a_log_that_retention_has_emptied_is_no_only_copy(end: int, expected: bo
     hand = two_written().stay("b", "a", began=5, mirroring=6, removed=7, stopped=8, epoch=-2)
     hand.order("add", "a", "b", at=10).state("b", "PREPARING", at=11, end=2).state("b", "MIRRORING", at=12, end=end)
     facts = hand.facts()
-    assert may_cut(facts, facts.stays(("b", TP))[-1]) is expected
+    assert may_cut(facts, facts.sessions(("b", TP))[-1]) is expected
 
 
 @pytest.mark.decision("D58")

@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.histories import checkers
 from kmirror.histories.checkers import CHECKERS
-from kmirror.histories.group_account import CoordinatorLogLost
+from kmirror.histories.group_account import LostCoordinatorLog
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC
@@ -71,8 +71,8 @@ def test_settled_epochs_go_with_the_mirror(answered_at: float, expected: list[st
 @pytest.mark.parametrize(("cluster", "expected"), [("b", []), ("a", ["lme-loss"])])
 def test_settled_epochs_go_with_the_topic_of_the_states(cluster: str, expected: list[str]) -> None:
     hand = stopped().state("b", "STOPPED", at=21, epoch=-1)
-    deleted = CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 20 * SECOND)
-    hand.account.groups.logs_lost.append(deleted)
+    deleted = LostCoordinatorLog(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 20 * SECOND)
+    hand.account.groups.lost_logs.append(deleted)
     assert hand.found() == expected
 
 
@@ -264,5 +264,5 @@ def test_an_earlier_stop_may_be_read_again_after_an_unclean_election_of_states(
 ) -> None:
     hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1).order("add", "a", "b", at=30)
     hand.state("b", "PREPARING", at=30.5).state("b", "MIRRORING", at=31).state("b", "STOPPED", at=35, broker=2)
-    hand.account.groups.logs_lost.append(CoordinatorLogLost(cluster, TopicPartition(topic, 0), at * SECOND))
+    hand.account.groups.lost_logs.append(LostCoordinatorLog(cluster, TopicPartition(topic, 0), at * SECOND))
     assert ("unordered-stop" in hand.found()) is is_told

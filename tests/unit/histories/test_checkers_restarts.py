@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import OPEN_TRANSACTIONS, Committed, LogRow
+from kmirror.histories.account import OPEN_TRANSACTIONS, CommittedOffset, LogRow
 from kmirror.histories.checkers.reasons import MARKERS_CLEANED
-from kmirror.histories.group_account import CoordinatorLogLost, OffsetSent
+from kmirror.histories.group_account import LostCoordinatorLog, SentOffset
 from kmirror.histories.plan import Value
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -205,17 +205,17 @@ def test_records_that_had_not_to_go_are_not_back() -> None:
 
 # -- offsets of groups --------------------------------------------------------------------------
 
-OLD, NEW = Committed(3, 0, "g-0#0"), Committed(4, 0, "g-0#1")
+OLD, NEW = CommittedOffset(3, 0, "g-0#0"), CommittedOffset(4, 0, "g-0#1")
 
 
-def committed(now: Committed | None, *, sent_at: float = 112, cluster: str = "a") -> Hand:
+def committed(now: CommittedOffset | None, *, sent_at: float = 112, cluster: str = "a") -> Hand:
     """Return an account of a member that committed `NEW` then."""
     hand = Hand().restarted(ALL, ALL)
     hand.account.before_restart.offsets["a", "g", TP] = OLD
     if now is not None:
         hand.account.after_restart.offsets["a", "g", TP] = now
-    sent = OffsetSent(NEW.metadata, "g", cluster, TP, 4, "", "", 1, "", round(sent_at * SECOND))
-    hand.account.groups.sent[NEW.metadata] = sent
+    sent = SentOffset(NEW.metadata, "g", cluster, TP, 4, "", "", 1, "", round(sent_at * SECOND))
+    hand.account.groups.sent_offsets[NEW.metadata] = sent
     return hand
 
 
@@ -225,7 +225,12 @@ def test_a_member_that_waited_for_a_response_may_commit_after_the_first_observat
 
 @pytest.mark.parametrize(
     "hand",
-    [committed(NEW, sent_at=109), committed(NEW, cluster="b"), committed(None), committed(Committed(4, 0, "g-0#2"))],
+    [
+        committed(NEW, sent_at=109),
+        committed(NEW, cluster="b"),
+        committed(None),
+        committed(CommittedOffset(4, 0, "g-0#2")),
+    ],
     ids=["sent before", "to another cluster", "gone", "nobody's"],
 )
 def test_an_offset_without_later_commits_must_stay(hand: Hand) -> None:
@@ -288,7 +293,7 @@ def test_a_mirror_waits_for_markers_above_the_transaction_that_its_source_keeps_
 def test_a_settled_epoch_is_lost_with_the_topic_of_the_states(cluster: str, epoch: int, found: list[str]) -> None:
     """A new leader notices that the topic is gone."""
     hand = Hand()
-    hand.account.groups.logs_lost.append(CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 5))
+    hand.account.groups.lost_logs.append(LostCoordinatorLog(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 5))
     hand.account.before_restart.states["a", TP] = "STOPPED", 1
     hand.account.after_restart.states["a", TP] = "STOPPED", epoch
     assert hand.found() == found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.histories.group_account import CoordinatorLogLost
+from kmirror.histories.group_account import LostCoordinatorLog
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -154,8 +154,8 @@ def test_after_the_stop_it_is_this_clusters_own() -> None:
 def test_a_stop_by_a_leader_elected_after_the_states_were_lost_reverts_nothing(lost_at: int, elected_at: int) -> None:
     hand = transaction("abort").stay("a", "b", began=1, mirroring=2, removed=7, stopped=8)
     hand.state("b", "STOPPED", at=8).elected(2, 3, at=elected_at, cluster="b")
-    lost = CoordinatorLogLost("b", TopicPartition(MIRROR_STATE_TOPIC, 0), lost_at * SECOND)
-    hand.account.groups.logs_lost.append(lost)
+    lost = LostCoordinatorLog("b", TopicPartition(MIRROR_STATE_TOPIC, 0), lost_at * SECOND)
+    hand.account.groups.lost_logs.append(lost)
     hand.wrote("own", 3, at=12, cluster="b", pid=9)
     found = hand.final("b", [T0, T1, row(3, "own", pid=9)], stable=0).found()
     judged = [name for name in found if name != "lme-loss"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.group_account import OffsetSent, OffsetsSeen, Transformed
+from kmirror.histories.group_account import GroupOffsets, SentOffset, TransformedRange
 from kmirror.kernel.clock import SECOND
 from tests.unit.histories.hand import TP, Hand, rows
 
@@ -23,10 +23,12 @@ class Transforming(Hand):
         self.transaction(key)
         groups, ended_at = self.account.groups, round(at * SECOND)
         sent_at = round(sent * SECOND)
-        groups.sent[token] = OffsetSent(
+        groups.sent_offsets[token] = SentOffset(
             token, "g", "a", TP, end, "member", "", 1, key, sent_at, sent_at + SECOND // 100, "NONE", ended_at
         )
-        groups.transformed.append(Transformed("g", "a", TP, begin, end, token, key, dict(outputs or {}), ended_at))
+        groups.transformed_ranges.append(
+            TransformedRange("g", "a", TP, begin, end, token, key, dict(outputs or {}), ended_at)
+        )
         return self
 
 
@@ -80,8 +82,8 @@ def test_a_deposed_coordinator_may_return_the_former_position_of_the_group(
 ) -> None:
     """After the last commit a member asks it for the offset, and begins there again."""
     hand = Transforming().took(0, 2, sent=1, at=2).took(2, 5, sent=3.5, at=4).took(2, 9, sent=6, at=8)
-    answer = OffsetsSeen("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
-    hand.account.groups.deposed_answers.append(answer)
+    answer = GroupOffsets("g", "a", (TP,), {TP: (offset, "")}, (), True, round(at * SECOND), round(at * SECOND))
+    hand.account.groups.deposed_responses.append(answer)
     assert hand.found() == expected
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import UNAWARE, Account, Order, StateSeen, TopicSeen
+from kmirror.histories.account import UNAWARE, Account, ObservedState, Order, TopicChange
 from kmirror.histories.convergence import NOT_IN_A_MIRROR, ExpectedState, expected_states, waiting_topics
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import ClusterPlan, Plan, Step, Value
@@ -38,15 +38,15 @@ class OrderSequence:
         return self
 
     def state(self, cluster: str, state: str, epoch: int, *, at: int = 0) -> OrderSequence:
-        self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", at))
+        self.account.states.append(ObservedState(cluster, "m", TP, 1, state, epoch, 0, "", at))
         return self
 
     def deleted(self, cluster: str, topic_id: str = "id", *, at: int = 10) -> OrderSequence:
-        self.account.topics.append(TopicSeen(cluster, "t", topic_id, False, at))
+        self.account.topics.append(TopicChange(cluster, "t", topic_id, False, at))
         return self
 
     def created(self, cluster: str, topic_id: str = "id", *, at: int) -> OrderSequence:
-        self.account.topics.append(TopicSeen(cluster, "t", topic_id, True, at))
+        self.account.topics.append(TopicChange(cluster, "t", topic_id, True, at))
         return self
 
     def expected_states(self, *clusters: ClusterPlan) -> dict[str, ExpectedState]:
@@ -160,7 +160,7 @@ def test_an_add_without_a_response_may_not_have_been_executed() -> None:
 @pytest.mark.decision("D16")
 def test_a_topic_missing_at_the_source_at_first_may_have_been_stopped() -> None:
     told = mirrored()
-    told.account.topics.append(TopicSeen("a", "t", "id", True, 9))
+    told.account.topics.append(TopicChange("a", "t", "id", True, 9))
     assert told.expected_states()["b"].states == ("MIRRORING", "STOPPED")
 
 

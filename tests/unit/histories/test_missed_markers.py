@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.histories.account import CutSeen, LogRow
+from kmirror.histories.account import LogRow, ObservedCut
 from kmirror.histories.checkers.elections import POWER, UNCLEAN
 from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from tests.unit.histories.hand import TP, Hand, row
@@ -124,7 +124,7 @@ def test_a_lost_marker_does_not_explain_records_that_no_cleaner_may_remove(
 
 def test_a_lost_marker_does_not_explain_truncated_records() -> None:
     hand = left_open([ONE], END["abort"])
-    hand.account.cuts.append(CutSeen("a", TP, 2, 1, 3, "", hand.account.logs[0].at - 1))
+    hand.account.cuts.append(ObservedCut("a", TP, 2, 1, 3, "", hand.account.logs[0].at - 1))
     assert hand.final("a", [END["abort"]]).found() == ["acked-lost", "key-lost"]
 
 

@@ -48,7 +48,7 @@ class Stage:
     def broken(self) -> set[str]:
         """Return the rules broken by the change."""
         self.monitor.check_changes("a", self.before, self.after)
-        return {rule for _, _, rule in self.scene.account.broken}
+        return {rule for _, _, rule in self.scene.account.broken_rules}
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_images_are_compared_at_one_offset(stage: Stage) -> None:
     other.configs[ResourceType.TOPIC, "t"] = {"retention.ms": "1"}
     other.offset += 1
     stage.monitor.check_restart("a", stage.before, other)
-    assert not stage.scene.account.broken
+    assert not stage.scene.account.broken_rules
     other.offset -= 1
     stage.monitor.check_restart("a", stage.before, other)
-    assert {rule for _, _, rule in stage.scene.account.broken} == {"other-image"}
+    assert {rule for _, _, rule in stage.scene.account.broken_rules} == {"other-image"}

@@ -78,9 +78,9 @@ class Stage:
         pending = ask(self.monitor, LINK, request, version=4, at=self.scene.simulation.world.now)
         answer(self.monitor, pending, HeartbeatResponse())
 
-    def sync(self, member_id: str, **shares: bytes) -> SyncGroupRequest:
+    def sync(self, member_id: str, **is_in_shared_part: bytes) -> SyncGroupRequest:
         """Deliver a SyncGroup."""
-        rows = [SyncGroupRequestAssignment(name, share) for name, share in shares.items()]
+        rows = [SyncGroupRequestAssignment(name, share) for name, share in is_in_shared_part.items()]
         request = SyncGroupRequest(
             group_id="g", generation_id=self.group.generation, member_id=member_id, assignments=rows
         )

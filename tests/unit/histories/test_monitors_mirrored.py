@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kmirror.histories.account import TopicSeen
-from kmirror.histories.group_account import CoordinatorLogLost
+from kmirror.histories.account import TopicChange
+from kmirror.histories.group_account import LostCoordinatorLog
 from kmirror.histories.monitors.copies import CopyRules
 from kmirror.histories.monitors.cuts import CutRules
 from kmirror.histories.monitors.lineages import LineageRules
@@ -230,8 +230,8 @@ def test_a_lineage_may_be_lost_with_the_states_of_its_cluster_in_a_new_leader_ep
     stage: Stage, cluster: str, epoch: int, expected: list[str]
 ) -> None:
     stage.judge(stage.lineages.judge, MIRRORING, lineage=Lineage(written_by("id-b"), 3))
-    row = CoordinatorLogLost(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 0)
-    stage.scene.account.groups.logs_lost.append(row)
+    row = LostCoordinatorLog(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 0)
+    stage.scene.account.groups.lost_logs.append(row)
     if epoch:
         stage.lead_in(epoch)
     assert stage.judge(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == expected
@@ -265,7 +265,7 @@ def test_no_more_is_known_of_the_source_than_it_has(
     stage: Stage, known: int, deleted_at: int | None, rules: list[str]
 ) -> None:
     if deleted_at is not None:
-        stage.scene.account.topics.append(TopicSeen("b", TP.topic, str(TOPIC_ID), False, deleted_at))
+        stage.scene.account.topics.append(TopicChange("b", TP.topic, str(TOPIC_ID), False, deleted_at))
     stage.fill(stage.leaders["b"].log, batch(0, 1))
     stage.judge(stage.lineages.judge, MIRRORING)
     stage.fill(stage.leader.log, batch(0, 1))

@@ -11,7 +11,7 @@ from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, Of
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord
-from kmirror.histories.account import TopicSeen
+from kmirror.histories.account import TopicChange
 from kmirror.histories.monitors.offsets import MINUTE_MS, OffsetMonitor
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequest
@@ -164,6 +164,6 @@ def test_an_offset_is_removed_by_an_order() -> None:
 def test_an_offset_is_removed_with_its_topic() -> None:
     stage = Stage()
     stage.commit(1)
-    stage.scene.account.topics.append(TopicSeen("a", TP.topic, "", False, 0))
+    stage.scene.account.topics.append(TopicChange("a", TP.topic, "", False, 0))
     stage.write(tombstone(NAME))
     assert stage.broken == []

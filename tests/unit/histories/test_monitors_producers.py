@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.histories.group_account import TransactionsLost
+from kmirror.histories.group_account import LostTransactions
 from kmirror.histories.monitors.frames import PendingRequest
 from kmirror.histories.monitors.producers import ProducerMonitor
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -107,19 +107,19 @@ def test_an_epoch_is_never_reused(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("lost", "is_excused"),
     [
-        (TransactionsLost("a", {7: 11}, 15), True),
-        (TransactionsLost("a", {7: 5}, 9), False),  # It still had the epoch that it returned after that.
-        (TransactionsLost("a", {8: 11}, 15), False),
-        (TransactionsLost("b", {7: 11}, 15), False),
+        (LostTransactions("a", {7: 11}, 15), True),
+        (LostTransactions("a", {7: 5}, 9), False),  # It still had the epoch that it returned after that.
+        (LostTransactions("a", {8: 11}, 15), False),
+        (LostTransactions("b", {7: 11}, 15), False),
     ],
 )
 def test_a_coordinator_that_lost_an_epoch_assigns_it_again(
-    lost: TransactionsLost, epoch: int, is_excused: bool
+    lost: LostTransactions, epoch: int, is_excused: bool
 ) -> None:
     stage = Stage()
     stage.get_epoch(epoch, at=10)
     stage.answer(stage.send("ab", 0, epoch=epoch))
-    stage.scene.account.groups.lost.append(lost)
+    stage.scene.account.groups.transactions_lost.append(lost)
     stage.get_epoch(1, at=20)
     stage.answer(stage.send("xy", 0, epoch=1))
     expected = ["producer-reused", "producer-acked"] if epoch == 1 else ["producer-epoch"]

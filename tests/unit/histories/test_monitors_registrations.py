@@ -51,7 +51,7 @@ def test_an_unclean_shutdown_ends_isr_membership_and_eligibility(level: int, end
     after.topics["t"].partitions[0] = changed
     monitor.controller_handled("a", before, after)
     is_wrong = bool(level and place and ended != "in its last epoch")
-    assert [rule for _, _, rule in scene.account.broken] == (["eligible-unclean"] if is_wrong else [])
+    assert [rule for _, _, rule in scene.account.broken_rules] == (["eligible-unclean"] if is_wrong else [])
 
 
 def test_a_leader_out_of_the_eligible_replicas_is_elected_cleanly() -> None:

@@ -59,7 +59,7 @@ class Stage:
             changed = self.changed_partitions.check("a", broker)
             for monitor in (self.replication, self.matching):
                 monitor.on_partitions_changed("a", broker, changed)
-        return {rule for _, _, rule in self.scene.account.broken}
+        return {rule for _, _, rule in self.scene.account.broken_rules}
 
 
 @pytest.fixture
@@ -131,9 +131,9 @@ def test_a_leader_proposes_only_replicas_that_reached_its_epoch_start(stage: Sta
     leader.pending_isr = (1, 2, 3)
     assert stage.check_brokers() == set()
     leader.pending_isr = None
-    stage.scene.account.broken.clear()
+    stage.scene.account.broken_rules.clear()
     stage.check_brokers()
-    stage.scene.account.broken.clear()
+    stage.scene.account.broken_rules.clear()
     leader.followers[late].log_end -= 1
     leader.pending_isr = (1, 2, 3)
     assert stage.check_brokers() == {"isr-join"}
@@ -163,7 +163,7 @@ def admitted(stage: Stage, *, behind: int = 0, of_epoch: int = 0, is_fenced: boo
     after.brokers = copy(after.brokers)
     after.brokers[member] = replace(after.brokers[member], fenced=is_fenced)
     stage.replication.controller_handled("a", before, after)
-    return {rule for _, _, rule in stage.scene.account.broken}
+    return {rule for _, _, rule in stage.scene.account.broken_rules}
 
 
 def with_isr(image: PartitionImage, without: int) -> PartitionImage:

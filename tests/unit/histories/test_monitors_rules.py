@@ -11,7 +11,7 @@ import pytest
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories import monitors
-from kmirror.histories.account import NO_NODE, Broken
+from kmirror.histories.account import NO_NODE, BrokenRule
 from kmirror.histories.monitors.table import BY_SUBJECT, RULES
 from kmirror.kernel.ids import TopicPartition
 from tests.unit.histories.hand import Hand
@@ -59,7 +59,7 @@ def test_a_rule_without_a_row_is_a_programming_error() -> None:
     rules_of(scene).report("a", 1, TP, "range", "text")
     with pytest.raises(AssertionError, match="nonsense"):
         rules_of(scene).report("a", 1, TP, "nonsense", "text")
-    assert [*scene.account.broken] == [("a", TP, "range")]
+    assert [*scene.account.broken_rules] == [("a", TP, "range")]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_rule_without_a_row_is_a_programming_error() -> None:
 )
 def test_a_finding_begins_with_the_rule(node_id: int, who: str) -> None:
     hand = Hand()
-    hand.account.broken["a", TP, "range"] = Broken(node_id, "text", 12_300_000)
+    hand.account.broken_rules["a", TP, "range"] = BrokenRule(node_id, "text", 12_300_000)
     ((anomaly,), _) = hand.judged()
     assert (anomaly.checker, anomaly.tp) == ("broken-invariant", TP)
     assert anomaly.text.startswith(f"range: {who} at ") and anomaly.text.endswith(": text")
@@ -75,6 +75,6 @@ def test_a_finding_begins_with_the_rule(node_id: int, who: str) -> None:
 
 def test_a_rule_without_a_partition_is_reported_for_the_cluster() -> None:
     hand = Hand()
-    hand.account.broken["a", TopicPartition("", -1), "late-timer"] = Broken(1, "text", 1)
+    hand.account.broken_rules["a", TopicPartition("", -1), "late-timer"] = BrokenRule(1, "text", 1)
     ((anomaly,), _) = hand.judged()
     assert (anomaly.cluster, anomaly.tp) == ("a", None)

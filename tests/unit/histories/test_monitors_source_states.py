@@ -10,7 +10,7 @@ import pytest
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey
-from kmirror.histories.account import ConfigsSeen, TopicSeen
+from kmirror.histories.account import TopicChange, TopicConfigs
 from kmirror.histories.monitors.frames import PendingRequest
 from kmirror.histories.monitors.source_states import Commit, SourceStateMonitor, is_replaced
 from kmirror.kernel.clock import SECOND
@@ -146,7 +146,7 @@ def altered(value: str | None) -> IncrementalAlterConfigsRequest:
 def test_a_config_gets_a_current_or_recent_value_of_the_source(
     stage: Stage, value: str | None, now_s: int, is_right: bool
 ) -> None:
-    seen = [ConfigsSeen("a", TP.topic, {"retention.ms": text}, at) for text, at in (("1", 0), ("2", 10 * SECOND))]
+    seen = [TopicConfigs("a", TP.topic, {"retention.ms": text}, at) for text, at in (("1", 0), ("2", 10 * SECOND))]
     stage.scene.account.topic_configs += seen
     assert stage.ask(altered(value), now=now_s * SECOND) == ([] if is_right else ["config-outdated"])
 
@@ -158,7 +158,7 @@ def test_a_topic_is_created_with_its_current_or_recent_id(
     stage: Stage, topic_id: Uuid, now_s: int, is_right: bool
 ) -> None:
     changes = ((FORMER, True, 0), (FORMER, False, 10 * SECOND), (PRESENT, True, 10 * SECOND))
-    stage.scene.account.topics += [TopicSeen("a", TP.topic, str(id_), there, at) for id_, there, at in changes]
+    stage.scene.account.topics += [TopicChange("a", TP.topic, str(id_), there, at) for id_, there, at in changes]
     wanted = CreatableTopic(TP.topic, 1, 1, mirror_info=MirrorInfo(topic_id=topic_id))
     found = stage.ask(CreateTopicsRequest(topics=[wanted]), now=now_s * SECOND)
     assert found == ([] if is_right else ["created-outdated"])
@@ -166,7 +166,7 @@ def test_a_topic_is_created_with_its_current_or_recent_id(
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_topic_that_the_source_has_is_not_stopped(stage: Stage, exists: bool) -> None:
-    stage.scene.account.topics.append(TopicSeen("a", TP.topic, str(PRESENT), exists, 0))
+    stage.scene.account.topics.append(TopicChange("a", TP.topic, str(PRESENT), exists, 0))
     request = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TP.topic)])
     assert stage.ask(request, now=14 * SECOND) == []
     assert stage.ask(request, now=15 * SECOND) == (["stopped-outdated"] if exists else [])

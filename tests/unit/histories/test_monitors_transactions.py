@@ -16,7 +16,7 @@ from kmirror.cluster.coordinators.transactions.transitions import (
     with_partitions,
 )
 from kmirror.histories.account import UNAWARE, Election
-from kmirror.histories.group_account import CoordinatorLogLost
+from kmirror.histories.group_account import LostCoordinatorLog
 from kmirror.histories.monitors.log_model import LogModel
 from kmirror.histories.monitors.transactions import TransactionMonitor
 from kmirror.kernel.clock import Duration
@@ -163,8 +163,8 @@ def test_a_transaction_in_an_epoch_lost_by_an_election_stays_open(
     )
     lead_by_another_broker(stage, TP, log)
     if elected is not None:
-        lost = CoordinatorLogLost("a", TopicPartition(TRANSACTION_TOPIC, elected), 0)
-        stage.scene.account.groups.logs_lost.append(lost)
+        lost = LostCoordinatorLog("a", TopicPartition(TRANSACTION_TOPIC, elected), 0)
+        stage.scene.account.groups.lost_logs.append(lost)
     found = stage.write(EMPTY, ONGOING, FENCED, complete(FENCED, now_ms=6))
     assert found == (["transaction-markers"] if is_wrong else [])
 
@@ -188,7 +188,7 @@ def test_a_leader_just_deposed_by_an_unclean_election_may_have_the_marker(
     lead_by_another_broker(stage, tp, log)
     scene.now = 2 * UNAWARE
     if topic == GROUP_TOPIC:
-        scene.account.groups.logs_lost.append(CoordinatorLogLost("a", tp, scene.now - ago))
+        scene.account.groups.lost_logs.append(LostCoordinatorLog("a", tp, scene.now - ago))
     else:
         scene.account.elections.append(Election("a", TopicPartition(topic, 0), 2, 1, unclean, scene.now - ago))
     ongoing = with_partitions(EMPTY, (tp,), client_version=0, now_ms=2)

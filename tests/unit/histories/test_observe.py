@@ -11,7 +11,7 @@ import pytest
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories import observe
-from kmirror.histories.account import CutSeen
+from kmirror.histories.account import ObservedCut
 from kmirror.histories.observe import find_difference
 from kmirror.kernel.clock import SECOND
 from kmirror.log.memory_store import MemoryStore
@@ -60,7 +60,9 @@ def test_a_joining_replica_may_be_longer_than_a_just_truncated_leader(
     monkeypatch.setattr(observe, "may_be_compacted", lambda *_: False)
     leader, follower = replica(*LOG[:2], high_watermark=2), replica(*LOG)
     leader.image = PartitionImage((1, 2), (1,), 1, 3, 1)
-    account = SimpleNamespace(joiners=[], cuts=[CutSeen("a", TP, 1, 2, 3, "diverging epoch", 60 * SECOND - ago)])
+    account = SimpleNamespace(
+        differing_joiners=[], cuts=[ObservedCut("a", TP, 1, 2, 3, "diverging epoch", 60 * SECOND - ago)]
+    )
     scene = SimpleNamespace(
         account=account, now=60 * SECOND, plan=None, leader=lambda *_: leader,
         clusters={"a": SimpleNamespace(replicas=lambda tp: {1: leader, 2: follower})},
@@ -68,4 +70,4 @@ def test_a_joining_replica_may_be_longer_than_a_just_truncated_leader(
     watch = SimpleNamespace(_scene=scene, mirror_partition=lambda *_: None)
     after = replace(leader.image, isr=(1, 2), partition_epoch=2)
     observe.Observer._look_at_joiners(cast(observe.Observer, watch), "a", TP, leader.image, after)
-    assert bool(account.joiners) is is_told
+    assert bool(account.differing_joiners) is is_told

@@ -24,4 +24,4 @@ def test_records_that_came_from_the_source_are_no_only_copy(
     if written_at >= 0:
         hand.wrote("x1", 1, at=written_at)
     facts = hand.stay("b", "a", began=10, mirroring=12).facts()
-    assert may_cut(facts, facts.stays(("a", TP))[-1]) is expected
+    assert may_cut(facts, facts.sessions(("a", TP))[-1]) is expected

@@ -57,7 +57,7 @@ def test_a_story_omits_other_partitions_and_shows_the_fate_of_the_record() -> No
 def test_names_are_whole_words(text: str, is_told: bool) -> None:
     outcome = run_history()
     for tp in (TopicPartition("orders", 10), TopicPartition("local-orders", 0)):
-        outcome.account.final["b", tp] = log("b", [], 1, 0, tp)
+        outcome.account.final_logs["b", tp] = log("b", [], 1, 0, tp)
     outcome.story = [(SECOND, text)]
     told = [line for _, line in story(outcome, Anomaly("acked-lost", "b", TP, -1, ""))]
     assert (text in told) is is_told
@@ -152,7 +152,7 @@ def test_a_row_that_became_visible_is_no_contradiction_but_a_hidden_one_is() -> 
     shown = log("b", ["p1:0"], 4, SECOND)
     hidden = replace(shown, rows=(replace(shown.rows[0], visible=False),))
     for before, now, is_told in ((hidden, shown, False), (shown, hidden, True)):
-        seen.logs, seen.final["b", TP] = [before], now
+        seen.logs, seen.final_logs["b", TP] = [before], now
         assert ("b at 1.000 s" in side_by_side(seen, TP, 0)[1]) is is_told
 
 
@@ -171,7 +171,7 @@ def test_long_values_and_three_clusters_stay_within_80_columns() -> None:
     seen = account()
     values = [f"producer-with-a-long-name:{n}" for n in range(20)]
     for cluster in ("a", "b", "c"):
-        seen.final[cluster, TP] = log(cluster, values, 4, 0)
+        seen.final_logs[cluster, TP] = log(cluster, values, 4, 0)
         seen.logs.append(log(cluster, values[::-1], 3, SECOND))
     lines = side_by_side(seen, TP, 10)
     assert max(len(line) for line in lines) <= 80
@@ -181,7 +181,7 @@ def test_long_values_and_three_clusters_stay_within_80_columns() -> None:
 
 def test_a_producer_reset_is_named_in_short() -> None:
     seen = account()
-    seen.final["b", TP] = log("b", ["<MIRROR_PID_RESET -1>"], 4, 0)
+    seen.final_logs["b", TP] = log("b", ["<MIRROR_PID_RESET -1>"], 4, 0)
     assert any("4 <PID_RESET>" in line for line in side_by_side(seen, TP, 0))
 
 

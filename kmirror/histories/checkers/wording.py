@@ -12,7 +12,7 @@ from kmirror.kernel.ids import TopicPartition
 Finding = Anomaly | Accepted
 
 
-class HasOffset(Protocol):
+class RecordFields(Protocol):
     @property
     def offset(self) -> int: ...
 
@@ -20,14 +20,14 @@ class HasOffset(Protocol):
     def value(self) -> str: ...
 
 
-class Lost(Protocol):
+class LossFields(Protocol):
     """Fields of a loss that the wording needs."""
 
     @property
     def place(self) -> tuple[str, TopicPartition]: ...
 
     @property
-    def record(self) -> HasOffset: ...
+    def record(self) -> RecordFields: ...
 
     @property
     def begin(self) -> Instant: ...
@@ -39,16 +39,16 @@ class Lost(Protocol):
     def hidden(self) -> bool: ...
 
 
-L = TypeVar("L", bound=Lost)
+L = TypeVar("L", bound=LossFields)
 
 
-def clock(at: Instant) -> str:
+def seconds(at: Instant) -> str:
     """Return a moment as seconds since the clusters were up, to the millisecond."""
     return f"{at // SECOND}.{at % SECOND // 1000:03d} s"
 
 
-def grouped(checker: str, rows: Iterable[L], text: Callable[[L, str], str]) -> Iterator[Anomaly]:
-    """Yield one anomaly for all records of a partition that were lost between the same two looks.
+def group_losses(checker: str, rows: Iterable[L], text: Callable[[L, str], str]) -> Iterator[Anomaly]:
+    """Yield one anomaly for all records of a partition that were lost between the same two observations.
 
     `text` gets the first of them and a phrase such as "'a7' at offset 12 and 3 more records".
     """
@@ -62,7 +62,7 @@ def grouped(checker: str, rows: Iterable[L], text: Callable[[L, str], str]) -> I
         yield Anomaly(checker, *place, first.record.offset, text(first, many), end)
 
 
-def accepted(rows: Iterable[tuple[str, str, TopicPartition]]) -> Iterator[Accepted]:
+def count_accepted(rows: Iterable[tuple[str, str, TopicPartition]]) -> Iterator[Accepted]:
     """Yield the counts of (decision, cluster, partition)."""
     counts: dict[tuple[str, str, TopicPartition], int] = {}
     for row in rows:
