@@ -19,7 +19,7 @@ GAP = 1.5
 class AxisPositions:
     """Positions of an axis's values, as fractions of its length."""
 
-    at: dict[Value, float]
+    positions: dict[Value, float]
     labelled: tuple[Value, ...]
     is_log: bool = False
     is_rotated: bool = False
@@ -30,15 +30,17 @@ def axis_positions(values: Sequence[Value], characters: float) -> AxisPositions:
     """Return the positions of `values`, which ascend, on an axis with room for this number of label characters."""
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < len(values):
-        even = _spread(values, range(len(values)))
-        return AxisPositions(even, tuple(values), is_rotated=len(_without_overlaps(even, characters)) < len(values))
+        equal_steps = _spread(values, range(len(values)))
+        return AxisPositions(
+            equal_steps, tuple(values), is_rotated=len(_without_overlaps(equal_steps, characters)) < len(values)
+        )
     linear = _spread(values, numbers)
     labelled = _without_overlaps(linear, characters)
     if len(labelled) < len(values) and numbers[0] >= 0 and numbers[-1] > 0:
         by_log = _spread(values, _logarithms(numbers))
-        more = _without_overlaps(by_log, characters)
-        if len(more) > len(labelled):
-            return AxisPositions(by_log, more, is_log=True)
+        labelled_by_log = _without_overlaps(by_log, characters)
+        if len(labelled_by_log) > len(labelled):
+            return AxisPositions(by_log, labelled_by_log, is_log=True)
     return AxisPositions(linear, labelled)
 
 
@@ -55,19 +57,19 @@ def _spread(values: Sequence[Value], scores: Sequence[float]) -> dict[Value, flo
     return {value: (score - scores[0]) / span if span else 0.5 for value, score in zip(values, scores, strict=True)}
 
 
-def _without_overlaps(at: dict[Value, float], characters: float) -> tuple[Value, ...]:
+def _without_overlaps(positions: dict[Value, float], characters: float) -> tuple[Value, ...]:
     """Return the values whose labels do not overlap, including the first and the last."""
 
-    def collide(one: Value, other: Value) -> bool:
-        return (at[other] - at[one]) * characters < (len(str(one)) + len(str(other))) / 2 + GAP
+    def overlap(one: Value, other: Value) -> bool:
+        return (positions[other] - positions[one]) * characters < (len(str(one)) + len(str(other))) / 2 + GAP
 
-    kept: list[Value] = []
-    for value in at:
-        if not kept or not collide(kept[-1], value):
-            kept.append(value)
-    last = next(reversed(at))
-    if kept[-1] != last:
-        while len(kept) > 1 and collide(kept[-1], last):
-            kept.pop()
-        kept.append(last)
-    return tuple(kept)
+    labelled: list[Value] = []
+    for value in positions:
+        if not labelled or not overlap(labelled[-1], value):
+            labelled.append(value)
+    last = next(reversed(positions))
+    if labelled[-1] != last:
+        while len(labelled) > 1 and overlap(labelled[-1], last):
+            labelled.pop()
+        labelled.append(last)
+    return tuple(labelled)

@@ -145,9 +145,9 @@ PANELS: Sequence[Panel] = (
         [
             (
                 f"sum by (mirror_name) (increase({_client(name)}{{{_MIRROR}}}[5m]))",
-                f"{{{{mirror_name}}}}: {what}",
+                f"{{{{mirror_name}}}}: {subject}",
             )
-            for name, what in (
+            for name, subject in (
                 ("failed-authentication-total", "connections"),
                 ("failed-reauthentication-total", "sessions to be renewed"),
             )

@@ -73,10 +73,12 @@ def axis(title: str, small: str, steps: Sequence[tuple[int, str]], end: int) -> 
     """Return the axis above all lanes, with seconds and the numbers of the steps."""
     shapes = []
     for at in ticks(end):
-        shapes.append(f'<text class="ink" x="{x_of(at, end):.1f}" y="12" text-anchor="middle">{at // 1000} s</text>')
+        shapes.append(
+            f'<text class="ink" x="{time_to_x(at, end):.1f}" y="12" text-anchor="middle">{at // 1000} s</text>'
+        )
     x = -9.0
     for number, (at, text) in enumerate(steps, start=1):
-        x = min(max(x_of(at, end), x + 18), WIDTH - 9)
+        x = min(max(time_to_x(at, end), x + 18), WIDTH - 9)
         shapes.append(
             f'<g><circle class="ink" cx="{x:.1f}" cy="24" r="8"/><text x="{x:.1f}" y="28" text-anchor="middle" '
             f'fill="Canvas">{number}</text><title>{escape(text)}</title></g>'
@@ -103,61 +105,63 @@ def ticks(end_ms: int) -> range:
     return range(step, end_ms, step)
 
 
-def x_of(at_ms: int, end_ms: int) -> float:
+def time_to_x(at_ms: int, end_ms: int) -> float:
     return at_ms * WIDTH / end_ms
 
 
-def y_of(half: int) -> int:
+def lane_y(half: int) -> int:
     return 2 + half * (HALF + GAP)
 
 
 def line(kind: str, at_ms: int, end: int) -> str:
-    x = x_of(at_ms, end)
+    x = time_to_x(at_ms, end)
     return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{LANE}"/>'
 
 
 def bar(start: int, until: int, y: int, end: int, attributes: str, title: str) -> str:
     """Return a bar with SVG `attributes` from `start` to `until`, in milliseconds of a run that ends at `end`."""
-    left, width = x_of(start, end), max(x_of(until - start, end), 1)
+    left, width = time_to_x(start, end), max(time_to_x(until - start, end), 1)
     size = f'width="{width:.1f}" height="{HALF}"'
     return f'<rect x="{left:.1f}" y="{y}" {size} {attributes}><title>{escape(title)}</title></rect>'
 
 
 def strip(start: int, until: int, y: int, end: int, attributes: str, title: str) -> str:
     """Return a strip along the lower edge of a bar, for something that happens at the same time."""
-    left, width = x_of(start, end), max(x_of(until - start, end), 1)
+    left, width = time_to_x(start, end), max(time_to_x(until - start, end), 1)
     return (
         f'<rect x="{left:.1f}" y="{y + HALF - STRIP}" width="{width:.1f}" height="{STRIP}" {attributes}>'
         f"<title>{escape(title)}</title></rect>"
     )
 
 
-def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> str:
+def bar_text(text: str, start: int, until: int, y: int, end: int, kind: str) -> str:
     """Return the text of a bar, or nothing if the bar is too narrow."""
-    if x_of(until - start, end) < len(text) * LETTER + 24:
+    if time_to_x(until - start, end) < len(text) * LETTER + 24:
         return ""
-    middle = x_of((start + until) // 2, end)
+    middle = time_to_x((start + until) // 2, end)
     return f'<text class="{kind}" x="{middle:.1f}" y="{y + HALF - 5.5}" text-anchor="middle">{escape(text)}</text>'
 
 
 def state_bars(changes: list[StateChange], half: int, end: int, texts_by_state: Mapping[str, str]) -> list[str]:
     """Return a bar for each period of one state; a new leader in the same state does not begin another one."""
-    changed = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
+    changed = [
+        c for c, previous in zip(changes, [None, *changes], strict=False) if not previous or previous.state != c.state
+    ]
     shapes = []
-    for change, after in zip_longest(changed, changed[1:]):
-        until = end if after is None else after.at_ms
+    for change, following in zip_longest(changed, changed[1:]):
+        until = end if following is None else following.at_ms
         title = f"{change.cluster} {change.state} from {change.at_ms / 1000:.1f} s to {until / 1000:.1f} s"
         attributes = f'fill="{COLORS.get(change.state, "#999999")}"'
-        shapes.append(bar(change.at_ms, until, y_of(half), end, attributes, title))
+        shapes.append(bar(change.at_ms, until, lane_y(half), end, attributes, title))
         if change.state in texts_by_state:
-            shapes.append(in_bar(texts_by_state[change.state], change.at_ms, until, y_of(half), end, "in"))
+            shapes.append(bar_text(texts_by_state[change.state], change.at_ms, until, lane_y(half), end, "in"))
     return shapes
 
 
 def mark(sign: str, at_ms: int, half: int, end: int, text: str, offset: int) -> str:
     """Return a sign in a circle at `at_ms`; `offset` moves it if several marks are at the same place."""
-    x = min(max(x_of(at_ms, end) + offset * 9, 9), WIDTH - 9)
-    y = y_of(half) + HALF / 2
+    x = min(max(time_to_x(at_ms, end) + offset * 9, 9), WIDTH - 9)
+    y = lane_y(half) + HALF / 2
     return (
         f'<g><circle cx="{x:.1f}" cy="{y}" r="8.5" fill="#fff" stroke="#222"/><text x="{x:.1f}" y="{y + 4.5}" '
         f'text-anchor="middle" style="font-size:13px" fill="#222">{sign}</text><title>{escape(text)}</title></g>'

@@ -39,16 +39,16 @@ def fact_text(fact: object) -> str:
             return f"line {line} set: {settings}"
         case PowerLost(lost_bytes):
             return f"lost power, with {lost_bytes} bytes that were not flushed"
-        case BrokerFenced(broker_id, why):
-            return f"broker {broker_id} fenced: {why}"
+        case BrokerFenced(broker_id, reason):
+            return f"broker {broker_id} fenced: {reason}"
         case BrokerUnfenced(broker_id):
             return f"broker {broker_id} unfenced"
         case StateEntered(tp, mirror, state, epoch):
             return f"{tp} in mirror {mirror}: {state.name}, last mirrored epoch {epoch}"
         case ReasonChanged(tp, reason=reason):
             return f"{tp} waits: {reason}" if reason else f"{tp} no longer waits"
-        case LogCut(tp, offset, end, why):
-            return f"{tp} cut, offsets {offset}-{end - 1}: {why}"
+        case LogCut(tp, offset, end, reason):
+            return f"{tp} cut, offsets {offset}-{end - 1}: {reason}"
         case ProducersReset(tp, offset, leader_epoch):
             return f"{tp}: MIRROR_PID_RESET at offset {offset}, leader epoch {leader_epoch}"
         case OrderSent(number, request):

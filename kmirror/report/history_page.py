@@ -24,14 +24,14 @@ from kmirror.report.drawing import (
     StateChange,
     axis,
     bar,
-    in_bar,
+    bar_text,
     lane,
+    lane_y,
     legend,
     line,
     mark,
     state_bars,
     ticks,
-    y_of,
 )
 from kmirror.report.page import page, table
 
@@ -102,14 +102,14 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
     for row in account.spans:
         until = end if row.end < 0 else _ms(row.end)
         text = f"{row.kind} {row.subject} from {_ms(row.begin) / 1000:.3f} s to {until / 1000:.3f} s"
-        shape = bar(_ms(row.begin), until, y_of(0), end, 'class="away"', text)
+        shape = bar(_ms(row.begin), until, lane_y(0), end, 'class="away"', text)
         away.setdefault((row.subject, row.kind), []).append(shape)
     for (subject, kind), shapes in sorted(away.items()):
         lanes.append(lane(subject, SPAN_TEXTS.get(kind, kind), [*grid, *shapes], height=HEIGHT))
     for cluster, tp in _lane_partitions(outcome, anomaly):
-        drawn = _partition(outcome, anomaly, cluster, tp, end)
+        shapes_of_partition = _partition(outcome, anomaly, cluster, tp, end)
         small = f"on {cluster}{' (in question)' if anomaly is not None and anomaly.tp == tp else ''}"
-        lanes.append(lane(str(tp), small, [*grid, *drawn], partition=f"{cluster} {tp}", height=HEIGHT))
+        lanes.append(lane(str(tp), small, [*grid, *shapes_of_partition], partition=f"{cluster} {tp}", height=HEIGHT))
     return (
         "<h2>Timeline</h2><p>Red bars: away or down. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ✖ the "
         "anomaly. Dashed: the end of the faults. Hover over a mark or a bar for details.</p>"
@@ -140,34 +140,34 @@ def _order_bar(row: Order, end: int) -> list[str]:
     until = end if row.answered_at < 0 else max(_ms(row.answered_at), start + 1)
     attributes = 'class="order"' if row.error == "NONE" else 'class="refused"'
     return [
-        bar(start, until, y_of(0), end, attributes, _order(row)),
-        in_bar(row.action, start, until, y_of(0), end, "in"),
+        bar(start, until, lane_y(0), end, attributes, _order(row)),
+        bar_text(row.action, start, until, lane_y(0), end, "in"),
     ]
 
 
 def _lane_partitions(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicPartition]]:
     """Return cluster and partition of each lane, with the partition in question first."""
     account = outcome.account
-    places = dict.fromkeys((row.cluster, row.tp) for row in account.states)
+    partitions = dict.fromkeys((row.cluster, row.tp) for row in account.states)
     if anomaly is not None and anomaly.tp is not None:
-        places |= dict.fromkeys(place for place in account.final_logs if place[1] == anomaly.tp)
-    mine = None if anomaly is None else anomaly.tp
-    return sorted(places, key=lambda place: (place[1] != mine, place[1], place[0]))
+        partitions |= dict.fromkeys(partition for partition in account.final_logs if partition[1] == anomaly.tp)
+    own_partition = None if anomaly is None else anomaly.tp
+    return sorted(partitions, key=lambda partition: (partition[1] != own_partition, partition[1], partition[0]))
 
 
 def _partition(outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: TopicPartition, end: int) -> Iterable[str]:
     """Yield the states of a partition on one cluster, its elections and cuts, and the anomaly if it is there."""
     account = outcome.account
-    mine = [row for row in account.states if (row.cluster, row.tp) == (cluster, tp)]
-    changes = [StateChange(cluster, tp, _ms(row.at), row.state) for row in mine]
+    own_states = [row for row in account.states if (row.cluster, row.tp) == (cluster, tp)]
+    changes = [StateChange(cluster, tp, _ms(row.at), row.state) for row in own_states]
     texts_by_state = {
         state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")
     }
     yield from state_bars(changes, 0, end, texts_by_state)
     for row in account.elections:
         if (row.cluster, row.tp) == (cluster, tp):
-            manner = ", elected uncleanly" if row.unclean else ""
-            text = f"{cluster}-{row.leader} leads in epoch {row.leader_epoch}{manner}"
+            suffix = ", elected uncleanly" if row.unclean else ""
+            text = f"{cluster}-{row.leader} leads in epoch {row.leader_epoch}{suffix}"
             yield mark("▲!" if row.unclean else "▲", _ms(row.at), 0, end, text, offset=0)
     for cut in account.cuts:
         if (cut.cluster, cut.tp) == (cluster, tp):
@@ -191,11 +191,11 @@ def _anomalies(rows: list[Anomaly]) -> str:
 def _story(outcome: Outcome, anomaly: Anomaly | None) -> str:
     """Return the whole story; lines about other partitions are paler."""
     own_story = story(outcome, anomaly)
-    mine = dict.fromkeys(own_story)
+    own_lines = dict.fromkeys(own_story)
     lines = sorted(dict.fromkeys([*outcome.story, *own_story]), key=lambda row: row[0])
     items = []
     for at, text in lines:
-        kind = "found" if text.startswith(FOUND) else "" if (at, text) in mine else "other"
+        kind = "found" if text.startswith(FOUND) else "" if (at, text) in own_lines else "other"
         items.append(
             f'<li class="{kind}"><time>{at / 1_000_000:.3f} s</time>{escape(text.removeprefix(FOUND).strip())}</li>'
         )

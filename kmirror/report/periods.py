@@ -54,24 +54,27 @@ class Period(Generic[K]):
 class _OpenPeriods(Generic[K]):
     """Periods of one kind, at most one of each subject at a time."""
 
-    done: list[Period[K]] = field(default_factory=list)
-    begun: dict[K, tuple[int, str]] = field(default_factory=dict)
+    ended: list[Period[K]] = field(default_factory=list)
+    open_by_subject: dict[K, tuple[int, str]] = field(default_factory=dict)
 
     def begin(self, subject: K, at_ms: int, text: str) -> None:
-        self.begun.setdefault(subject, (at_ms, text))
+        self.open_by_subject.setdefault(subject, (at_ms, text))
 
     def end(self, subject: K, at_ms: int, ending: str = "") -> None:
-        begun = self.begun.pop(subject, None)
-        if begun is not None:
-            self.done.append(Period(subject, begun[0], at_ms, f"{begun[1]}{ending}"))
+        opened = self.open_by_subject.pop(subject, None)
+        if opened is not None:
+            self.ended.append(Period(subject, opened[0], at_ms, f"{opened[1]}{ending}"))
 
-    def closed(self, end_ms: int) -> list[Period[K]]:
+    def all_until(self, end_ms: int) -> list[Period[K]]:
         """Return all periods in order of their begin; open ones last until the end of the run."""
-        last = [Period(subject, at_ms, end_ms, text, is_over=False) for subject, (at_ms, text) in self.begun.items()]
-        return sorted([*self.done, *last], key=lambda period: period.begin_ms)
+        unfinished = [
+            Period(subject, at_ms, end_ms, text, is_over=False)
+            for subject, (at_ms, text) in self.open_by_subject.items()
+        ]
+        return sorted([*self.ended, *unfinished], key=lambda period: period.begin_ms)
 
 
-Place = tuple[str, TopicPartition]
+ClusterPartition = tuple[str, TopicPartition]
 """A partition of a cluster."""
 
 
@@ -87,7 +90,7 @@ class Periods:
     lines_down: list[Period[str]]
     lines_set: list[Period[str]]
     """Lines with other properties than those that they were created with."""
-    waits: list[Period[Place]]
+    waits: list[Period[ClusterPartition]]
     """Partitions whose leader had a reason to wait."""
     orders: list[Period[tuple[str, int]]]
 
@@ -97,22 +100,22 @@ def periods_of(facts: Iterable[Seen[object]], end_ms: int) -> Periods:
     down, killed_not_fenced, fenced = _OpenPeriods[str](), _OpenPeriods[str](), _OpenPeriods[str]()
     lines_down, lines_set = _OpenPeriods[tuple[str, str]](), _OpenPeriods[tuple[str, str]]()
     settings_by_line: dict[tuple[str, str], LineSettings] = {}
-    waits, orders = _OpenPeriods[Place](), _OpenPeriods[tuple[str, int]]()
+    waits, orders = _OpenPeriods[ClusterPartition](), _OpenPeriods[tuple[str, int]]()
     for seen in facts:
         at = seen.at_ms
         match seen.fact:
             case NodeKilled():
                 down.begin(seen.node, at, f"{seen.node} was killed at {seconds(at)}")
-                if _is_broker(seen) and seen.node not in fenced.begun:
+                if _is_broker(seen) and seen.node not in fenced.open_by_subject:
                     killed_not_fenced.begin(seen.node, at, f"{seen.node}, killed at {seconds(at)}, counts as alive")
             case NodeStopped():
                 down.begin(seen.node, at, f"{seen.node} stopped at {seconds(at)}")
             case NodeStarted():
                 down.end(seen.node, at, f", started at {seconds(at)}")
-            case BrokerFenced(broker_id, why):
+            case BrokerFenced(broker_id, reason):
                 node = f"{seen.cluster}-{broker_id}"
-                killed_not_fenced.end(node, at, f" until {seconds(at)}: {why}")
-                fenced.begin(node, at, f"{node} is fenced from {seconds(at)}: {why}")
+                killed_not_fenced.end(node, at, f" until {seconds(at)}: {reason}")
+                fenced.begin(node, at, f"{node} is fenced from {seconds(at)}: {reason}")
             case BrokerUnfenced(broker_id):
                 node = f"{seen.cluster}-{broker_id}"
                 killed_not_fenced.end(node, at, f" until {seconds(at)}, when it is back")
@@ -142,13 +145,13 @@ def periods_of(facts: Iterable[Seen[object]], end_ms: int) -> Periods:
             case OrderAnswered(number, answer):
                 orders.end((seen.node, number), at, f": {answer_text(answer)}")
     return Periods(
-        down.closed(end_ms),
-        killed_not_fenced.closed(end_ms),
-        fenced.closed(end_ms),
-        _both_ways(lines_down.closed(end_ms)),
-        _both_ways(lines_set.closed(end_ms)),
-        waits.closed(end_ms),
-        orders.closed(end_ms),
+        down.all_until(end_ms),
+        killed_not_fenced.all_until(end_ms),
+        fenced.all_until(end_ms),
+        _join_directions(lines_down.all_until(end_ms)),
+        _join_directions(lines_set.all_until(end_ms)),
+        waits.all_until(end_ms),
+        orders.all_until(end_ms),
     )
 
 
@@ -157,18 +160,18 @@ def _is_broker(seen: Seen[object]) -> bool:
     return seen.node.removeprefix(f"{seen.cluster}-").isdecimal()
 
 
-def _both_ways(rows: list[Period[tuple[str, str]]]) -> list[Period[str]]:
+def _join_directions(rows: list[Period[tuple[str, str]]]) -> list[Period[str]]:
     """Return the periods by names of lines: `a|b` if both directions have the same one, else `a>b`."""
-    known = {(row.subject, row.begin_ms, row.end_ms, row.text) for row in rows}
-    named = []
+    rows_without_name = {(row.subject, row.begin_ms, row.end_ms, row.text) for row in rows}
+    joined = []
     for row in rows:
         sender, receiver = row.subject
-        is_both = ((receiver, sender), row.begin_ms, row.end_ms, row.text) in known
+        is_both = ((receiver, sender), row.begin_ms, row.end_ms, row.text) in rows_without_name
         if is_both and sender > receiver:
             continue  # The row of the other direction covers both.
         name = f"{sender}{'|' if is_both else '>'}{receiver}"
-        named.append(Period(name, row.begin_ms, row.end_ms, f"line {name}: {row.text}", row.is_over))
-    return named
+        joined.append(Period(name, row.begin_ms, row.end_ms, f"line {name}: {row.text}", row.is_over))
+    return joined
 
 
 def seconds(at_ms: int) -> str:
@@ -183,9 +186,9 @@ def order_text(request: Message) -> str:
         case CreateMirrorRequest():
             return f"{name} {request.mirror_name}"
         case AddTopicsToMirrorRequest() | RemoveTopicsFromMirrorRequest():
-            return f"{name} {request.mirror_name}: {_listed(row.topic_name for row in request.topics)}"
+            return f"{name} {request.mirror_name}: {_names_text(row.topic_name for row in request.topics)}"
         case CreateTopicsRequest():
-            return f"{name} {_listed(row.name for row in request.topics)}"
+            return f"{name} {_names_text(row.name for row in request.topics)}"
     return name
 
 
@@ -197,7 +200,7 @@ def answer_text(answer: Message | ErrorCode) -> str:
 NAMES_MAX = 6
 
 
-def _listed(names: Iterable[str | None]) -> str:
+def _names_text(names: Iterable[str | None]) -> str:
     found = [str(name) for name in names]
     more = f" and {len(found) - NAMES_MAX} more" if len(found) > NAMES_MAX else ""
     return ", ".join(found[:NAMES_MAX]) + more

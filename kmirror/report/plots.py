@@ -19,8 +19,8 @@ STATE_COLORS = {
     "PREPARING": "#c98a1b", "MIRRORING": "#1b6ca8", "STOPPING": "#d1495b", "STOPPED": "#3a7d44", "PAUSING": "#9d8ec7",
     "PAUSED": "#6a4c93", "FAILED": "#000000", "UNKNOWN": "#999999",
 }  # fmt: skip
-DRAWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms", "lag_max")
-DRAWN_OF_TRANSACTIONS = (
+DEFAULT_FIGURES = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms", "lag_max")
+TRANSACTION_FIGURES = (
     "rpo_records",
     "rpo_ms",
     "rto_ms",
@@ -40,20 +40,20 @@ LOAD = "virtual time since the load began (ms)"
 
 def plots(results: SweepResults) -> dict[str, bytes]:
     """Return all plots that these results allow."""
-    made: dict[str, bytes] = {}
+    plots_by_name: dict[str, bytes] = {}
     if not results.completed:
-        return made
+        return plots_by_name
     for axis in results.axes:
         others = [other for other in results.axes if other != axis]
         hue = min(others, key=lambda name: len({row[name] for row in results.rows}), default=None)
         for other in others if len(results.axes) <= 3 else [hue]:
-            made[f"by-{axis}-and-{other}"] = _plot_over(results, axis, other)
+            plots_by_name[f"by-{axis}-and-{other}"] = _plot_over(results, axis, other)
         if not others:
-            made[f"by-{axis}"] = _plot_over(results, axis, None)
-    made["distribution"] = _distribution(results)
-    made["lag"] = _lag(results)
-    made["states"] = _states(results)
-    return made
+            plots_by_name[f"by-{axis}"] = _plot_over(results, axis, None)
+    plots_by_name["distribution"] = _distribution(results)
+    plots_by_name["lag"] = _lag(results)
+    plots_by_name["states"] = _states(results)
+    return plots_by_name
 
 
 def _plot_over(results: SweepResults, axis: str, hue: str | None) -> bytes:
@@ -62,29 +62,31 @@ def _plot_over(results: SweepResults, axis: str, hue: str | None) -> bytes:
     panels = figure.subplots(2, 3).flatten()
     points = sorted({row[axis] for row in results.completed})
     lines = sorted({row[hue] for row in results.completed}) if hue else [None]
-    places = axis_positions(points, PANEL_CHARACTERS)
-    axis_name = f"{AXES[axis]}, logarithmic" if places.is_log else AXES[axis]
-    drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.completed) else DRAWN
-    for panel, name in zip(panels, drawn, strict=True):
+    x_axis = axis_positions(points, PANEL_CHARACTERS)
+    axis_name = f"{AXES[axis]}, logarithmic" if x_axis.is_log else AXES[axis]
+    figure_names = TRANSACTION_FIGURES if any(row["transaction_ms"] for row in results.completed) else DEFAULT_FIGURES
+    for panel, name in zip(panels, figure_names, strict=True):
         for number, value in enumerate(lines[:LINES_MAX]):
             rows = [row for row in results.completed if hue is None or row[hue] == value]
             color = COLORS[number % len(COLORS)]
             label = None if hue is None else str(value)
             if len(points) > POINTS_MAX:
-                at = [places.at[row[axis]] for row in rows]
-                panel.plot(at, [row[name] for row in rows], ".", ms=3, color=color, label=label)
+                positions = [x_axis.positions[row[axis]] for row in rows]
+                panel.plot(positions, [row[name] for row in rows], ".", ms=3, color=color, label=label)
                 continue
             groups = SweepResults(rows, results.location).groups([axis])
             found = [group.estimate(name) for group in groups]
             # Error bars of adjacent lines would hide each other.
             offset = (number - (min(len(lines), LINES_MAX) - 1) / 2) * 0.008
             panel.errorbar(
-                [places.at[group.point[0]] + offset for group in groups], [e.mean for e in found],
+                [x_axis.positions[group.point[0]] + offset for group in groups], [e.mean for e in found],
                 [e.half or 0 for e in found], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
             )  # fmt: skip
         _label_axes(panel, FIGURES[name], axis_name)
-        panel.set_xticks([places.at[point] for point in places.labelled], [str(point) for point in places.labelled])
-        if places.is_rotated:
+        panel.set_xticks(
+            [x_axis.positions[point] for point in x_axis.labelled], [str(point) for point in x_axis.labelled]
+        )
+        if x_axis.is_rotated:
             panel.tick_params(axis="x", labelrotation=20)
     title = f"Mean and 95 % confidence interval over {AXES[axis]}"
     if hue is not None:
@@ -133,16 +135,21 @@ def _lag(results: SweepResults) -> bytes:
     panel = figure.subplots()
     times: Sequence[int] = sorted({row["failure_ms"] for row in results.completed})
     for number, failure_ms in enumerate(times[-3:]):
-        at: dict[int, list[int]] = {}
+        records_by_time: dict[int, list[int]] = {}
         for row in results.completed:
             if row["failure_ms"] == failure_ms:
                 for sample in row["lag"]:
-                    at.setdefault(sample["ms"], []).append(sample["records"])
-        moments = sorted(at)
+                    records_by_time.setdefault(sample["ms"], []).append(sample["records"])
+        sampled_times = sorted(records_by_time)
         color = COLORS[number]
-        panel.plot(moments, [percentile(at[m], 50) for m in moments], color=color, label=f"{failure_ms} ms")
-        low, high = ([percentile(at[m], percent) for m in moments] for percent in (5, 95))
-        panel.fill_between(moments, low, high, color=color, alpha=0.15, lw=0)
+        panel.plot(
+            sampled_times,
+            [percentile(records_by_time[m], 50) for m in sampled_times],
+            color=color,
+            label=f"{failure_ms} ms",
+        )
+        low, high = ([percentile(records_by_time[m], percent) for m in sampled_times] for percent in (5, 95))
+        panel.fill_between(sampled_times, low, high, color=color, alpha=0.15, lw=0)
     title = "Lag until the failure: median run, and from the 5th to the 95th percentile"
     _label_axes(panel, FigureLabel(title, "records"), LOAD)
     panel.legend(title=AXES["failure_ms"], fontsize=LABEL, title_fontsize=LABEL, loc="upper left")

@@ -94,10 +94,10 @@ class Group:
         by_seed: dict[int, list[float]] = {}
         for row in self.rows:
             by_seed.setdefault(row["seed"], []).append(row[figure])
-        found = estimate([row[figure] for row in self.rows])
+        estimated = estimate([row[figure] for row in self.rows])
         if len(by_seed) == len(self.rows):
-            return found
-        return replace(found, half=estimate([fmean(values) for values in by_seed.values()]).half)
+            return estimated
+        return replace(estimated, half=estimate([fmean(values) for values in by_seed.values()]).half)
 
 
 class SweepResults:
@@ -116,10 +116,10 @@ class SweepResults:
 
     def groups(self, axes: Sequence[str]) -> list[Group]:
         """Return the runs grouped by their values on `axes`, in order of the values."""
-        found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        estimated: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in self.completed:
-            found.setdefault(tuple(row[axis] for axis in axes), []).append(row)
-        return [Group(point, found[point]) for point in sorted(found)]
+            estimated.setdefault(tuple(row[axis] for axis in axes), []).append(row)
+        return [Group(point, estimated[point]) for point in sorted(estimated)]
 
     def aggregates(self) -> list[dict[str, Any]]:
         """Return one row for each combination of all axes: number of runs, and mean, interval, p95 and maximum of each
@@ -130,9 +130,9 @@ class SweepResults:
             row: dict[str, Any] = dict(zip(self.axes, group.point, strict=True))
             row["runs"] = len(group.rows)
             for figure in FIGURES:
-                found = group.estimate(figure)
-                row |= {figure: found.mean, f"{figure}_ci95": found.half, f"{figure}_p95": found.p95}
-                row[f"{figure}_max"] = found.maximum
+                estimated = group.estimate(figure)
+                row |= {figure: estimated.mean, f"{figure}_ci95": estimated.half, f"{figure}_p95": estimated.p95}
+                row[f"{figure}_max"] = estimated.maximum
             table.append(row)
         return table
 

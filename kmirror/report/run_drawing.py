@@ -16,19 +16,19 @@ from kmirror.report.drawing import (
     LANE_STYLE,
     StateChange,
     bar,
-    in_bar,
+    bar_text,
     lane,
+    lane_y,
     legend,
     line,
     mark,
     state_bars,
     strip,
     ticks,
-    y_of,
 )
 from kmirror.report.fact_texts import fact_text
 from kmirror.report.page import table
-from kmirror.report.periods import Period, Periods, Place, overlapping, periods_of, seconds
+from kmirror.report.periods import ClusterPartition, Period, Periods, overlapping, periods_of, seconds
 from kmirror.sim.facts import LeaderElected, LogCut, ProducersReset, Seen, StateEntered
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.topics import is_internal
@@ -60,13 +60,13 @@ class RunDrawing:
     periods: Periods
     grid: list[str]
     """Ticks and other lines through every lane."""
-    states: dict[Place, list[StateChange]] = field(default_factory=dict)
-    marks: dict[Place, list[tuple[str, int, str]]] = field(default_factory=dict)
+    states: dict[ClusterPartition, list[StateChange]] = field(default_factory=dict)
+    marks: dict[ClusterPartition, list[tuple[str, int, str]]] = field(default_factory=dict)
     """(sign, time in ms, text) of each mark."""
 
-    def mark(self, place: Place, sign: str, at_ms: int, text: str) -> None:
+    def mark(self, partition: ClusterPartition, sign: str, at_ms: int, text: str) -> None:
         """Add a sign at a time; `text` is its tooltip."""
-        self.marks.setdefault(place, []).append((sign, at_ms, text))
+        self.marks.setdefault(partition, []).append((sign, at_ms, text))
 
 
 def draw_run(simulation: Simulation, *, stages: Iterable[int] = ()) -> RunDrawing:
@@ -117,41 +117,43 @@ def node_lanes(drawing: RunDrawing) -> Iterator[str]:
 def _order(row: Period[tuple[str, int]], end: int) -> list[str]:
     is_done = row.is_over and row.text.endswith(": NONE")
     text = f"{row.text} ({row.subject[0]}, {seconds(row.begin_ms)} to {seconds(row.end_ms)})"
-    drawn = bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{"order" if is_done else "refused"}"', text)
-    return [drawn, in_bar(row.text.partition(" ")[0], row.begin_ms, row.end_ms, y_of(0), end, "in")]
+    order_bar = bar(row.begin_ms, row.end_ms, lane_y(0), end, f'class="{"order" if is_done else "refused"}"', text)
+    return [order_bar, bar_text(row.text.partition(" ")[0], row.begin_ms, row.end_ms, lane_y(0), end, "in")]
 
 
 def _bar(row: Period[str], end: int, css_class: str) -> str:
-    return bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{css_class}"', row.text)
+    return bar(row.begin_ms, row.end_ms, lane_y(0), end, f'class="{css_class}"', row.text)
 
 
 def _session(row: Period[str], end: int) -> str:
-    return strip(row.begin_ms, row.end_ms, y_of(0), end, 'class="dead"', row.text)
+    return strip(row.begin_ms, row.end_ms, lane_y(0), end, 'class="dead"', row.text)
 
 
 def partition_lanes(drawing: RunDrawing) -> Iterator[str]:
     """Yield a lane for each partition that was in a mirror or elected a leader, on each cluster."""
-    places = sorted({*drawing.states, *drawing.marks}, key=lambda place: (place[1], place[0]))
-    for place in places[:PARTITIONS_MAX]:
-        drawn = [*drawing.grid, *partition_shapes(drawing, place, 0)]
-        yield lane(str(place[1]), f"on {place[0]}", drawn, partition=f"{place[0]} {place[1]}", height=HEIGHT)
-    if len(places) > PARTITIONS_MAX:
-        yield f"<p>... and {len(places) - PARTITIONS_MAX} more partitions; the facts below have them all.</p>"
+    partitions = sorted({*drawing.states, *drawing.marks}, key=lambda partition: (partition[1], partition[0]))
+    for partition in partitions[:PARTITIONS_MAX]:
+        shapes = [*drawing.grid, *partition_shapes(drawing, partition, 0)]
+        yield lane(
+            str(partition[1]), f"on {partition[0]}", shapes, partition=f"{partition[0]} {partition[1]}", height=HEIGHT
+        )
+    if len(partitions) > PARTITIONS_MAX:
+        yield f"<p>... and {len(partitions) - PARTITIONS_MAX} more partitions; the facts below have them all.</p>"
 
 
 def partition_shapes(
-    drawing: RunDrawing, place: Place, half: int, texts_by_state: dict[str, str] | None = None
+    drawing: RunDrawing, partition: ClusterPartition, half: int, texts_by_state: dict[str, str] | None = None
 ) -> Iterator[str]:
     """Yield states, waits and marks of a partition on a cluster, for one half of a lane."""
     end = drawing.end_ms
     texts = {state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")}
-    yield from state_bars(drawing.states.get(place, []), half, end, {**texts, **(texts_by_state or {})})
+    yield from state_bars(drawing.states.get(partition, []), half, end, {**texts, **(texts_by_state or {})})
     for row in drawing.periods.waits:
-        if row.subject == place:
+        if row.subject == partition:
             text = f"{row.text} ({seconds(row.begin_ms)} to {seconds(row.end_ms)})"
-            yield strip(row.begin_ms, row.end_ms, y_of(half), end, 'class="dead"', text)
+            yield strip(row.begin_ms, row.end_ms, lane_y(half), end, 'class="dead"', text)
     last, offset = -1, 0
-    for sign, at_ms, text in drawing.marks.get(place, []):
+    for sign, at_ms, text in drawing.marks.get(partition, []):
         # Marks close together, such as a reset after a cut, are drawn side by side.
         offset = offset + 2 if last >= 0 and (at_ms - last) * 100 < end else 0
         last = at_ms
@@ -166,10 +168,10 @@ def waits_table(drawing: RunDrawing) -> str:
 
     A reason that recurs in one state is one row.
     """
-    groups: dict[tuple[Place, str, str], list[Period[Place]]] = {}
+    groups: dict[tuple[ClusterPartition, str, str], list[Period[ClusterPartition]]] = {}
     for row in drawing.periods.waits:
-        before = [change.state for change in drawing.states.get(row.subject, []) if change.at_ms <= row.begin_ms]
-        groups.setdefault((row.subject, before[-1] if before else "", row.text), []).append(row)
+        states = [change.state for change in drawing.states.get(row.subject, []) if change.at_ms <= row.begin_ms]
+        groups.setdefault((row.subject, states[-1] if states else "", row.text), []).append(row)
     waits = sorted(groups.items(), key=lambda group: -_length_ms(group[1]))
     waits = [group for group in waits if _length_ms(group[1]) >= WAIT_MS_MIN]
     if not waits:
@@ -180,11 +182,13 @@ def waits_table(drawing: RunDrawing) -> str:
     return f"<h2>Waits</h2>{table(head, rows, text=(0, 1, 2), prose=(6, 7))}{more}"
 
 
-def _length_ms(rows: list[Period[Place]]) -> int:
+def _length_ms(rows: list[Period[ClusterPartition]]) -> int:
     return sum(row.end_ms - row.begin_ms for row in rows)
 
 
-def _wait(drawing: RunDrawing, subject: tuple[Place, str, str], rows: list[Period[Place]]) -> tuple[object, ...]:
+def _wait(
+    drawing: RunDrawing, subject: tuple[ClusterPartition, str, str], rows: list[Period[ClusterPartition]]
+) -> tuple[object, ...]:
     (cluster, tp), state, reason = subject
     others = [*drawing.periods.killed_not_fenced, *drawing.periods.lines_down]
     found = [each for row in rows for each in overlapping(others, row.begin_ms, row.end_ms)]

@@ -14,20 +14,20 @@ from kmirror.report.results import FIGURES, GROUPS_MAX, SweepResults
 
 def fragment(results: SweepResults) -> tuple[str, dict[str, bytes]]:
     """Return the report's content, and its plots by name."""
-    drawn = plots(results)
+    plots_by_name = plots(results)
     parts = [f"<h1>Sweep {escape(results.name)}</h1>", _summary(results), _failed_or_broken(results)]
     parts += [_overview(results), "<h2>Plots</h2>"]
-    for name, png in drawn.items():
+    for name, png in plots_by_name.items():
         data = base64.b64encode(png).decode()
         parts.append(f'<img alt="{escape(name)}" id="plot-{escape(name)}" src="data:image/png;base64,{data}">')
     parts += [_aggregates(results), _extreme_runs(results)]
-    return "\n".join(parts), drawn
+    return "\n".join(parts), plots_by_name
 
 
 def sweep_page(results: SweepResults) -> tuple[str, dict[str, bytes]]:
     """Return the page, and its plots by name."""
-    body, drawn = fragment(results)
-    return page(f"kmirror sweep {results.name}", body), drawn
+    body, plots_by_name = fragment(results)
+    return page(f"kmirror sweep {results.name}", body), plots_by_name
 
 
 def _summary(results: SweepResults) -> str:

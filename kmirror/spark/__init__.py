@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kmirror.spark.sweep import run_sweep
     from kmirror.spark.verification import verify
 
-_HOME = {
+_MODULES = {
     "session": "kmirror.spark.sessions",
     "KafkaLogDataSource": "kmirror.spark.source",
     "verify": "kmirror.spark.verification",
@@ -45,10 +45,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'kmirror.spark' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(module), name)
     globals()[name] = value
     return value
 

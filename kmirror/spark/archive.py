@@ -28,10 +28,10 @@ def build_archive(folder: Path | None = None) -> Path:
     target = folder / f"kmirror-{digest.hexdigest()[:16]}.zip"
     if target.is_file():
         return target
-    fresh = target.with_name(f".{target.name}-{os.getpid()}")
-    with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
+    temporary = target.with_name(f".{target.name}-{os.getpid()}")
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in files:
             name = str(Path("kmirror") / path.relative_to(top))
             archive.writestr(zipfile.ZipInfo(name, _DATE), path.read_bytes(), zipfile.ZIP_DEFLATED)
-    fresh.replace(target)
+    temporary.replace(target)
     return target

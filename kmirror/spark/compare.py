@@ -27,10 +27,10 @@ from kmirror.logdir.partition import PartitionFolder
 from kmirror.records import layout
 from kmirror.records.legacy import AnyBatch
 from kmirror.spark.folders import FolderSegment, Split, index_position
-from kmirror.spark.rows import BrokenPlace, RowQuery, walk
+from kmirror.spark.rows import BrokenPlace, RowQuery, iter_batches
 
 DIFFERENCES_MAX = 1000
-_WALK = RowQuery(level="batch", check_crc=False)
+_HEADER_QUERY = RowQuery(level="batch", check_crc=False)
 
 
 @dataclass(slots=True)
@@ -67,13 +67,15 @@ class Difference:
     def __str__(self) -> str:
         offsets = f"{self.offset}" if self.offset == self.last_offset else f"{self.offset}-{self.last_offset}"
         values = f": expected {self.expected}, found {self.found}" if self.found else f": {self.expected}"
-        where = f" in {self.destination_file or self.source_file}"
+        location = f" in {self.destination_file or self.source_file}"
         position = self.destination_position if self.destination_file else self.source_position
-        at = f" at position {position}" if position >= 0 else ""
+        position_text = f" at position {position}" if position >= 0 else ""
         if self.byte >= 0:
             place = Place(self.within, self.byte, self.expected_bytes, self.found_bytes)
-            at += f"; {place.words('source', 'destination')}"
-        return f"{self.topic}-{self.partition} offset {offsets} {self.kind} ({self.side}){values}{where}{at}"
+            position_text += f"; {place.words('source', 'destination')}"
+        return (
+            f"{self.topic}-{self.partition} offset {offsets} {self.kind} ({self.side}){values}{location}{position_text}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,9 @@ class RangeResult:
 
 def _cursor(task: Range) -> LogCursor:
     """Return a cursor at the start of the range in the destination."""
-    left = [s for s in task.destination if s.end_offset is None or s.end_offset > task.first]
-    position = index_position(left[0], task.first) if left else 0
-    cursor = LogCursor([Path(s.path) for s in left], start=task.first, end=task.end, position=position)
+    segments = [s for s in task.destination if s.end_offset is None or s.end_offset > task.first]
+    position = index_position(segments[0], task.first) if segments else 0
+    cursor = LogCursor([Path(s.path) for s in segments], start=task.first, end=task.end, position=position)
     try:
         cursor.skip_below(task.first)
     except CorruptBatch:
@@ -139,13 +141,13 @@ class RangeComparison:
     def __init__(self, task: Range) -> None:
         self._task = task
         self._tp = task.split.segment.tp
-        self._found = RangeResult(task.replica)
+        self._result = RangeResult(task.replica)
         self._cursor = _cursor(task)
-        self._run: Difference | None = None
+        self._current_run: Difference | None = None
         self._batch: AnyBatch | None = None
         """The current batch of the source, None after the last one."""
         self._epoch = -1
-        self._next = self._after = -1
+        self._next_offset = self._previous_end = -1
 
     def run(self) -> RangeResult:
         """Compare the range and return counts and differences."""
@@ -154,67 +156,67 @@ class RangeComparison:
                 self._handle_step(step)
         except CorruptBatch as error:
             if self._batch is not None:
-                self._differ("unreadable", "destination", self._batch, error.reason)
+                self._add_for_batch("unreadable", "destination", self._batch, error.reason)
             else:
-                at = max(self._next, self._task.first)
-                self._add("unreadable", "destination", at, at, error.reason)
-        return self._found
+                offset = max(self._next_offset, self._task.first)
+                self._add("unreadable", "destination", offset, offset, error.reason)
+        return self._result
 
     def _source(self) -> Iterator[AnyBatch]:
         """Yield the source's batches of the range; the comparison ends at an unreadable place."""
         task = self._task
         data = map_file(task.split.segment.path)
-        for item in walk(data, task.split.start, min(task.split.end, len(data)), _WALK):
+        for item in iter_batches(data, task.split.start, min(task.split.end, len(data)), _HEADER_QUERY):
             if isinstance(item, BrokenPlace):
-                at = task.first if item.offset is None else item.offset
-                self._add("unreadable", "source", at, at, item.reason, position=item.position)
+                offset = task.first if item.offset is None else item.offset
+                self._add("unreadable", "source", offset, offset, item.reason, position=item.position)
                 self._cursor.close()
                 break
             if task.end is not None and header_offset(item) >= task.end:
                 break
             if item.last_offset >= task.first:
-                self._after = max(self._next, task.first)
-                self._on_batch(item)
+                self._previous_end = max(self._next_offset, task.first)
+                self._check_order(item)
                 self._batch = item
                 yield item
         self._batch = None
 
-    def _on_batch(self, batch: AnyBatch) -> None:
+    def _check_order(self, batch: AnyBatch) -> None:
         """Report errors of a batch of the source among its neighbours."""
         if batch.partition_leader_epoch < self._epoch:
-            self._differ("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
-        if header_offset(batch) < self._next:
-            self._differ("duplicate", "source", batch, f"from {self._next} on", str(header_offset(batch)))
-        self._epoch, self._next = batch.partition_leader_epoch, batch.next_offset
+            self._add_for_batch("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
+        if header_offset(batch) < self._next_offset:
+            self._add_for_batch("duplicate", "source", batch, f"from {self._next_offset} on", str(header_offset(batch)))
+        self._epoch, self._next_offset = batch.partition_leader_epoch, batch.next_offset
 
     def _handle_step(self, step: Step) -> None:
         match, batch, other = step
         if match is not Match.MISSING or batch is None or not self._is_undecided(batch):
-            after = self._cursor.next_offset if match is Match.EXTRA else self._after
-            self._found.shares.count(step, after)
+            previous_end = self._cursor.next_offset if match is Match.EXTRA else self._previous_end
+            self._result.shares.count(step, previous_end)
         if match is Match.EXTRA:
             assert other is not None, "it is there"
-            self._surplus(other)
+            self._report_extra(other)
             return
         assert batch is not None, "only an extra batch has no expected one"
         if match is Match.EQUAL:
-            self._equal(batch)
+            self._count_equal(batch)
         elif match is Match.FLIPPED:
-            self._flipped(batch)
+            self._report_flipped(batch)
         elif match is Match.UNLIKE:
-            self._differing_fields(batch, parting(step))
+            self._report_fields(batch, parting(step))
         else:
-            self._missing(batch)
+            self._report_missing(batch)
 
-    def _equal(self, batch: AnyBatch) -> None:
-        self._run = None
-        self._found.bytes += len(batch.view)
+    def _count_equal(self, batch: AnyBatch) -> None:
+        self._current_run = None
+        self._result.bytes += len(batch.view)
         try:
             batch.verify_crc()
         except CorruptBatch as error:
-            self._differ("crc", "both", batch, error.reason)
+            self._add_for_batch("crc", "both", batch, error.reason)
 
-    def _missing(self, batch: AnyBatch) -> None:
+    def _report_missing(self, batch: AnyBatch) -> None:
         if not self._is_undecided(batch):
             self._extend("missing", "destination", batch)
 
@@ -222,61 +224,63 @@ class RangeComparison:
         """Return whether a batch lies above the last stable offset: a mirror only copies batches below it."""
         return self._task.last_stable_offset is not None and batch.last_offset >= self._task.last_stable_offset
 
-    def _surplus(self, other: AnyBatch) -> None:
+    def _report_extra(self, other: AnyBatch) -> None:
         kind = "duplicate" if header_offset(other) < self._cursor.next_offset else "extra"
         self._extend(kind, "destination", other)
 
-    def _flipped(self, batch: AnyBatch) -> None:
+    def _report_flipped(self, batch: AnyBatch) -> None:
         """Report the first of the flipped bits."""
         flips = self._cursor.bit_flips(batch)
         assert flips is not None, "some bits are flipped"
-        at, position = flips.byte, self._cursor.position + flips.byte
-        there = self._cursor.next_bytes(batch)
+        index, position = flips.byte, self._cursor.position + flips.byte
+        found_bytes = self._cursor.next_bytes(batch)
         more = f" and {flips.total - 1} more" if flips.total > 1 else ""
         side = "destination" if _is_sound(batch) else "source"
-        self._differ(
-            "bit", side, batch, f"byte {batch.view[at]:#04x} at file position {position}",
-            f"{there[at]:#04x}: bit {flips.bit}{more} flipped, {_field_at(at)}",
+        self._add_for_batch(
+            "bit", side, batch, f"byte {batch.view[index]:#04x} at file position {position}",
+            f"{found_bytes[index]:#04x}: bit {flips.bit}{more} flipped, {_field_at(index)}",
         )  # fmt: skip
 
-    def _differing_fields(self, batch: AnyBatch, where: FirstDifference) -> None:
-        kind = "bytes" if where.field.startswith("byte ") else "field"
-        values = (f"{where.field} {value}" for value in (where.expected, where.found))
-        difference = self._differ(kind, "destination", batch, *values)
+    def _report_fields(self, batch: AnyBatch, first: FirstDifference) -> None:
+        kind = "bytes" if first.field.startswith("byte ") else "field"
+        values = (f"{first.field} {value}" for value in (first.expected, first.found))
+        difference = self._add_for_batch(kind, "destination", batch, *values)
         if difference is not None:
-            difference.with_place(where.place)
+            difference.with_place(first.place)
 
     # -- results ------------------------------------------------------------------------------
 
     def _extend(self, kind: str, side: str, batch: AnyBatch) -> None:
         """Add a difference; adjacent batches that are missing, or extra, are one difference."""
-        run = self._run
+        run = self._current_run
         if run is not None and (run.kind, run.side) == (kind, side):
             run.last_offset = batch.last_offset
             return
         text = "the destination does not have it" if kind == "missing" else "the source does not have it here"
-        self._run = self._differ(kind, side, batch, text)
+        self._current_run = self._add_for_batch(kind, side, batch, text)
 
-    def _differ(self, kind: str, side: str, batch: AnyBatch, expected: str, found: str = "") -> Difference | None:
-        self._run = None
+    def _add_for_batch(
+        self, kind: str, side: str, batch: AnyBatch, expected: str, found: str = ""
+    ) -> Difference | None:
+        self._current_run = None
         last = batch.last_offset
         return self._add(kind, side, header_offset(batch), last, expected, found, position=batch.position)
 
     def _add(
         self, kind: str, side: str, first: int, last: int, expected: str, found: str = "", *, position: int = -1
     ) -> Difference | None:
-        if len(self._found.differences) >= DIFFERENCES_MAX:
-            self._found.more += 1
+        if len(self._result.differences) >= DIFFERENCES_MAX:
+            self._result.more += 1
             return None
         cursor = self._cursor
-        is_here, is_there = side != "destination" or kind == "bit", side != "source" or kind == "bit"
+        in_source, in_destination = side != "destination" or kind == "bit", side != "source" or kind == "bit"
         difference = Difference(
             self._tp.topic, self._tp.partition, kind, side, first, last, expected, found,
-            source_file=self._task.split.segment.path, source_position=position if is_here else -1,
-            destination_file=str(cursor.path) if is_there and cursor.path is not None else "",
-            destination_position=cursor.position if is_there else -1,
+            source_file=self._task.split.segment.path, source_position=position if in_source else -1,
+            destination_file=str(cursor.path) if in_destination and cursor.path is not None else "",
+            destination_position=cursor.position if in_destination else -1,
         )  # fmt: skip
-        self._found.differences.append(difference)
+        self._result.differences.append(difference)
         return difference
 
 
@@ -311,8 +315,8 @@ def compare_ranges(tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
 
 def _compare_records(task: Records) -> RangeResult:
     """Compare as `kmirror diff --logical --until-lso` does."""
-    here, there = task.source, task.destination
-    found = compare_partition(here, there, CompareOptions(until_lso=True, logical=True))
+    source, destination = task.source, task.destination
+    found = compare_partition(source, destination, CompareOptions(until_lso=True, logical=True))
     result = RangeResult(task.replica, found.shares, found.bytes)
     for row in found.differences:
         offset = 0 if row.offset is None else row.offset
@@ -322,8 +326,8 @@ def _compare_records(task: Records) -> RangeResult:
         if row.right_offset is not None:
             text += f" at offset {row.right_offset}"
         kind = "unreadable" if row.field == "file" else "record"
-        side = "source" if f"{here.path}/" in row.text and row.field == "file" else "destination"
+        side = "source" if f"{source.path}/" in row.text and row.field == "file" else "destination"
         difference = Difference(row.tp.topic, row.tp.partition, kind, side, offset, offset, expected, text)
-        difference.source_file, difference.destination_file = str(here.path), str(there.path)
+        difference.source_file, difference.destination_file = str(source.path), str(destination.path)
         result.differences.append(difference.with_place(row.place))
     return result

@@ -17,7 +17,9 @@ from kmirror.spark.jvm import last_jvm_error
 
 # The last line of a Python traceback, as executors send it: a class with its module, and a text.
 _RAISED: Final = re.compile(r"^((?:\w+\.)*\w+): (.+)$", re.MULTILINE)
-_REFUSALS: Final = frozenset({"OSError", "PermissionError", "FileNotFoundError", "NotADirectoryError", "ArrowInvalid"})
+_SYSTEM_ERRORS: Final = frozenset(
+    {"OSError", "PermissionError", "FileNotFoundError", "NotADirectoryError", "ArrowInvalid"}
+)
 _ERROR_CLASS: Final = re.compile(r"^\[[A-Z_.]+\]\s*")
 # Messages of pyspark and Spark that lack the cause, which the JVM knows.
 _WITHOUT_CAUSE: Final = ("Cannot call methods on a stopped SparkContext", "Java gateway process exited")
@@ -47,22 +49,22 @@ def reason_of(error: Exception) -> str | None:
     from pyspark.errors import PySparkException
 
     if isinstance(error, Py4JJavaError):
-        return _plain(str(error.java_exception.getMessage() or error.java_exception.toString()))
+        return _first_line(str(error.java_exception.getMessage() or error.java_exception.toString()))
     if isinstance(error, (Py4JError, ConnectionError)):
         return f"its JVM ended: {last_jvm_error() or error}"
     if not isinstance(error, PySparkException):
         return None
     text = str(error)
     if "Traceback (most recent call last)" not in text:
-        return _plain(text)
+        return _first_line(text)
     raised = _RAISED.findall(text.rpartition("Traceback (most recent call last)")[2])
     for name, reason in reversed(raised):
-        if name.startswith("kmirror.") or name.rpartition(".")[2] in _REFUSALS:
+        if name.startswith("kmirror.") or name.rpartition(".")[2] in _SYSTEM_ERRORS:
             return str(reason)
     return None
 
 
-def _plain(text: str) -> str:
+def _first_line(text: str) -> str:
     first = _ERROR_CLASS.sub("", text.strip().partition("\n")[0])
     if first.startswith(_WITHOUT_CAUSE):
         return last_jvm_error() or first

@@ -60,54 +60,54 @@ class Split:
 def find_segments(paths: str, *, topics: Collection[str] | None = None, internal: bool = False) -> list[FolderSegment]:
     """Return the segments under `paths` (several are joined by commas); raises `UsageError` if there are none."""
     found: list[FolderSegment] = []
-    refused: list[str] = []
+    reasons: list[str] = []
     tops: dict[Path, FolderFacts] = {}
     for path in _expand(paths):
-        before = len(found)
+        found_before = len(found)
         for folder in _partition_folders(path):
             tp = partition_of(folder.name)
             if tp is None:
-                refused.append(f"{folder.name} is not named TOPIC-PARTITION")
+                reasons.append(f"{folder.name} is not named TOPIC-PARTITION")
             elif tp.topic in SYSTEM_TOPICS and not internal:
-                refused.append(f"{tp.topic} is internal (option includeInternal)")
+                reasons.append(f"{tp.topic} is internal (option includeInternal)")
             elif topics is None or tp.topic in topics:
                 facts = tops[folder.parent] = tops.get(folder.parent) or read_folder_facts(folder.parent)
                 start = facts.log_start_offsets.get(tp, 0)
                 found += _segments(read_partition(folder, facts), start, path if path.is_file() else None)
-        if len(found) == before and not path.exists():
-            refused.append(f"{path} does not exist")
-        elif len(found) == before and topics is None:
+        if len(found) == found_before and not path.exists():
+            reasons.append(f"{path} does not exist")
+        elif len(found) == found_before and topics is None:
             hint = suggestion(path).removeprefix("; ")
-            refused += [hint] if hint else []
+            reasons += [hint] if hint else []
     if not found and topics is None:
-        why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
-        raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
+        hint = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
+        raise UsageError(f"{paths}: no segment of a Kafka log there{hint}")
     return found
 
 
-def check_topics(paths: str, named: Collection[str], found: Collection[FolderSegment]) -> None:
-    """Raise `UsageError` for a `named` topic without a segment."""
-    there = {segment.tp.topic for segment in found}
-    for topic in named:
-        if topic not in there:
+def check_topics(paths: str, topics: Collection[str], found: Collection[FolderSegment]) -> None:
+    """Raise `UsageError` for a topic of `topics` without a segment."""
+    found_topics = {segment.tp.topic for segment in found}
+    for topic in topics:
+        if topic not in found_topics:
             hint = " (internal: option includeInternal)" if topic in SYSTEM_TOPICS else ""
             raise UsageError(f"{paths}: no segment of topic {topic!r} there{hint}")
 
 
 def _expand(paths: str) -> Iterator[Path]:
     for text in paths.split(","):
-        plain = text.strip()
-        if plain.startswith("file:"):
-            plain = unquote(urlparse(plain).path)
-        elif "://" in plain:
-            raise UsageError(f"{plain}: log folders are read from a file system that every executor sees, not by URL")
-        if glob.has_magic(plain) and not Path(plain).exists():
-            matches = sorted(glob.glob(plain))
+        pattern = text.strip()
+        if pattern.startswith("file:"):
+            pattern = unquote(urlparse(pattern).path)
+        elif "://" in pattern:
+            raise UsageError(f"{pattern}: log folders are read from a file system that every executor sees, not by URL")
+        if glob.has_magic(pattern) and not Path(pattern).exists():
+            matches = sorted(glob.glob(pattern))
             if not matches:
-                raise UsageError(f"{plain}: the pattern matches nothing")
+                raise UsageError(f"{pattern}: the pattern matches nothing")
             yield from (_absolute(match) for match in matches)
         else:
-            yield _absolute(plain)
+            yield _absolute(pattern)
 
 
 def _absolute(path: str) -> Path:
@@ -130,9 +130,9 @@ def _partition_folders(path: Path) -> Iterator[Path]:
 
 def _segments(partition: PartitionFolder, start: int, segment_file: Path | None) -> Iterator[FolderSegment]:
     files = partition.segments
-    for file, after in zip_longest(files, files[1:]):
+    for file, next_file in zip_longest(files, files[1:]):
         if segment_file is None or file.path.name == segment_file.name:
-            end = None if after is None else after.base_offset
+            end = None if next_file is None else next_file.base_offset
             yield FolderSegment(partition.tp, str(file.path), file.base_offset, file.size, start, end)
 
 
@@ -189,8 +189,8 @@ def _index_positions(segment: FolderSegment) -> Iterator[int]:
             if len(head) < layout.ATTRIBUTES_AT:
                 return
             offset, length = layout.OVERHEAD.unpack_from(head)
-            inside = segment.base_offset <= offset <= segment.base_offset + relative
-            if not inside or length < layout.LEGACY_LENGTH_MIN or head[layout.MAGIC_AT] > layout.MAGIC_V2:
+            is_within = segment.base_offset <= offset <= segment.base_offset + relative
+            if not is_within or length < layout.LEGACY_LENGTH_MIN or head[layout.MAGIC_AT] > layout.MAGIC_V2:
                 return  # The index does not belong to this log: later entries are no better.
             yield position
 

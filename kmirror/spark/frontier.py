@@ -21,7 +21,7 @@ from kmirror.explorer.search import Ending, Outcome
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LEVEL = "state binary, parent binary, anomaly string, ways bigint"
+LEVEL = "state binary, parent binary, anomaly string, transition_count bigint"
 REACHED = "state binary, parent binary, anomaly string"
 
 
@@ -36,10 +36,10 @@ def explore_on_spark(
     levels = [spark.createDataFrame([(first, b"", model.violation(model.first()), 0)], LEVEL)]
     seen, states, transitions = levels[0], 1, 0
     while True:
-        bad = levels[-1].where("anomaly <> ''").orderBy("state").first()
-        if bad is not None:
-            path = _path(model, levels, bytes(bad["state"]))
-            return Outcome(Ending.FOUND, states, transitions, len(levels) - 1, bad["anomaly"], path)
+        violation = levels[-1].where("anomaly <> ''").orderBy("state").first()
+        if violation is not None:
+            path = _path(model, levels, bytes(violation["state"]))
+            return Outcome(Ending.FOUND, states, transitions, len(levels) - 1, violation["anomaly"], path)
         if not may_continue(states):
             return Outcome(Ending.BOUND, states, transitions, len(levels) - 1)
         reached = _reached(levels[-1], model.scope, model.rules).localCheckpoint()
@@ -62,7 +62,7 @@ def _reached(level: DataFrame, scope: Scope, rules: Rules) -> DataFrame:
 
     rows = level.select("state").mapInArrow(work, REACHED)  # type: ignore[arg-type]  # pyspark's own alias
     return rows.groupBy("state").agg(
-        f.min("parent").alias("parent"), f.first("anomaly").alias("anomaly"), f.count("*").alias("ways")
+        f.min("parent").alias("parent"), f.first("anomaly").alias("anomaly"), f.count("*").alias("transition_count")
     )
 
 
@@ -73,7 +73,9 @@ def expand(scope: Scope, rules: Rules, batches: Iterator[Any]) -> Iterator[Any]:
         rows: list[tuple[bytes, bytes, str]] = []
         for data in batch.column(0).to_pylist():
             state = unpack(model, data)
-            rows += [(pack(model, after), data, model.violation(after)) for after in model.successors(state)]
+            rows += [
+                (pack(model, successor), data, model.violation(successor)) for successor in model.successors(state)
+            ]
         columns = zip(*rows, strict=True) if rows else ((), (), ())
         kinds = (pa.binary(), pa.binary(), pa.string())
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
@@ -86,7 +88,7 @@ def _model(scope: Scope, rules: Rules) -> Model:
 
 
 def _transitions(reached: DataFrame) -> int:
-    row = reached.agg({"ways": "sum"}).first()
+    row = reached.agg({"transition_count": "sum"}).first()
     assert row is not None, "an aggregate has a row"
     return int(row[0] or 0)
 

@@ -27,8 +27,8 @@ def fuzz(spark: SparkSession, pieces: Sequence[FuzzJob], *, tasks: int | None = 
     """Yield the tally as pieces come back, in their order; `tasks` is the number of tasks that share the pieces."""
     rows = [(json.dumps({**piece._asdict(), "options": asdict(piece.options)}),) for piece in pieces]
     assigned = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
-    done = assigned.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
-    yield from merge_tallies(json.loads(row["row"]) for row in done)
+    results = assigned.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
+    yield from merge_tallies(json.loads(row["row"]) for row in results)
 
 
 def _work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -92,11 +92,11 @@ def run_histories(
     results = Results(location, SCHEMA)
     results.prepare()
     finished = results.finished()
-    wanted = {history_id(seed, profile): seed for seed in seeds}
-    missing = {run_id: seed for run_id, seed in wanted.items() if run_id not in finished}
-    report = SweepReport(len(wanted), len(wanted) - len(missing))
+    seeds_by_id = {history_id(seed, profile): seed for seed in seeds}
+    missing = {run_id: seed for run_id, seed in seeds_by_id.items() if run_id not in finished}
+    report = SweepReport(len(seeds_by_id), len(seeds_by_id) - len(missing))
     work = partial(run_part, location, profile, runner)
-    with report_progress(results, list(wanted) if missing else [], progress):
+    with report_progress(results, list(seeds_by_id) if missing else [], progress):
         for row in run_missing(
             spark, f"kmirror sim {profile}: {counted(len(missing), 'history')}", missing, work, tasks
         ):
@@ -115,9 +115,9 @@ def prepare(location: str, seeds: Collection[int], profile: str) -> None:
 
 def read_histories(location: str, seeds: Collection[int], profile: str) -> list[Row]:
     """Return the objects of those histories that are finished, in the order of the seeds."""
-    kept = {row["run_id"]: row for row in Results(location, SCHEMA).read().to_pylist()}
-    found = [kept[run_id] for run_id in (history_id(seed, profile) for seed in sorted(seeds)) if run_id in kept]
-    return [_as_printed(row) for row in found]
+    rows = {row["run_id"]: row for row in Results(location, SCHEMA).read().to_pylist()}
+    found = [rows[run_id] for run_id in (history_id(seed, profile) for seed in sorted(seeds)) if run_id in rows]
+    return [_to_summary(row) for row in found]
 
 
 def history_id(seed: int, profile: str) -> str:
@@ -133,7 +133,7 @@ def run_part(location: str, profile: str, runner: str, part: Mapping[str, int]) 
 
 def run_and_store_row(profile: str, runner: str, seed: int) -> Row:
     """Run one history and return the row to store."""
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     module, _, name = runner.partition(":")
     row = history_to_row(getattr(import_module(module), name), seed, profile)
     plan = row.pop("plan")
@@ -143,10 +143,10 @@ def run_and_store_row(profile: str, runner: str, seed: int) -> Row:
         "findings": findings(row),
         "plan_json": "" if plan is None else json.dumps(plan, indent=1),
         **provenance(),
-        "wall_ms": round((time.perf_counter() - began) * 1000),
+        "wall_ms": round((time.perf_counter() - started_at) * 1000),
     }
 
 
-def _as_printed(row: Row) -> Row:
-    plain = {name: value for name, value in row.items() if name not in ADDED}
-    return plain | {"plan": json.loads(row["plan_json"]) if row["plan_json"] else None}
+def _to_summary(row: Row) -> Row:
+    fields = {name: value for name, value in row.items() if name not in ADDED}
+    return fields | {"plan": json.loads(row["plan_json"]) if row["plan_json"] else None}

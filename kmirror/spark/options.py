@@ -48,7 +48,7 @@ class LogOptions:
     """The options, parsed and checked."""
 
     path: str
-    wanted: RowQuery
+    query: RowQuery
     topics: tuple[str, ...] | None
     is_committed: bool
     include_internal: bool
@@ -59,19 +59,19 @@ class LogOptions:
 
 def parse_options(options: Mapping[str, str]) -> LogOptions:
     """Return the options; raises `UsageError` that names the invalid one."""
-    given = {name.lower(): value for name, value in options.items()}
-    unknown = sorted(given.keys() - {name.lower() for name in NAMES})
+    values = {name.lower(): value for name, value in options.items()}
+    unknown = sorted(values.keys() - {name.lower() for name in NAMES})
     if unknown:
         raise UsageError(f"kafka-log has no option {unknown[0]!r}; it has {', '.join(NAMES)}")
 
     def choice(name: str) -> str:
-        value = given.get(name.lower(), CHOICES[name][0]).lower()
+        value = values.get(name.lower(), CHOICES[name][0]).lower()
         if value not in CHOICES[name]:
             raise UsageError(f"option {name} must be one of {', '.join(CHOICES[name])}, not {value!r}")
         return value
 
     def number(name: str, least: int) -> int | None:
-        text = given.get(name.lower())
+        text = values.get(name.lower())
         if text is None:
             return None
         if not text.strip().lstrip("-").isdigit() or int(text) < least:
@@ -79,11 +79,11 @@ def parse_options(options: Mapping[str, str]) -> LogOptions:
         return int(text)
 
     level = choice("level")
-    if not given.get("path"):
+    if not values.get("path"):
         raise UsageError('kafka-log needs a path: .load("/kafka-logs")')
-    wanted = RowQuery(
+    query = RowQuery(
         level=level,
-        columns=_columns(given.get("columns"), level, choice("onCorrupt")),
+        columns=_columns(values.get("columns"), level, choice("onCorrupt")),
         offset_first=number("startingOffset", 0),
         offset_end=number("endingOffset", 0),
         timestamp_first=number("startingTime", -1),
@@ -92,10 +92,10 @@ def parse_options(options: Mapping[str, str]) -> LogOptions:
         check_crc=choice("checkCrc") == "true",
         include_control=choice("includeControl") == "true",
     )
-    topics = given.get("topics")
+    topics = values.get("topics")
     return LogOptions(
-        path=given["path"],
-        wanted=wanted,
+        path=values["path"],
+        query=query,
         topics=None if topics is None else tuple(name.strip() for name in topics.split(",") if name.strip()),
         is_committed=choice("isolation") == "read_committed",
         include_internal=choice("includeInternal") == "true",
@@ -109,8 +109,8 @@ def _columns(text: str | None, level: str, on_corrupt: str) -> tuple[str, ...]:
     known = tuple(COLUMNS[level]) + ((CORRUPT_COLUMN,) if on_corrupt == "row" else ())
     if text is None:
         return known
-    chosen = tuple(name.strip() for name in text.split(",") if name.strip())
-    wrong = [name for name in chosen if name not in known]
-    if wrong or not chosen:
-        raise UsageError(f"level {level} has no column {wrong[0] if wrong else text!r}; it has {', '.join(known)}")
-    return chosen
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise UsageError(f"level {level} has no column {unknown[0] if unknown else text!r}; it has {', '.join(known)}")
+    return names

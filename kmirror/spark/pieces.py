@@ -20,7 +20,7 @@ class Piece(InputPartition):
     """One task's work: a piece of a large segment, or some small ones. Spark pickles it."""
 
     splits: list[tuple[Split, Committed]]
-    wanted: RowQuery
+    query: RowQuery
 
     @property
     def size(self) -> int:
@@ -30,7 +30,7 @@ class Piece(InputPartition):
         return "Piece({})".format(", ".join(f"{s.segment.path}:{s.start}-{s.end}" for s, _ in self.splits))
 
 
-def pack(splits: Sequence[tuple[Split, Committed]], wanted: RowQuery, split_bytes: int) -> list[Piece]:
+def pack(splits: Sequence[tuple[Split, Committed]], query: RowQuery, split_bytes: int) -> list[Piece]:
     """Return pieces: one for each split, but small ones together, because a task costs some 20 ms by itself."""
     small = split_bytes // SMALL_SHARE
     pieces: list[Piece] = []
@@ -39,7 +39,7 @@ def pack(splits: Sequence[tuple[Split, Committed]], wanted: RowQuery, split_byte
         if pieces and pieces[-1].size + size <= small:
             pieces[-1].splits.append((part, committed))
         else:
-            pieces.append(Piece([(part, committed)], wanted))
+            pieces.append(Piece([(part, committed)], query))
     return pieces
 
 
@@ -47,4 +47,4 @@ def read_piece(partition: InputPartition) -> Iterator[Any]:
     """Yield the Arrow record batches of a piece; in an empty plan the one partition is not a piece."""
     if isinstance(partition, Piece):
         for part, committed in partition.splits:
-            yield from read_split(part, partition.wanted, committed)
+            yield from read_split(part, partition.query, committed)

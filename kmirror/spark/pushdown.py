@@ -32,24 +32,24 @@ class Partitions:
         )
 
 
-def push_down(filters: Iterable[Any], partitions: Partitions, wanted: RowQuery) -> tuple[Partitions, RowQuery]:
+def push_down(filters: Iterable[Any], partitions: Partitions, query: RowQuery) -> tuple[Partitions, RowQuery]:
     """Return the partitions and the query that remain when all `filters` hold."""
-    for given in filters:
-        name, kind = ".".join(given.attribute), type(given).__name__
+    for filter_ in filters:
+        name, kind = ".".join(filter_.attribute), type(filter_).__name__
         values = {"EqualTo": lambda f: [f.value], "EqualNullSafe": lambda f: [f.value], "In": lambda f: list(f.value)}
         if name in ("topic", "partition") and kind in values:
-            chosen = frozenset(values[kind](given))
+            chosen = frozenset(values[kind](filter_))
             if name == "topic":
                 topics = chosen if partitions.topics is None else partitions.topics & chosen
                 partitions = replace(partitions, topics=topics)
             else:
                 numbers = chosen if partitions.numbers is None else partitions.numbers & chosen
                 partitions = replace(partitions, numbers=numbers)
-        elif name == _OFFSET_OF[wanted.level]:
-            wanted = _narrow_offsets(kind, given, wanted)
-        elif name == "timestamp" and wanted.level == "record":
-            wanted = _narrow_times(kind, given, wanted)
-    return partitions, wanted
+        elif name == _OFFSET_OF[query.level]:
+            query = _narrow_offsets(kind, filter_, query)
+        elif name == "timestamp" and query.level == "record":
+            query = _narrow_times(kind, filter_, query)
+    return partitions, query
 
 
 def _bounds(kind: str, value: Any) -> tuple[int | None, int | None]:
@@ -71,23 +71,23 @@ def _bounds(kind: str, value: Any) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _narrow_offsets(kind: str, given: Any, wanted: RowQuery) -> RowQuery:
-    first, end = _bounds(kind, getattr(given, "value", None))
-    return replace(wanted, offset_first=_higher(wanted.offset_first, first), offset_end=_lower(wanted.offset_end, end))
+def _narrow_offsets(kind: str, filter_: Any, query: RowQuery) -> RowQuery:
+    first, end = _bounds(kind, getattr(filter_, "value", None))
+    return replace(query, offset_first=_higher(query.offset_first, first), offset_end=_lower(query.offset_end, end))
 
 
-def _narrow_times(kind: str, given: Any, wanted: RowQuery) -> RowQuery:
+def _narrow_times(kind: str, filter_: Any, query: RowQuery) -> RowQuery:
     """Narrow the time range: timestamps are whole milliseconds and Spark compares microseconds, so round outwards."""
-    value = getattr(given, "value", None)
+    value = getattr(filter_, "value", None)
     values = list(value) if isinstance(value, list | tuple) else [value]
     micros = [_micros(v) for v in values if isinstance(v, datetime)]
     if len(micros) < len(values) or not micros:
-        return wanted
+        return query
     first, end = _bounds(kind, micros if kind == "In" else micros[0])
     return replace(
-        wanted,
-        timestamp_first=_higher(wanted.timestamp_first, None if first is None else first // 1000),
-        timestamp_end=_lower(wanted.timestamp_end, None if end is None else -(-end // 1000)),
+        query,
+        timestamp_first=_higher(query.timestamp_first, None if first is None else first // 1000),
+        timestamp_end=_lower(query.timestamp_end, None if end is None else -(-end // 1000)),
     )
 
 

@@ -139,72 +139,72 @@ class BrokenPlace:
     reason: str
 
 
-def as_fault(position: int, error: CorruptBatch) -> BrokenPlace:
+def to_broken_place(position: int, error: CorruptBatch) -> BrokenPlace:
     """Return the fault that a parser's error is about."""
     return BrokenPlace(position, error.offset, error.reason.removesuffix(f" (offset {error.offset})"))
 
 
-def walk(data: memoryview, start: int, end: int, wanted: RowQuery) -> Iterator[AnyBatch | BrokenPlace]:
+def iter_batches(data: memoryview, start: int, end: int, query: RowQuery) -> Iterator[AnyBatch | BrokenPlace]:
     """Yield batches, and faults in their place; nothing can be found after a broken length."""
     position = start
     while position < end:
         try:
-            at_magic = position + layout.MAGIC_AT
-            is_legacy = at_magic < len(data) and data[at_magic] < layout.MAGIC_V2
+            magic_position = position + layout.MAGIC_AT
+            is_legacy = magic_position < len(data) and data[magic_position] < layout.MAGIC_V2
             batch: AnyBatch = LegacyBatch(data, position) if is_legacy else Batch(data, position)
         except CorruptBatch as error:
-            if not (wanted.tolerates_torn_tail and isinstance(error, TornBatch)):
-                yield as_fault(position, error)
+            if not (query.tolerates_torn_tail and isinstance(error, TornBatch)):
+                yield to_broken_place(position, error)
             return
-        if wanted.check_crc and wanted.level == "record":
+        if query.check_crc and query.level == "record":
             try:
                 batch.verify_crc()
             except CorruptBatch as error:
-                yield as_fault(position, error)
+                yield to_broken_place(position, error)
                 position += batch.size_in_bytes
                 continue
         yield batch
         position += batch.size_in_bytes
 
 
-def read_split(split: Split, wanted: RowQuery, committed: Committed) -> Iterator[Any]:
+def read_split(split: Split, query: RowQuery, committed: Committed) -> Iterator[Any]:
     """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `on_corrupt` is skip or row."""
     data = map_file(split.segment.path)
     end = min(split.end, len(data))
-    reader = _BatchRows(split, wanted) if wanted.level == "batch" else _RecordRows(split, wanted)
-    for item in walk(data, split.start, end, wanted):
+    reader = _BatchRows(split, query) if query.level == "batch" else _RecordRows(split, query)
+    for item in iter_batches(data, split.start, end, query):
         if isinstance(item, BrokenPlace):
             yield from reader.flush()
             yield from reader.fault(item)
-        elif not _is_outside(item, split, wanted, committed):
+        elif not _is_outside(item, split, query, committed):
             yield from reader.add(item)
     yield from reader.flush()
 
 
-def _is_outside(batch: AnyBatch, split: Split, wanted: RowQuery, committed: Committed) -> bool:
+def _is_outside(batch: AnyBatch, split: Split, query: RowQuery, committed: Committed) -> bool:
     """Return whether the query needs none of the batch's records, according to its header."""
     first = split.segment.log_start_offset
-    if wanted.offset_first is not None and wanted.offset_first > first:
-        first = wanted.offset_first
+    if query.offset_first is not None and query.offset_first > first:
+        first = query.offset_first
     if batch.last_offset < first:
         return True
-    if wanted.timestamp_first is not None and batch.max_timestamp < wanted.timestamp_first and batch.record_count:
+    if query.timestamp_first is not None and batch.max_timestamp < query.timestamp_first and batch.record_count:
         return True
-    if wanted.level == "record" and batch.is_control:
-        return not wanted.include_control
+    if query.level == "record" and batch.is_control:
+        return not query.include_control
     if isinstance(batch, Batch):
-        if wanted.offset_end is not None and batch.base_offset >= wanted.offset_end:
+        if query.offset_end is not None and batch.base_offset >= query.offset_end:
             return True
         return not batch.is_control and committed.hides(batch)
     return False
 
 
 class _Rows:
-    def __init__(self, split: Split, wanted: RowQuery) -> None:
+    def __init__(self, split: Split, query: RowQuery) -> None:
         self._split = split
-        self._wanted = wanted
+        self._query = query
         self._tp: TopicPartition = split.segment.tp
-        self.schema = pa.schema([pa.field(name, type_of(wanted.level, name)) for name in wanted.columns])
+        self.schema = pa.schema([pa.field(name, type_of(query.level, name)) for name in query.columns])
 
     def add(self, batch: AnyBatch) -> Iterator[Any]:
         raise NotImplementedError
@@ -216,9 +216,9 @@ class _Rows:
         """Raise, skip, or yield a row with the reason, according to the option `onCorrupt`."""
         path = Path(self._split.segment.path)
         error = CorruptSegment(fault.reason, path=path, position=fault.position, offset=fault.offset)
-        if self._wanted.on_corrupt == "fail":
+        if self._query.on_corrupt == "fail":
             raise error
-        if self._wanted.on_corrupt == "row":
+        if self._query.on_corrupt == "row":
             known = {
                 "topic": self._tp.topic,
                 "partition": self._tp.partition,
@@ -243,9 +243,9 @@ class _Rows:
 class _BatchRows(_Rows):
     """A row for each batch."""
 
-    def __init__(self, split: Split, wanted: RowQuery) -> None:
-        super().__init__(split, wanted)
-        self._lists: dict[str, list[object]] = {name: [] for name in wanted.columns}
+    def __init__(self, split: Split, query: RowQuery) -> None:
+        super().__init__(split, query)
+        self._lists: dict[str, list[object]] = {name: [] for name in query.columns}
         self._count = 0
 
     def add(self, batch: AnyBatch) -> Iterator[Any]:
@@ -254,9 +254,9 @@ class _BatchRows(_Rows):
             row = {name: self._value(name, batch) for name in self._lists if name not in (CORRUPT_COLUMN, "isValid")}
         except CorruptBatch as error:
             yield from self.flush()
-            yield from self.fault(as_fault(batch.position, error))
+            yield from self.fault(to_broken_place(batch.position, error))
             return
-        if reason is not None and self._wanted.on_corrupt != "row" and "isValid" not in self._lists:
+        if reason is not None and self._query.on_corrupt != "row" and "isValid" not in self._lists:
             yield from self.flush()
             yield from self.fault(BrokenPlace(batch.position, batch.last_offset, reason))
             return
@@ -269,12 +269,12 @@ class _BatchRows(_Rows):
             yield from self.flush()
 
     def _check(self, batch: AnyBatch) -> str | None:
-        if not self._wanted.check_crc or not {"isValid", CORRUPT_COLUMN} & self._lists.keys():
+        if not self._query.check_crc or not {"isValid", CORRUPT_COLUMN} & self._lists.keys():
             return None
         try:
             batch.verify_crc()
         except CorruptBatch as error:
-            return as_fault(batch.position, error).reason
+            return to_broken_place(batch.position, error).reason
         return None
 
     def _value(self, name: str, batch: AnyBatch) -> object:
@@ -313,13 +313,13 @@ _SNAKE = {name: _snake(name) for name in BATCH_COLUMNS}
 class _RecordRows(_Rows):
     """A row for each record; batches are decoded together, which makes columns fast."""
 
-    def __init__(self, split: Split, wanted: RowQuery) -> None:
-        super().__init__(split, wanted)
+    def __init__(self, split: Split, query: RowQuery) -> None:
+        super().__init__(split, query)
         self._batches: list[Batch] = []
         self._rows = 0
         self._bytes = 0
-        self._names = frozenset(wanted.columns)
-        self._same: dict[str, object] = {
+        self._names = frozenset(query.columns)
+        self._constants: dict[str, object] = {
             "topic": self._tp.topic,
             "partition": self._tp.partition,
             "file": split.segment.path,
@@ -348,7 +348,7 @@ class _RecordRows(_Rows):
                 try:
                     table = self._table([batch])
                 except CorruptBatch as error:
-                    yield from self.fault(as_fault(batch.position, error))
+                    yield from self.fault(to_broken_place(batch.position, error))
                 else:
                     yield table
 
@@ -360,19 +360,19 @@ class _RecordRows(_Rows):
         names = self._names
         if names <= HEADER_COLUMNS and not self._is_cut(batches):
             counts = [batch.record_count for batch in batches]
-            which = np.repeat(np.arange(len(batches), dtype=np.int64), counts)
+            batch_index = np.repeat(np.arange(len(batches), dtype=np.int64), counts)
         else:
             decoded = read_columns(batches)
-            which = decoded.batch
-        rows = len(which)
+            batch_index = decoded.batch
+        rows = len(batch_index)
         arrays: dict[str, Any] = {}
-        for name, value in self._same.items():
+        for name, value in self._constants.items():
             if name in names:
                 arrays[name] = pa.repeat(pa.scalar(value, type_of("record", name)), rows)
         for name, attribute in _PER_BATCH.items():
             if name in names:
                 per_batch = np.array([getattr(batch, attribute) for batch in batches])
-                arrays[name] = pa.array(per_batch[which], type_of("record", name))
+                arrays[name] = pa.array(per_batch[batch_index], type_of("record", name))
         if decoded is not None:
             self._add_decoded(arrays, decoded)
         table = self.make(arrays, rows)
@@ -381,11 +381,11 @@ class _RecordRows(_Rows):
 
     def _is_cut(self, batches: Sequence[Batch]) -> bool:
         """Return whether a range begins or ends inside of one of these batches."""
-        wanted = self._wanted
-        if wanted.has_time_range:
+        query = self._query
+        if query.has_time_range:
             return True
-        first = max(self._split.segment.log_start_offset, wanted.offset_first or 0)
-        end = wanted.offset_end
+        first = max(self._split.segment.log_start_offset, query.offset_first or 0)
+        end = query.offset_end
         return any(b.base_offset < first or (end is not None and b.last_offset >= end) for b in batches)
 
     def _add_decoded(self, arrays: dict[str, Any], decoded: Columns) -> None:
@@ -405,15 +405,15 @@ class _RecordRows(_Rows):
 
     def _mask(self, offset: Any, timestamp: Any) -> Any:
         """Return a mask of the rows that lie in the ranges, or None if all do."""
-        wanted = self._wanted
-        first = max(self._split.segment.log_start_offset, wanted.offset_first or 0)
+        query = self._query
+        first = max(self._split.segment.log_start_offset, query.offset_first or 0)
         keep = offset >= first
-        if wanted.offset_end is not None:
-            keep &= offset < wanted.offset_end
-        if wanted.timestamp_first is not None:
-            keep &= timestamp >= wanted.timestamp_first
-        if wanted.timestamp_end is not None:
-            keep &= timestamp < wanted.timestamp_end
+        if query.offset_end is not None:
+            keep &= offset < query.offset_end
+        if query.timestamp_first is not None:
+            keep &= timestamp >= query.timestamp_first
+        if query.timestamp_end is not None:
+            keep &= timestamp < query.timestamp_end
         return None if keep.all() else keep
 
     # -- formats 0 and 1 ----------------------------------------------------------------------
@@ -422,25 +422,25 @@ class _RecordRows(_Rows):
         try:
             records = list(batch.records())
         except CorruptBatch as error:
-            yield from self.fault(as_fault(batch.position, error))
+            yield from self.fault(to_broken_place(batch.position, error))
             return
         offsets = np.array([record.offset for record in records], dtype=np.int64)
-        stamps = np.array([record.timestamp for record in records], dtype=np.int64)
+        timestamps = np.array([record.timestamp for record in records], dtype=np.int64)
         arrays = {name: self._legacy_column(name, batch, records) for name in self._names}
-        arrays |= {"timestamp": _micros(stamps)} if "timestamp" in self._names else {}
+        arrays |= {"timestamp": _micros(timestamps)} if "timestamp" in self._names else {}
         table = self.make(arrays, len(records))
-        mask = self._mask(offsets, stamps)
+        mask = self._mask(offsets, timestamps)
         yield table if mask is None else table.filter(pa.array(mask))
 
     def _legacy_column(self, name: str, batch: LegacyBatch, records: Sequence[Record]) -> Any:
-        same = self._same | {
+        constants = self._constants | {
             "leaderEpoch": layout.NO_LEADER_EPOCH,
             "producerId": layout.NO_PRODUCER_ID,
             "isControl": False,
         }
         type_ = self.schema.field(name).type
-        if name in same:
-            return pa.array([same[name]] * len(records), type_)
+        if name in constants:
+            return pa.array([constants[name]] * len(records), type_)
         if name == "batchOffset":
             return pa.array([records[0].offset] * len(records), type_)
         if name in ("key", "value", "offset", "timestampType"):
@@ -470,8 +470,8 @@ def _headers(decoded: Columns) -> Any:
     values: list[bytes | None] = []
     for row in np.flatnonzero(counts):
         # The count in front is a varint of as many bytes as it needs.
-        before = (int(counts[row]) * 2).bit_length() + 6
-        start = int(decoded.header_start[row]) - before // 7
+        varint_bits = (int(counts[row]) * 2).bit_length() + 6
+        start = int(decoded.header_start[row]) - varint_bits // 7
         for name, value in read_headers(data, start, len(data))[0]:
             names.append(name)
             values.append(value)

@@ -59,7 +59,7 @@ def session(
             spark = _connect(app, remote, configs or {})
         else:
             options = f"{SERIAL_GC} {NO_SECOND_COMPILER}" if quick_start else SERIAL_GC
-            spark = _classic(app, master or "local[*]", ui, options, configs or {})
+            spark = _start_session(app, master or "local[*]", ui, options, configs or {})
     from kmirror.spark.source import KafkaLogDataSource
 
     spark.dataSource.register(KafkaLogDataSource)
@@ -72,7 +72,7 @@ def require_pyspark() -> None:
         raise UsageError("pyspark is not installed: pip install 'kmirror[spark]' brings it, and a Java for it")
 
 
-def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mapping[str, str]) -> SparkSession:
+def _start_session(app: str, master: str, ui: bool, java_options: str, configs: Mapping[str, str]) -> SparkSession:
     os.environ["JAVA_HOME"] = str(find_java().home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Workers would use the system's python3.
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -134,11 +134,11 @@ def _check_server(remote: str) -> None:
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
     builder = DefaultChannelBuilder(remote)
-    question = proto.AnalyzePlanRequest(session_id=str(uuid4()), spark_version=proto.AnalyzePlanRequest.SparkVersion())
+    request = proto.AnalyzePlanRequest(session_id=str(uuid4()), spark_version=proto.AnalyzePlanRequest.SparkVersion())
     with builder.toChannel() as channel:
         try:
             stub: Any = proto.SparkConnectServiceStub  # Pyspark gives it no types.
-            stub(channel).AnalyzePlan(question, timeout=ANSWER_SECONDS, metadata=builder.metadata())
+            stub(channel).AnalyzePlan(request, timeout=ANSWER_SECONDS, metadata=builder.metadata())
         except grpc.RpcError as error:
             is_silent = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
             reason = f"no answer within {ANSWER_SECONDS} s" if is_silent else str(error.details())

@@ -69,26 +69,26 @@ class KafkaLogDataSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        wanted = parse_options(self.options).wanted
-        return schema_of(wanted.level, wanted.columns)
+        query = parse_options(self.options).query
+        return schema_of(query.level, query.columns)
 
-    def _narrowed(self, schema: StructType) -> LogOptions:
+    def _options_with_columns(self, schema: StructType) -> LogOptions:
         """Return the options with the columns of a schema that the user gave, like the option `columns`."""
         options = parse_options(self.options)
-        level = options.wanted.level
+        level = options.query.level
         names = tuple(schema.fieldNames())
         unknown = [name for name in names if name not in COLUMNS[level] and name != CORRUPT_COLUMN]
         if unknown or schema.simpleString() != schema_of(level, names).simpleString():
             expected = schema_of(level, [name for name in names if name not in unknown]).simpleString()
             raise UsageError(f"level {level} has not the schema {schema.simpleString()}, but {expected}")
-        return replace(options, wanted=replace(options.wanted, columns=names))
+        return replace(options, query=replace(options.query, columns=names))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        options = self._narrowed(schema)
+        options = self._options_with_columns(schema)
         return PushingReader(options) if options.push_filters else KafkaLogReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return KafkaLogStreamReader(self._narrowed(schema))
+        return KafkaLogStreamReader(self._options_with_columns(schema))
 
 
 class KafkaLogReader(DataSourceReader):
@@ -97,7 +97,7 @@ class KafkaLogReader(DataSourceReader):
     def __init__(self, options: LogOptions) -> None:
         self._options = options
         self._partitions = Partitions(None if options.topics is None else frozenset(options.topics))
-        self._wanted = options.wanted
+        self._query = options.query
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the pieces of work of one scan, restricted to the query's topics, offsets and time.
@@ -111,8 +111,8 @@ class KafkaLogReader(DataSourceReader):
         segments = [segment for segment in found if self._partitions.contains(segment.tp)]
         splits: list[tuple[Split, Committed]] = []
         for _, group in groupby(segments, key=lambda s: s.path.rpartition("/")[0]):
-            splits += plan(list(group), self._wanted, options)
-        return pack(splits, self._wanted, options.split_bytes) or [InputPartition(None)]
+            splits += plan(list(group), self._query, options)
+        return pack(splits, self._query, options.split_bytes) or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read_piece(partition)
@@ -124,19 +124,19 @@ class PushingReader(KafkaLogReader):
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         """Narrow the query by these filters, and return all of them: Spark applies each once more."""
         known = [f for f in filters if hasattr(f, "attribute")]
-        self._partitions, self._wanted = push_down(known, self._partitions, self._wanted)
+        self._partitions, self._query = push_down(known, self._partitions, self._query)
         return filters
 
 
-def plan(segments: Sequence[FolderSegment], wanted: RowQuery, options: LogOptions) -> list[tuple[Split, Committed]]:
+def plan(segments: Sequence[FolderSegment], query: RowQuery, options: LogOptions) -> list[tuple[Split, Committed]]:
     """Return the splits of one partition's segments that the query may need."""
-    tolerant = wanted.on_corrupt != "fail"
+    tolerant = query.on_corrupt != "fail"
     committed = find_transactions(segments, tolerant=tolerant) if options.is_committed else Committed()
     splits = []
     for segment in segments:
-        if wanted.offset_end is not None and segment.base_offset >= wanted.offset_end:
+        if query.offset_end is not None and segment.base_offset >= query.offset_end:
             continue
-        first = max(segment.log_start_offset, wanted.offset_first or 0)
+        first = max(segment.log_start_offset, query.offset_first or 0)
         if segment.size == 0 or (segment.end_offset is not None and segment.end_offset <= first):
             continue
         part = committed.between(segment.base_offset, segment.end_offset)

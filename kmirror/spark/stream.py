@@ -31,7 +31,7 @@ from kmirror.records import layout
 from kmirror.spark.folders import FolderSegment, Split, find_segments
 from kmirror.spark.options import LogOptions
 from kmirror.spark.pieces import pack, read_piece
-from kmirror.spark.rows import BrokenPlace, walk
+from kmirror.spark.rows import BrokenPlace, iter_batches
 
 Position = dict[str, int]
 """base: the segment; byte: the position in it; offset: the next Kafka offset, for people."""
@@ -45,7 +45,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise UsageError(
                 "a stream of kafka-log reads uncommitted: records that are aborted later cannot be removed"
             )
-        self._options = replace(options, wanted=replace(options.wanted, tolerates_torn_tail=True))
+        self._options = replace(options, query=replace(options.query, tolerates_torn_tail=True))
         self._last: dict[str, tuple[int, int]] | None = None
         """Folder to the last segment that a trigger `availableNow` found, with its size: the limit of that trigger."""
         self._first_folder = 0
@@ -98,7 +98,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     )
                 if begin < until:
                     splits.append((Split(segment, begin, until), Committed()))
-        return pack(splits, self._options.wanted, self._options.split_bytes)
+        return pack(splits, self._options.query, self._options.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read_piece(partition)
@@ -115,10 +115,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise
             return []  # Nothing has been written yet.
         folders = [(key, list(group)) for key, group in groupby(found, key=lambda s: s.path.rpartition("/")[0])]
-        return folders if self._last is None else list(self._known(folders, self._last))
+        return folders if self._last is None else list(self._cut_to_trigger(folders, self._last))
 
     @staticmethod
-    def _known(
+    def _cut_to_trigger(
         folders: Sequence[tuple[str, list[FolderSegment]]], last: dict[str, tuple[int, int]]
     ) -> Iterator[tuple[str, list[FolderSegment]]]:
         """Yield the segments that existed when the trigger began."""
@@ -142,7 +142,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if start is not None and segment.base_offset < start["base"]:
                 continue
             begin = start["byte"] if start is not None and start["base"] == segment.base_offset else 0
-            end, offset = self._whole(segment, begin, None if limit is None else limit - read_bytes)
+            end, offset = self._end_of_whole_batches(segment, begin, None if limit is None else limit - read_bytes)
             if position is None or end > begin or segment.base_offset > position["base"]:
                 position = {"base": segment.base_offset, "byte": end, "offset": offset}
             read_bytes += end - begin
@@ -150,12 +150,12 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 break
         return position, read_bytes
 
-    def _whole(self, segment: FolderSegment, begin: int, limit: int | None) -> tuple[int, int]:
+    def _end_of_whole_batches(self, segment: FolderSegment, begin: int, limit: int | None) -> tuple[int, int]:
         """Return the end of the last whole batch from `begin` on, and the offset after it."""
         data = map_file(segment.path)[: segment.size]
         end, offset = begin, segment.base_offset
-        headers = replace(self._options.wanted, level="batch")
-        for item in walk(data, begin, len(data), headers):
+        headers = replace(self._options.query, level="batch")
+        for item in iter_batches(data, begin, len(data), headers):
             if isinstance(item, BrokenPlace):
                 # The read of this range reports the error; a rolled segment ends here anyway.
                 is_preallocated = not bytes(data[item.position : item.position + layout.LOG_OVERHEAD]).strip(b"\0")
@@ -168,7 +168,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _check_gap(self, folder: str, segments: list[FolderSegment], start: Position | None) -> None:
         """Raise if the next segment has been deleted, unless records may be skipped."""
-        if start is None or self._options.wanted.on_corrupt != "fail":
+        if start is None or self._options.query.on_corrupt != "fail":
             return
         bases = [segment.base_offset for segment in segments]
         if start["base"] in bases:

@@ -65,9 +65,9 @@ def run_sweep(
     report = SweepReport(len(sweep.runs), len(sweep.runs) - len(missing))
     work = partial(run_sweep_part, location, sweep.name)
     assigned = {item.run_id: asdict(item.options) for item in missing}
-    named = f"kmirror sweep {sweep.name}: {counted(len(missing), 'run')}"
+    job_name = f"kmirror sweep {sweep.name}: {counted(len(missing), 'run')}"
     with report_progress(results, [item.run_id for item in sweep.runs] if missing else [], progress):
-        for row in run_missing(spark, named, assigned, work, tasks):
+        for row in run_missing(spark, job_name, assigned, work, tasks):
             report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
             report.wall_ms += row["wall_ms"]
             if row["status"] != OK:
@@ -83,7 +83,7 @@ def run_missing(spark: SparkSession, name: str, missing: Mapping[str, Any], work
     """
     if not missing:
         return []
-    with _named(spark, name):
+    with _name_job(spark, name):
         return _start(spark, missing, work, tasks or _tasks(spark, len(missing)))
 
 
@@ -132,18 +132,18 @@ def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: i
 def assign(runs: int, tasks: int) -> list[int]:
     """Return the number of runs of each task: ever fewer, so that at the end no core waits long for another."""
     tasks = min(tasks, runs)
-    sizes, given = [], 0
-    for left in range(tasks - 1, -1, -1):
+    sizes, assigned = [], 0
+    for remaining in range(tasks - 1, -1, -1):
         # The share of runs given so far, if sizes fall in a straight line to zero.
-        due = round(runs * (1 - (left / tasks) ** 2))
-        size = min(max(due - given, 1), runs - given - left)
+        target = round(runs * (1 - (remaining / tasks) ** 2))
+        size = min(max(target - assigned, 1), runs - assigned - remaining)
         sizes.append(size)
-        given += size
+        assigned += size
     return sizes
 
 
 @contextmanager
-def _named(spark: SparkSession, text: str) -> Iterator[None]:
+def _name_job(spark: SparkSession, text: str) -> Iterator[None]:
     """Give the job a name in the Spark UI, if there is one."""
     try:
         context = spark.sparkContext
@@ -163,18 +163,18 @@ def report_progress(results: Results, ids: Collection[str], progress: Progress |
     if progress is None or not ids:
         yield
         return
-    wanted = set(ids)
-    over = threading.Event()
+    run_ids = set(ids)
+    is_finished = threading.Event()
 
     def watch() -> None:
-        while not over.wait(POLL_SECONDS):
-            progress(len(wanted & results.finished()), len(wanted))
+        while not is_finished.wait(POLL_SECONDS):
+            progress(len(run_ids & results.finished()), len(run_ids))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        is_finished.set()
         thread.join()
-        progress(len(wanted & results.finished()), len(wanted))
+        progress(len(run_ids & results.finished()), len(run_ids))

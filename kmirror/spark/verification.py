@@ -138,18 +138,18 @@ def verify(
     side has is no difference. Raises `UsageError` for an unknown topic, and if nothing could be compared and nothing
     differs.
     """
-    wanted = None if topics is None else as_names(topics)
-    here = _replicas(source, wanted, internal)
-    there = _replicas(destination, wanted, internal)
-    _check_topics(source, destination, wanted, {tp.topic for tp in (*here, *there)})
+    names = None if topics is None else as_names(topics)
+    source_replicas = _replicas(source, names, internal)
+    destination_replicas = _replicas(destination, names, internal)
+    _check_topics(source, destination, names, {tp.topic for tp in (*source_replicas, *destination_replicas)})
     result = Verification(spark)
     tasks: list[Range | Records] = []
-    for tp, replicas in here.items():
-        others = there.get(tp, [])
+    for tp, replicas in source_replicas.items():
+        others = destination_replicas.get(tp, [])
         if not others:
             result.only_source.append(tp)
             text = "the destination has no such partition"
-            result.rows += [] if common else [_whole(tp, "missing", "destination", replicas[0], text)]
+            result.rows += [] if common else [_partition_difference(tp, "missing", "destination", replicas[0], text)]
         for other in others:
             number = len(result.replicas)
             result.replicas.append(ReplicaResult(tp, str(Path(other[0].path).parent)))
@@ -157,38 +157,38 @@ def verify(
                 tasks.append(Records(_folder(replicas[0]), _folder(other), number))
                 continue
             if replicas[0][0].log_start_offset != other[0].log_start_offset:
-                result.rows.append(_starts(tp, replicas[0][0], other[0]))
+                result.rows.append(_start_difference(tp, replicas[0][0], other[0]))
             tasks += _ranges(replicas[0], other, number)
-    for tp, others in there.items():
-        if tp not in here:
+    for tp, others in destination_replicas.items():
+        if tp not in source_replicas:
             result.only_destination.append(tp)
             text = "the source has no such partition"
-            result.rows += [] if common else [_whole(tp, "extra", "destination", others[0], text)]
-    for found in _run(spark, tasks):
+            result.rows += [] if common else [_partition_difference(tp, "extra", "destination", others[0], text)]
+    for found in _compare_on_executors(spark, tasks):
         replica = result.replicas[found.replica]
         replica.shares.add(found.shares)
         replica.bytes += found.bytes
         result.more_differences += found.more
         result.rows += found.differences
     if result.is_empty and not (result.rows or result.more_differences):
-        what = "the partitions have no batch below the source's last stable offset" if result.replicas else ""
-        raise UsageError(f"nothing was compared: {what or 'no partition exists on both sides'}")
+        reason = "the partitions have no batch below the source's last stable offset" if result.replicas else ""
+        raise UsageError(f"nothing was compared: {reason or 'no partition exists on both sides'}")
     result.rows.sort(key=lambda row: (row.topic, row.partition, row.destination_file, row.offset))
     return result
 
 
-def _check_topics(source: str, destination: str, wanted: Sequence[str] | None, there: Collection[str]) -> None:
-    for topic in wanted or ():
-        if topic not in there:
+def _check_topics(source: str, destination: str, names: Sequence[str] | None, known: Collection[str]) -> None:
+    for topic in names or ():
+        if topic not in known:
             raise UsageError(f"neither {source} nor {destination} has the topic {topic!r} among those to compare")
 
 
 def _folder(segments: Sequence[FolderSegment]) -> PartitionFolder:
     """Return the folder of these segments; the last stable offset is that of the whole log, checkpoint or not."""
-    names = {segment.path for segment in segments}
+    paths = {segment.path for segment in segments}
     folder = read_partition(Path(segments[0].path).parent)
-    kept = [segment for segment in folder.segments if str(segment.path) in names]
-    return folder._replace(segments=kept, high_watermark=None)
+    selected = [segment for segment in folder.segments if str(segment.path) in paths]
+    return folder._replace(segments=selected, high_watermark=None)
 
 
 def _replicas(
@@ -203,23 +203,25 @@ def _replicas(
     return found
 
 
-def _whole(tp: TopicPartition, kind: str, side: str, segments: Sequence[FolderSegment], text: str) -> Difference:
+def _partition_difference(
+    tp: TopicPartition, kind: str, side: str, segments: Sequence[FolderSegment], text: str
+) -> Difference:
     first, last = segments[0].base_offset, segments[-1].base_offset
     return Difference(tp.topic, tp.partition, kind, side, first, last, text, source_file=segments[0].path)
 
 
-def _starts(tp: TopicPartition, here: FolderSegment, there: FolderSegment) -> Difference:
+def _start_difference(tp: TopicPartition, source: FolderSegment, destination: FolderSegment) -> Difference:
     return Difference(
-        tp.topic, tp.partition, "log start", "destination", there.log_start_offset, there.log_start_offset,
-        str(here.log_start_offset), str(there.log_start_offset), here.path, -1, there.path, -1,
+        tp.topic, tp.partition, "log start", "destination", destination.log_start_offset, destination.log_start_offset,
+        str(source.log_start_offset), str(destination.log_start_offset), source.path, -1, destination.path, -1,
     )  # fmt: skip
 
 
-def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], replica: int) -> list[Range]:
+def _ranges(source: Sequence[FolderSegment], destination: Sequence[FolderSegment], replica: int) -> list[Range]:
     """Return the tasks of one replica: the source's pieces, each with the start of the next one."""
-    last_stable_offset = find_transactions(here, tolerant=True).first_undecided_offset
-    start = max(here[0].log_start_offset, there[0].log_start_offset)
-    pieces = [piece for segment in here for piece in split(segment)]
+    last_stable_offset = find_transactions(source, tolerant=True).first_undecided_offset
+    start = max(source[0].log_start_offset, destination[0].log_start_offset)
+    pieces = [piece for segment in source for piece in split(segment)]
     filled = [piece for piece in pieces if piece.end > piece.start] or pieces[:1]
     firsts = [first_offset(piece) for piece in filled]
     tasks = []
@@ -227,11 +229,11 @@ def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], repli
         end = firsts[number + 1] if number + 1 < len(filled) else None
         begin = start if number == 0 else max(first, start)
         if end is None or end > start:
-            tasks.append(Range(piece, begin, end, last_stable_offset, tuple(there), replica))
+            tasks.append(Range(piece, begin, end, last_stable_offset, tuple(destination), replica))
     return tasks
 
 
-def _run(spark: SparkSession, tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
+def _compare_on_executors(spark: SparkSession, tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
     """Compare on the executors; tasks are pickled, as a row of JSON cannot hold them."""
     import pickle
 
