@@ -112,7 +112,7 @@ class AsyncAdmin:
             lambda now, done: self._orders.ask(now, body, lambda _, reply: done(reply))
         )
         if isinstance(answer, ErrorCode):
-            raise self._unanswered(answer, body)
+            raise self._no_response_error(answer, body)
         return answer
 
     async def ask(self, body: Message, *, broker_id: int | None = None) -> Message:
@@ -122,26 +122,26 @@ class AsyncAdmin:
         if the last call of `brokers` or `topics` did not return that id.
         """
         if broker_id is not None and broker_id not in self._cluster.brokers:
-            told = f"the cluster at {self.servers} has no broker {broker_id}"
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, told)
+            text = f"the cluster at {self.servers} has no broker {broker_id}"
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, text)
         until = asyncio.get_running_loop().time() + self._configs.default_api_timeout_ms / 1000
         attempts = 0
         while True:
             endpoint = self._cluster.any_broker() if broker_id is None else self._cluster.brokers[broker_id]
-            reply = await self._ask_at(endpoint, body)
+            reply = await self._send_once(endpoint, body)
             if reply is not None:
                 return reply
             if self._cluster.knows_versions(endpoint) and not self._cluster.supports(endpoint, type(body)):
-                raise self._unanswered(ErrorCode.UNSUPPORTED_VERSION, body)
-            trouble = self._cluster.connection_error(endpoint)
-            if trouble:
-                text = f"no secured connection to {endpoint}: {trouble}"
+                raise self._no_response_error(ErrorCode.UNSUPPORTED_VERSION, body)
+            connection_error = self._cluster.connection_error(endpoint)
+            if connection_error:
+                text = f"no secured connection to {endpoint}: {connection_error}"
                 raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text)
             self._raise_if_unreachable()
             pause_s = self._backoff.pause_ms(attempts) / 1000
             attempts += 1
             if broker_id is not None or asyncio.get_running_loop().time() + pause_s >= until:
-                raise self._unanswered(ErrorCode.REQUEST_TIMED_OUT, body)
+                raise self._no_response_error(ErrorCode.REQUEST_TIMED_OUT, body)
             self._on_silent(endpoint)
             await asyncio.sleep(pause_s)
 
@@ -201,13 +201,13 @@ class AsyncAdmin:
         return sorted(TopicPartition(name, index) for name in names for index in known[name].leaders)
 
     async def _metadata(self, names: Iterable[str] | None) -> MetadataResponse:
-        wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-        reply = await self.ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
+        requested = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+        reply = await self.ask(MetadataRequest(topics=requested, allow_auto_topic_creation=False))
         assert isinstance(reply, MetadataResponse), "the answer to its request"
         self._cluster.brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
         return reply
 
-    async def _ask_at(self, endpoint: Endpoint, body: Message) -> Message | None:
+    async def _send_once(self, endpoint: Endpoint, body: Message) -> Message | None:
         return await self._outcome(
             lambda now, done: self._cluster.send(now, endpoint, "queries", body, lambda _, reply: done(reply))
         )
@@ -236,7 +236,7 @@ class AsyncAdmin:
             texts = dict.fromkeys(unreachable_text(server, reason) for server, reason in reasons.items())
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "; ".join(texts))
 
-    def _unanswered(self, error: ErrorCode, body: Message) -> KafkaError:
+    def _no_response_error(self, error: ErrorCode, body: Message) -> KafkaError:
         name = body.NAME.removesuffix("Request")
         if error is ErrorCode.UNSUPPORTED_VERSION:
             return KafkaError(error, f"the cluster at {self.servers} does not support the request {name}")
@@ -253,10 +253,10 @@ def unreachable_text(server: Endpoint, reason: str) -> str:
 def checked_servers(servers: str) -> str:
     """Return `bootstrap.servers` with a host in each entry; raises UsageError if an entry is invalid."""
     entries = [entry.strip() for entry in arguments.text("servers", servers).split(",") if entry.strip()]
-    named = [f"{LOCALHOST}{entry}" if entry.startswith(":") else entry for entry in entries]
-    for entry in named:
+    with_hosts = [f"{LOCALHOST}{entry}" if entry.startswith(":") else entry for entry in entries]
+    for entry in with_hosts:
         if not parse_servers(entry):
             raise UsageError(f"{entry!r} is not a server: give host:port, or several separated by commas")
-    if not named:
+    if not with_hosts:
         raise UsageError("no server given: use host:port, or several separated by commas")
-    return ",".join(named)
+    return ",".join(with_hosts)

@@ -20,8 +20,8 @@ async def configs_of(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id
 
     The request goes to broker `broker_id`, to any if that is None. Raises KafkaError if the cluster returns an error.
     """
-    wanted = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
-    reply = await admin.ask(DescribeConfigsRequest(resources=[wanted]), broker_id=broker_id)
+    resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+    reply = await admin.ask(DescribeConfigsRequest(resources=[resource]), broker_id=broker_id)
     assert isinstance(reply, DescribeConfigsResponse), "the answer to its request"
     result = reply.results[0]
     if result.error_code:

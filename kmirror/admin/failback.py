@@ -76,7 +76,7 @@ class FailbackPreview:
         self.source = source
         self.destination = destination
         self._reports: dict[str, _ClusterReport] = {}
-        self._is_of_us = False
+        self._is_from_destination = False
         self._ids = ("", "")
         """Of the destination and of the source."""
         self._configs: dict[str, Mapping[str, str]] = {}
@@ -87,21 +87,21 @@ class FailbackPreview:
 
         UsageError if neither cluster has a mirror of that name.
         """
-        fed_by, here = await _sources(self.source), await _sources(self.destination)
-        known = {**fed_by, **here}
+        source_mirrors, destination_mirrors = await _sources(self.source), await _sources(self.destination)
+        known = {**source_mirrors, **destination_mirrors}
         if self.mirror not in known:
             raise UsageError(no_mirror_message(self.mirror, known))
         for name, admin in (("source", self.source), ("destination", self.destination)):
-            self._reports[name] = await self._ask(admin, partitions)
+            self._reports[name] = await self._request_report(admin, partitions)
         for _ in range(RETRIES_MAX):
             if not self._reports["source"].will_report_more:
                 break
             await asyncio.sleep(PAUSE_S)
-            self._reports["source"] = await self._ask(self.source, partitions)
+            self._reports["source"] = await self._request_report(self.source, partitions)
         self._ids = await self.destination.cluster_id(), await self.source.cluster_id()
         self._configs = await self._compaction(dict.fromkeys(tp.topic for tp in partitions))
         # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
-        self._is_of_us = fed_by.get(self.mirror, "") in ("", self._ids[0])
+        self._is_from_destination = source_mirrors.get(self.mirror, "") in ("", self._ids[0])
 
     async def removed(self, tp: TopicPartition) -> Removal | FailbackWait:
         """Return the records that a failback would remove from a loaded partition, or why it would wait."""
@@ -115,8 +115,8 @@ class FailbackPreview:
 
     async def _with_copies(self, tp: TopicPartition, facts: FailbackFacts, cut: Cut) -> tuple[Cut, str]:
         """Return the cut, a full one if the log is copied again, and why everything may go instead (D63, D64)."""
-        ours, reader, configs = facts.own_log, self._reader("destination", tp), self._configs.get(tp.topic, {})
-        if cut.offset <= ours.log_start_offset:
+        outline, reader, configs = facts.own_log, self._reader("destination", tp), self._configs.get(tp.topic, {})
+        if cut.offset <= outline.log_start_offset:
             return cut, ""
         last_ms = -1
         async for batch in reader.batches(cut.offset - 1, cut.offset):
@@ -126,10 +126,12 @@ class FailbackPreview:
             end = facts.source_log.log_end_offset
             if await _first_hole(self._reader("source", tp), cut.offset, end) < end:
                 missed = f"deletions may have been missed, since tombstones stay for {stay_ms} ms"
-                return Cut(ours.log_start_offset, ours.log_start_offset, f"{missed}: everything is copied again"), ""
-        suspected = replace(facts, cleaned_offset=ours.log_end_offset)
+                return Cut(
+                    outline.log_start_offset, outline.log_start_offset, f"{missed}: everything is copied again"
+                ), ""
+        suspected = replace(facts, cleaned_offset=outline.log_end_offset)
         if "compact" in configs.get(POLICY, "") and suspected.depends_on_holes:
-            hole = await _first_hole(reader, ours.log_start_offset, ours.log_end_offset)
+            hole = await _first_hole(reader, outline.log_start_offset, outline.log_end_offset)
             if replace(suspected, first_hole=hole).depends_on_holes:
                 return (
                     cut,
@@ -139,34 +141,34 @@ class FailbackPreview:
 
     async def _compaction(self, topics: Collection[str]) -> dict[str, Mapping[str, str]]:
         """Return the configs of topics at the destination that matter for compaction."""
-        wanted = [
+        resources = [
             DescribeConfigsResource(ResourceType.TOPIC, topic, [POLICY, TOMBSTONES_STAY]) for topic in sorted(topics)
         ]
-        reply = await self.destination.ask(DescribeConfigsRequest(resources=wanted))
+        reply = await self.destination.ask(DescribeConfigsRequest(resources=resources))
         assert isinstance(reply, DescribeConfigsResponse), "the answer to its request"
         return {row.resource_name: {each.name: each.value or "" for each in row.configs} for row in reply.results}
 
-    def _reader(self, which: str, tp: TopicPartition) -> LeaderReader:
-        admin = self.source if which == "source" else self.destination
-        return LeaderReader(admin, tp, self._reports[which].topics.get(tp.topic))
+    def _reader(self, cluster: str, tp: TopicPartition) -> LeaderReader:
+        admin = self.source if cluster == "source" else self.destination
+        return LeaderReader(admin, tp, self._reports[cluster].topics.get(tp.topic))
 
     async def _facts(self, tp: TopicPartition) -> FailbackFacts | FailbackWait:
-        theirs, ours = self._reports["source"], self._reports["destination"]
-        row = theirs.rows.get(tp) if self._is_of_us else None
+        source, destination = self._reports["source"], self._reports["destination"]
+        row = source.rows.get(tp) if self._is_from_destination else None
         outline = await _outline(self._reader("destination", tp))
-        waits = None if row is None else waits_for_source(row.state, row.last_mirrored_epoch, outline)
-        if waits is not None and not waits.unless_shared:
-            return waits
-        in_ring = self._waits_for_ring(tp, outline)
-        if in_ring is not None:
-            return waits or in_ring
+        wait = None if row is None else waits_for_source(row.state, row.last_mirrored_epoch, outline)
+        if wait is not None and not wait.unless_shared:
+            return wait
+        ring_wait = self._ring_wait(tp, outline)
+        if ring_wait is not None:
+            return wait or ring_wait
         their_outline = await _outline(self._reader("source", tp))
-        ids = {told.topics[tp.topic].topic_id for told in (theirs, ours)}
-        own = ours.rows.get(tp)
-        own_epoch = -1 if own is None else own.last_mirrored_epoch
+        ids = {report.topics[tp.topic].topic_id for report in (source, destination)}
+        destination_row = destination.rows.get(tp)
+        own_epoch = -1 if destination_row is None else destination_row.last_mirrored_epoch
         shared = None
-        if tp in theirs.lineages and tp in ours.lineages:
-            shared = shared_epoch(ours.lineages[tp], theirs.lineages[tp])
+        if tp in source.lineages and tp in destination.lineages:
+            shared = shared_epoch(destination.lineages[tp], source.lineages[tp])
         facts = FailbackFacts(
             outline,
             their_outline,
@@ -174,7 +176,7 @@ class FailbackPreview:
             own_epoch if len(ids) == 1 else -1,
             shared,
         )
-        return facts if waits is None or await self._removes_markers_only(tp, facts) else waits
+        return facts if wait is None or await self._removes_markers_only(tp, facts) else wait
 
     async def _removes_markers_only(self, tp: TopicPartition, facts: FailbackFacts) -> bool:
         """Return whether only markers would be removed from our log, and the source has the rest (D25)."""
@@ -187,18 +189,18 @@ class FailbackPreview:
             expected = batch.next_offset
         return expected >= end
 
-    def _waits_for_ring(self, tp: TopicPartition, ours: LogOutline) -> FailbackWait | None:
+    def _ring_wait(self, tp: TopicPartition, outline: LogOutline) -> FailbackWait | None:
         """Return why PREPARING waits if the destination feeds the source, or may feed it; else None (D58)."""
         upstream = self._reports["source"].upstream.get(tp)
         clusters = ring(*self._ids, upstream)
         if clusters:
             return FailbackWait(ring_reason(clusters))
-        is_known = upstream is None or upstream.is_complete or ours.log_end_offset <= ours.log_start_offset
+        is_known = upstream is None or upstream.is_complete or outline.log_end_offset <= outline.log_start_offset
         return (
             None if is_known or upstream is None else FailbackWait(unknown_upstream_reason(upstream), is_transient=True)
         )
 
-    async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _ClusterReport:
+    async def _request_report(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _ClusterReport:
         topics: dict[str, list[int]] = {}
         for tp in sorted(partitions):
             topics.setdefault(tp.topic, []).append(tp.partition)
@@ -207,24 +209,24 @@ class FailbackPreview:
             lineages=[LineageTopic(topic_name=name, partitions=numbers) for name, numbers in topics.items()],
             named_only=True,
         )
-        told = _ClusterReport(await admin.topics(topics), {}, {})
+        report = _ClusterReport(await admin.topics(topics), {}, {})
         try:
             answers = await admin.ask_each(request)
         except KafkaError as error:
             if error.code is ErrorCode.UNSUPPORTED_VERSION:
-                return told  # It has no KIP-1279 and knows no mirrors.
+                return report  # It has no KIP-1279 and knows no mirrors.
             raise
         for reply in answers.values():
             assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
-            described = DescribeResult(reply, self.mirror)
+            result = DescribeResult(reply, self.mirror)
             for mirror in reply.mirrors:
-                keep_newest(told.rows, mirror)
+                keep_newest(report.rows, mirror)
             for tp in partitions:
-                row = described.lineage(tp)
-                if row is not None and not row.error_code and (stretches := described.stretches(row)) is not None:
-                    told.lineages[tp] = stretches
-                    told.upstream[tp] = described.upstream(row, 0) or Upstream()
-        return told
+                row = result.lineage(tp)
+                if row is not None and not row.error_code and (stretches := result.stretches(row)) is not None:
+                    report.lineages[tp] = stretches
+                    report.upstream[tp] = result.upstream(row, 0) or Upstream()
+        return report
 
 
 async def _sources(admin: AsyncAdmin) -> dict[str, str]:
@@ -237,10 +239,10 @@ async def _sources(admin: AsyncAdmin) -> dict[str, str]:
         raise
 
 
-async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> AsyncIterator[AnyBatch]:
+async def _batches_near(reader: LeaderReader, outline: LogOutline, cut: Cut) -> AsyncIterator[AnyBatch]:
     """Yield the batches below the new log start and those from the cut on; batches in between are not read."""
-    read_to = ours.log_start_offset
-    for start, until in ((read_to, min(cut.start, cut.offset)), (cut.offset, ours.log_end_offset)):
+    read_to = outline.log_start_offset
+    for start, until in ((read_to, min(cut.start, cut.offset)), (cut.offset, outline.log_end_offset)):
         async for batch in reader.batches(max(start, read_to), until):
             yield batch
             read_to = batch.next_offset

@@ -60,15 +60,15 @@ async def latest_offsets(
     partition, and like `AsyncAdmin.topics`.
     """
     topics = await admin.topics(sorted({tp.topic for tp in partitions}))
-    led: dict[int, dict[TopicPartition, int]] = {}
+    by_leader: dict[int, dict[TopicPartition, int]] = {}
     for tp in sorted(partitions):
         leader = topics[tp.topic].leaders.get(tp.partition, NO_LEADER) if tp.topic in topics else NO_LEADER
         if leader != NO_LEADER:
-            led.setdefault(leader, {})[tp] = EPOCH_UNKNOWN
+            by_leader.setdefault(leader, {})[tp] = EPOCH_UNKNOWN
     found: dict[TopicPartition, int] = {}
-    for leader, asked in sorted(led.items()):
+    for leader, epochs in sorted(by_leader.items()):
         try:
-            reply = await admin.ask(list_offsets(asked, isolation=isolation), broker_id=leader)
+            reply = await admin.ask(list_offsets(epochs, isolation=isolation), broker_id=leader)
         except KafkaError as error:
             if error.code not in TRANSIENT_ERRORS:
                 raise
@@ -77,7 +77,7 @@ async def latest_offsets(
         for topic in reply.topics:
             for row in topic.partitions:
                 tp, code = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
-                if tp not in asked:
+                if tp not in epochs:
                     continue
                 if not code:
                     found[tp] = row.offset
@@ -122,9 +122,9 @@ class LeaderReader:
         No epochs, and the high watermark as the end, for a log or a broker that knows none (before Kafka 2.0).
         """
         start = await self.offset(OffsetSpec.EARLIEST)
-        at = (await self._leader()).leader_epochs[self.tp.partition]
+        leader_epoch = (await self._leader()).leader_epochs[self.tp.partition]
         ends: list[tuple[int, int]] = []  # Each epoch with its end offset, the latest first.
-        row = await self._last_epoch(at)
+        row = await self._last_epoch(leader_epoch)
         while row is not None and _is_known(row):
             ends.append((row.leader_epoch, row.end_offset))
             if row.end_offset <= start or not row.leader_epoch:
@@ -167,7 +167,7 @@ class LeaderReader:
         tp = self.tp
 
         def request(topic: TopicInfo) -> FetchRequest:
-            wanted = FetchPartition(
+            requested = FetchPartition(
                 partition=tp.partition,
                 current_leader_epoch=-1,
                 fetch_offset=offset,
@@ -182,7 +182,7 @@ class LeaderReader:
                 isolation_level=IsolationLevel.READ_UNCOMMITTED,
                 session_id=0,
                 session_epoch=-1,
-                topics=[FetchTopic(topic=tp.topic, topic_id=topic.topic_id, partitions=[wanted])],
+                topics=[FetchTopic(topic=tp.topic, topic_id=topic.topic_id, partitions=[requested])],
             )
 
         def row(reply: Message) -> PartitionData:
@@ -193,18 +193,18 @@ class LeaderReader:
 
         return await self._from_leader(request, row)
 
-    async def _last_epoch(self, most: int) -> EpochEndOffset | None:
-        """Return the end of the last epoch that the log has, of those up to `most`; None if it has none.
+    async def _last_epoch(self, epoch_max: int) -> EpochEndOffset | None:
+        """Return the end of the last epoch that the log has, of those up to `epoch_max`; None if it has none.
 
         A mirrored log does not have the leader's own epoch, which may be any number of epochs later.
         """
-        if most < 0:
+        if epoch_max < 0:
             return None
-        row = await self._end_of_epoch(most)
+        row = await self._end_of_epoch(epoch_max)
         if _is_known(row):
             return row
         last: EpochEndOffset | None = None
-        known, unknown = -1, most
+        known, unknown = -1, epoch_max
         while unknown - known > 1:
             middle = (known + unknown) // 2
             row = await self._end_of_epoch(middle)
@@ -216,9 +216,9 @@ class LeaderReader:
 
     async def _end_of_epoch(self, epoch: int) -> EpochEndOffset:
         tp = self.tp
-        asked = OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=-1, leader_epoch=epoch)
+        requested = OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=-1, leader_epoch=epoch)
         request = OffsetForLeaderEpochRequest(
-            replica_id=CONSUMER_REPLICA_ID, topics=[OffsetForLeaderTopic(tp.topic, [asked])]
+            replica_id=CONSUMER_REPLICA_ID, topics=[OffsetForLeaderTopic(tp.topic, [requested])]
         )
 
         def row(reply: Message) -> EpochEndOffset:
@@ -237,9 +237,9 @@ class LeaderReader:
                 return row
         raise self._unusable("has no row for it")
 
-    def _unusable(self, why: str) -> KafkaError:
-        told = f"{self.tp} of {self._admin.servers} cannot be read: the leader's answer {why}"
-        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, told)
+    def _unusable(self, problem: str) -> KafkaError:
+        text = f"{self.tp} of {self._admin.servers} cannot be read: the leader's answer {problem}"
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
 
     async def _leader(self) -> TopicInfo:
         if self._topic is None:
@@ -260,10 +260,10 @@ class LeaderReader:
             if leader != NO_LEADER:
                 try:
                     found = row(await self._admin.ask(request(topic), broker_id=leader))
-                except KafkaError as refused:
-                    if refused.code not in TRANSIENT_ERRORS:
+                except KafkaError as failure:
+                    if failure.code not in TRANSIENT_ERRORS:
                         raise
-                    error = refused.code
+                    error = failure.code
                 else:
                     if not found.error_code:
                         return found

@@ -125,8 +125,8 @@ class AsyncMirror(MirrorScripts):
         with _with_advice():
             answers = await self.destination.ask_each(request)
         if not answers:
-            late, servers = ErrorCode.REQUEST_TIMED_OUT, self.destination.servers
-            raise KafkaError(late, f"no broker of {servers} responded to DescribeMirrors: {late.name}: {late.text}")
+            error, servers = ErrorCode.REQUEST_TIMED_OUT, self.destination.servers
+            raise KafkaError(error, f"no broker of {servers} responded to DescribeMirrors: {error.name}: {error.text}")
         return answers
 
     async def _source_ids(self, topics: Sequence[str]) -> Mapping[str, Uuid]:
@@ -145,25 +145,25 @@ class AsyncMirror(MirrorScripts):
         source = self._known_source()
         while True:
             mirror = await self._described()
-            there = sorted({tp.topic for tp in mirror.partitions})
+            existing = sorted({tp.topic for tp in mirror.partitions})
             count = next((row.topic_count for row in await list_mirrors(self.destination) if row.name == self.name), 0)
             if not count:
                 raise self._no_topics()
-            if len(there) >= count:
-                return await source.partitions(there)
+            if len(existing) >= count:
+                return await source.partitions(existing)
             if has_timed_out():
                 error = ErrorCode.REQUEST_TIMED_OUT
-                text = f"{count - len(there)} of the {count} topics of mirror {self.name} are not at the destination"
-                why = mirror.reason or f"does the source have {mirror.topics_without_rows}?"
-                raise KafkaError(error, f"{text} yet: {why} Those that are: {there}")
+                text = f"{count - len(existing)} of the {count} topics of mirror {self.name} are not at the destination"
+                hint = mirror.reason or f"does the source have {mirror.topics_without_rows}?"
+                raise KafkaError(error, f"{text} yet: {hint} Those that are: {existing}")
             await asyncio.sleep(DESCRIBE_EVERY_S)
 
     async def _caught_up(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
         if not partitions:
             return []
-        decided = await latest_offsets(self._known_source(), partitions, IsolationLevel.READ_COMMITTED)
-        ours = await latest_offsets(self.destination, partitions)
-        return [tp for tp, offset in decided.items() if ours.get(tp) == offset]
+        source_offsets = await latest_offsets(self._known_source(), partitions, IsolationLevel.READ_COMMITTED)
+        destination_offsets = await latest_offsets(self.destination, partitions)
+        return [tp for tp, offset in source_offsets.items() if destination_offsets.get(tp) == offset]
 
     def _timer(self, within_s: float) -> Callable[[], bool]:
         clock = asyncio.get_running_loop().time
@@ -186,13 +186,17 @@ class AsyncMirror(MirrorScripts):
         result = compare(*logs)
         if result.parted is None:
             return None
-        sides = self._known_source(), self.destination
-        configs = [await configs_of(admin, ResourceType.TOPIC, tp.topic, None) for admin in sides]
+        admins = self._known_source(), self.destination
+        configs = [await configs_of(admin, ResourceType.TOPIC, tp.topic, None) for admin in admins]
         if any("compact" in each.get("cleanup.policy", "") for each in configs):  # Compaction may have removed records.
-            lack = gap(*logs)
-            return None if lack is None else Difference(tp, lack.offset, "record", lack.expected, lack.found)
-        where = parting(result.parted)
-        return Difference(tp, where.offset, where.field, where.expected, where.found)
+            missing = gap(*logs)
+            return (
+                None if missing is None else Difference(tp, missing.offset, "record", missing.expected, missing.found)
+            )
+        first_difference = parting(result.parted)
+        return Difference(
+            tp, first_difference.offset, first_difference.field, first_difference.expected, first_difference.found
+        )
 
     @staticmethod  # The last one: above it `list` is still the type.
     async def list(cluster: AsyncAdmin) -> list[MirrorListing]:
@@ -229,7 +233,9 @@ class TcpMirror(BlockingMirror):
         source = "" if self.source is None else f"{self.source} "
         return f"<TcpMirror {self.name}: {source}to {self.destination}>"
 
-    def _run(self, what: str, call: Callable[[MirrorScripts], Coroutine[Any, Any, T]], within_s: float = WITHIN_S) -> T:
+    def _run(
+        self, event: str, call: Callable[[MirrorScripts], Coroutine[Any, Any, T]], within_s: float = WITHIN_S
+    ) -> T:
         async def with_admins() -> T:
             async with AsyncAdmin(self.destination, self._configs, security=self._destination_security) as destination:
                 if self.source is None:
@@ -245,11 +251,11 @@ class TcpMirror(BlockingMirror):
     ) -> list[MirrorListing]:
         """Return the mirrors whose destination is `cluster`, by name; raises KafkaError if that is denied."""
 
-        async def listed() -> list[MirrorListing]:
+        async def list_all() -> list[MirrorListing]:
             async with AsyncAdmin(_servers_of(cluster), configs, security=security) as admin:
                 return await list_mirrors(admin)
 
-        return run_blocking(listed())
+        return run_blocking(list_all())
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:

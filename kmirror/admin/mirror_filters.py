@@ -37,33 +37,35 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
 
     Raises KafkaError if the mirror does not exist, or if a cluster does not respond.
     """
-    described = (await describe_mirrors(destination, [mirror]))[mirror]
-    theirs, ours = await source.topics(), await destination.topics()
-    wishes, cluster_id = _wishes(described), await destination.cluster_id()
+    description = (await describe_mirrors(destination, [mirror]))[mirror]
+    source_topics, destination_topics = await source.topics(), await destination.topics()
+    wishes, cluster_id = _wishes(description), await destination.cluster_id()
     facts = [
-        TopicFacts(name, wish, _remote(theirs.get(name)), _remote(ours.get(name)), cluster_id=cluster_id)
+        TopicFacts(
+            name, wish, _remote(source_topics.get(name)), _remote(destination_topics.get(name)), cluster_id=cluster_id
+        )
         for name, wish in wishes.items()
     ]
-    mirrored = [name for name in wishes if name in theirs]
+    mirrored = [name for name in wishes if name in source_topics]
     broker_id = next(iter(await destination.brokers()))
-    brokers_own = await configs_of(destination, ResourceType.BROKER, str(broker_id), broker_id)
+    dynamic_configs = await configs_of(destination, ResourceType.BROKER, str(broker_id), broker_id)
     found = explain(
         Rules.of(Configs(Scope.MIRROR, await configs_of(destination, ResourceType.MIRROR, mirror, None))),
         facts,
         await source.cluster_id(),
         (await _topic_configs(source, mirrored)).values,
         await _groups(source),
-        broker_configs(brokers_own, {}),
+        broker_configs(dynamic_configs, {}),
     )
-    others = {name for name, topic in theirs.items() if not topic.is_internal and not name.startswith("__")}
+    others = {name for name, topic in source_topics.items() if not topic.is_internal and not name.startswith("__")}
     left_out = dict.fromkeys(sorted(others - wishes.keys()), Verdict(False, "it was not added to the mirror"))
     return Explanation(dict(sorted({**found.topics, **left_out}.items())), found.configs, found.groups)
 
 
-def _wishes(described: Description) -> dict[str, Wish]:
+def _wishes(description: Description) -> dict[str, Wish]:
     """Return the user's wish for each topic in the mirror, as the states of its partitions show it."""
-    shown = {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in described.rows}
-    return dict.fromkeys(described.topics, Wish.MIRROR) | shown
+    by_state = {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in description.rows}
+    return dict.fromkeys(description.topics, Wish.MIRROR) | by_state
 
 
 def _remote(topic: TopicInfo | None) -> RemoteTopic | None:

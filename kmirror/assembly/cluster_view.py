@@ -52,7 +52,8 @@ class ClusterView:
         """The image of the controller before the newest one."""
 
     def __repr__(self) -> str:
-        return f"<Cluster {self.name}: brokers {listed(self.broker_ids)}, running {listed(self.living()) or 'none'}>"
+        running = format_ids(self.living()) or "none"
+        return f"<Cluster {self.name}: brokers {format_ids(self.broker_ids)}, running {running}>"
 
     # -- provided by subclasses ---------------------------------------------------------------
 
@@ -89,7 +90,7 @@ class ClusterView:
         try:
             return self._processes[node_id]
         except (KeyError, TypeError):
-            brokers = f"brokers {listed(self.broker_ids)} and controller {self.controller_id}"
+            brokers = f"brokers {format_ids(self.broker_ids)} and controller {self.controller_id}"
             raise UsageError(f"cluster {self.name} has no node {node_id!r}: it has {brokers}") from None
 
     @property
@@ -116,7 +117,7 @@ class ClusterView:
         """Raise UsageError if a node is running."""
         running = [node_id for node_id in self._processes if self.runs(node_id)]
         if running:
-            text = f"cluster {self.name} is already running: nodes {listed(running)}"
+            text = f"cluster {self.name} is already running: nodes {format_ids(running)}"
             raise UsageError(f"{text}; restart(node_id) starts a stopped node, stop() stops all")
 
     def _check_may_restart(self, node_id: int) -> None:
@@ -206,11 +207,11 @@ class ClusterView:
     def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
         """Return all partitions of `topics`, or of all topics that are not internal; UsageError for an unknown one."""
         names = self.topics() if topics is None else as_names(topics)
-        with_local_names = self.image.topics
+        existing = self.image.topics
         for name in names:
-            if name not in with_local_names:
+            if name not in existing:
                 raise UsageError(f"cluster {self.name} has no topic {name!r}; it has {few(self.topics(), 'topics')}")
-        return [TopicPartition(name, index) for name in names for index in with_local_names[name].partitions]
+        return [TopicPartition(name, index) for name in names for index in existing[name].partitions]
 
     def is_settled(self) -> bool:
         """Return whether every partition has a live leader that knows its epoch, a full ISR, and nothing uncommitted.
@@ -236,14 +237,12 @@ class ClusterView:
         """Return the error for a partition that the cluster does not have; it names the existing ones."""
         topic = self.image.topics.get(tp.topic)
         if topic is not None:
-            there = (
-                f"topic {tp.topic} of cluster {self.name} has the partitions {', '.join(map(str, topic.partitions))}"
-            )
+            text = f"topic {tp.topic} of cluster {self.name} has the partitions {', '.join(map(str, topic.partitions))}"
         else:
             hint = did_you_mean(tp.topic, self.image.topics)
-            there = f"cluster {self.name} has no topic {tp.topic!r}{hint and f': {hint}'}"
+            text = f"cluster {self.name} has no topic {tp.topic!r}{hint and f': {hint}'}"
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return self.kafka_error(code, f"{tp}: {code.name}: {there}")
+        return self.kafka_error(code, f"{tp}: {code.name}: {text}")
 
 
 def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
@@ -255,7 +254,7 @@ def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
     known = list(broker_ids)
     for broker_id, rack in racks.items():
         if broker_id not in known:
-            raise UsageError(f"racks: unknown broker {arguments.shown(broker_id)}; brokers are {listed(known)}")
+            raise UsageError(f"racks: unknown broker {arguments.shown(broker_id)}; brokers are {format_ids(known)}")
         arguments.text(f"the rack of broker {broker_id}", rack)
     return dict(racks)
 
@@ -291,6 +290,6 @@ def checked_listeners(names: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def listed(ids: Sequence[int]) -> str:
+def format_ids(ids: Sequence[int]) -> str:
     """Return ids for a message."""
     return ", ".join(map(str, ids))

@@ -67,12 +67,12 @@ class Metrics:
         if name not in names:
             hint = did_you_mean(name, names)
             raise UsageError(f"unknown metric {name!r}{hint and f': {hint}'}")
-        wanted = {key: str(value) for key, value in tags.items()}
-        return [one for one in self if one.name == name and wanted.items() <= _labels_of(one).items()]
+        labels = {key: str(value) for key, value in tags.items()}
+        return [reading for reading in self if reading.name == name and labels.items() <= _labels_of(reading).items()]
 
     def total(self, name: str, **tags: object) -> float:
         """Return the sum of the values that `find` returns."""
-        return sum(one.value for one in self.find(name, **tags))
+        return sum(reading.value for reading in self.find(name, **tags))
 
     def page(self, *, open_metrics: bool = False) -> str:
         """Return all metrics as text for Prometheus: exposition format 0.0.4, or OpenMetrics 1.0."""

@@ -135,8 +135,10 @@ class MirrorScripts(ABC):
         if the mirror has no topics. A topic that the source does not have is a KafkaError over TCP, and a UsageError in
         the simulator.
         """
-        wanted = await self._comparable_partitions(has_timed_out := self._timer(within_s))
-        await self._wait_for(Goal(MirrorState.MIRRORING, wanted, caught_up=True), within_s, has_timed_out=has_timed_out)
+        partitions = await self._comparable_partitions(has_timed_out := self._timer(within_s))
+        await self._wait_for(
+            Goal(MirrorState.MIRRORING, partitions, caught_up=True), within_s, has_timed_out=has_timed_out
+        )
 
     async def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
         """Remove every topic and wait until all partitions are STOPPED and the destination accepts writes.
@@ -147,8 +149,8 @@ class MirrorScripts(ABC):
         if not (topics := await self.topics()):
             raise self._no_topics()
         await self.remove_topics(topics)
-        there = await self._partitions(topics, at_source=False)
-        return await self._wait_for(Goal(MirrorState.STOPPED, there), within_s)
+        partitions = await self._partitions(topics, at_source=False)
+        return await self._wait_for(Goal(MirrorState.STOPPED, partitions), within_s)
 
     @abstractmethod
     async def difference(self) -> Difference | None:
@@ -208,9 +210,9 @@ class MirrorScripts(ABC):
     # -- implementation -----------------------------------------------------------------------
 
     async def _change(self, request: Message) -> None:
-        refused = mirrors.first_error(self.name, request, await self._send_change(request))
-        if refused is not None:
-            raise self._error(*refused)
+        rejection = mirrors.first_error(self.name, request, await self._send_change(request))
+        if rejection is not None:
+            raise self._error(*rejection)
 
     def _error(self, error: ErrorCode, text: str) -> KafkaError:
         return KafkaError(error, text + self._moment())
@@ -226,18 +228,18 @@ class MirrorScripts(ABC):
             await self._sleep(mirrors.DESCRIBE_EVERY_S)
             found = mirrors.parse_descriptions(await self._send_to_each(request))
         for name, description in found.items():
-            if why := description.refusal:
-                raise self._error(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+            if error := description.refusal:
+                raise self._error(error, f"cannot describe mirror {name}: {error.name}: {error.text}")
         return found
 
     async def _describe_with_unreported(self, names: Iterable[str]) -> dict[str, Description]:
         """Return the descriptions of some mirrors, or of all, with a row for each partition that no broker reports."""
         found = await self._describe_each(names)
-        there = await self._destination_partitions(
+        partitions = await self._destination_partitions(
             sorted({topic for description in found.values() for topic in description.names})
         )
         for description in found.values():
-            description.add_unreported(there)
+            description.add_unreported(partitions)
         return found
 
     async def _destination_partitions(self, topics: Sequence[str]) -> list[TopicPartition]:
@@ -268,10 +270,10 @@ class MirrorScripts(ABC):
             if watch is not None:
                 watch(rows)
             # The lag is unknown before the first fetch: until then two logs may have equal ends and still differ.
-            there = [row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)]
+            reached = [row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)]
             if goal.caught_up:
-                there = await self._caught_up([tp for tp in there if tp in goal.partitions])
-            left = sorted(set(goal.partitions).difference(there))
+                reached = await self._caught_up([tp for tp in reached if tp in goal.partitions])
+            left = sorted(set(goal.partitions).difference(reached))
             if not left:
                 return rows
             waits_for = mirrors.explain(left, rows)

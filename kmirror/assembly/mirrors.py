@@ -140,8 +140,8 @@ class Description:
     @property
     def topics_without_rows(self) -> list[str]:
         """The names of topics that do not exist yet, sorted."""
-        there = {row.tp.topic for row in self.rows}
-        return [name for name in self.topics if name not in there]
+        existing = {row.tp.topic for row in self.rows}
+        return [name for name in self.topics if name not in existing]
 
     @property
     def undescribed_topics(self) -> list[str]:
@@ -313,14 +313,14 @@ def errors_in(reply: Message) -> Iterator[RequestError]:
             raise AssertionError(f"not a response about a mirror: {reply!r}")
 
 
-def first_error(mirror: str, order: Message, reply: Message) -> tuple[ErrorCode, str] | None:
+def first_error(mirror: str, request: Message, reply: Message) -> tuple[ErrorCode, str] | None:
     """Return the first error in the response to one of the requests above, and its message; None if all was done."""
-    refused = next(errors_in(reply), None)
-    if refused is None:
+    rejection = next(errors_in(reply), None)
+    if rejection is None:
         return None
-    of_mirror, of_topic = _VERBS[type(order)]
-    what = of_mirror if refused.topic is None else of_topic.format(refused.topic)
-    return refused.error, f"cannot {what} mirror {mirror}: {refused.error.name}: {refused.message}"
+    mirror_verb, topic_verb = _VERBS[type(request)]
+    verb = mirror_verb if rejection.topic is None else topic_verb.format(rejection.topic)
+    return rejection.error, f"cannot {verb} mirror {mirror}: {rejection.error.name}: {rejection.message}"
 
 
 def _request_error(code: int, message: str | None, topic: str | None = None) -> RequestError:
@@ -383,9 +383,9 @@ def explain(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -> 
     parts = []
     for tp in partitions[:3]:
         row = by_tp.get(tp)
-        where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
+        state_text = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
         reason = f": {row.reason}" if row is not None and row.reason else ""
-        parts.append(f"{tp} ({where}{reason})")
+        parts.append(f"{tp} ({state_text}{reason})")
     more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
     return ", ".join(parts) + more
 

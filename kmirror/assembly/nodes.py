@@ -173,16 +173,16 @@ def existing_topics(
         # The cluster that wrote the logs has already allocated the producer ids in them.
         ProducerIdsRecord(broker_id=broker_ids[0], broker_epoch=-1, next_producer_id=next_producer_id)
     ]
-    placed: dict[TopicPartition, list[int]] = {}
+    assignments: dict[TopicPartition, list[int]] = {}
     for topic, count in counts.items():
         topic_id = logs.topic_id(topic) or new_id(topic)
         records.append(TopicRecord(name=topic, topic_id=topic_id))
         for index in range(count):
             tp = TopicPartition(topic, index)
             files = logs.partitions.get(tp)
-            position = len(placed)
+            position = len(assignments)
             replicas = [broker_ids[(position + n) % len(broker_ids)] for n in range(replication_factor)]
-            placed[tp] = replicas
+            assignments[tp] = replicas
             epoch = -1 if files is None else last_epoch(files)
             records.append(
                 PartitionRecord(
@@ -196,7 +196,7 @@ def existing_topics(
                     directories=[directory_of(tp, replica) for replica in replicas],
                 )
             )
-    return records, placed
+    return records, assignments
 
 
 def last_epoch(files: PartitionFiles) -> int:

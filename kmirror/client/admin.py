@@ -146,12 +146,12 @@ class Admin:
             if self.cluster.knows_versions(endpoint) and not self.cluster.supports(endpoint, type(pending.body)):
                 self._end(later, number, ErrorCode.UNSUPPORTED_VERSION)
                 return
-            again = later + self._backoff.pause_ms(pending.attempts) * MILLISECOND
+            retry_at = later + self._backoff.pause_ms(pending.attempts) * MILLISECOND
             pending.attempts += 1
-            if again >= pending.until:
+            if retry_at >= pending.until:
                 self._end(later, number, ErrorCode.REQUEST_TIMED_OUT if reply is None else reply)
             else:
-                self._outbox.set_timer((self.name, number), again)
+                self._outbox.set_timer((self.name, number), retry_at)
 
         self.cluster.send(now, endpoint, "orders", pending.body, on_reply)
 

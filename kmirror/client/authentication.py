@@ -86,7 +86,7 @@ TRANSITIONS: Mapping[State, Mapping[Cause, State]] = {
 
 @dataclass(slots=True)
 class _Failure:
-    why: str
+    reason: str
     failures: int = 1
     retry_at: Instant = 0
 
@@ -108,17 +108,17 @@ class Authenticator:
     def failure_reason(self, peer: Endpoint) -> str:
         """Return why a broker cannot be reached at present, empty if that is not known."""
         failure = self._failures.get(peer)
-        return "" if failure is None else failure.why
+        return "" if failure is None else failure.reason
 
     def retry_at(self, peer: Endpoint) -> Instant:
         """Return when a broker may be connected to again; 0 or a time in the past means now."""
         failure = self._failures.get(peer)
         return 0 if failure is None else failure.retry_at
 
-    def record_failure(self, now: Instant, peer: Endpoint, why: str) -> None:
+    def record_failure(self, now: Instant, peer: Endpoint, reason: str) -> None:
         """Record that a link to a broker could not be secured."""
-        failure = self._failures.setdefault(peer, _Failure(why, failures=0))
-        failure.why = why
+        failure = self._failures.setdefault(peer, _Failure(reason, failures=0))
+        failure.reason = reason
         if failure.retry_at <= now:  # Else it is one of several links that were opened together.
             failure.retry_at = now + BACKOFF.pause_ms(failure.failures) * MILLISECOND
             failure.failures += 1
@@ -192,14 +192,14 @@ class SecuredLink:
             self._has_responded = True
             self.authenticator.record_success(self.link.peer)
 
-    def on_closed(self, now: Instant, why: str) -> None:
+    def on_closed(self, now: Instant, reason: str) -> None:
         """Record that the link was closed, and the cause if known."""
         if self.state is not State.CLOSED and not self._has_responded:
             if self.state is not State.READY:
-                at = f"the link was closed while we authenticated: {why or 'no reason given'}"
-                why = f"{at}; is that port configured for {self.authenticator.security.protocol}?"
-            if why:
-                self.authenticator.record_failure(now, self.link.peer, why)
+                context = f"the link was closed while we authenticated: {reason or 'no reason given'}"
+                reason = f"{context}; is that port configured for {self.authenticator.security.protocol}?"
+            if reason:
+                self.authenticator.record_failure(now, self.link.peer, reason)
         self._move(Cause.LINK_CLOSED)
         self._waiting.clear()
 
@@ -218,21 +218,23 @@ class SecuredLink:
         self._move(Cause.OPENED)
         self._send(now, ApiVersionsRequest(), 0, self._on_versions)
 
-    def _send(self, now: Instant, request: Message, version: int, then: Callable[[Instant, Message], None]) -> None:
+    def _send(
+        self, now: Instant, request: Message, version: int, on_response: Callable[[Instant, Message], None]
+    ) -> None:
         generation = self._generation
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             if generation == self._generation and self.state not in (State.CLOSED, State.READY) and reply is not None:
-                then(later, reply)
+                on_response(later, reply)
 
         self._send_ahead(now, self.link, request, version, on_reply, self.authenticator.timeout_ms)
 
     def _on_versions(self, now: Instant, reply: Message) -> None:
         assert isinstance(reply, ApiVersionsResponse), "response to the request"
         served = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
-        theirs = served.get(key_of(SaslAuthenticateRequest))
-        ours = (SaslAuthenticateRequest.MIN_VERSION, SaslAuthenticateRequest.MAX_VERSION)
-        version = None if theirs is None else negotiate(ours, theirs)
+        broker_range = served.get(key_of(SaslAuthenticateRequest))
+        client_range = (SaslAuthenticateRequest.MIN_VERSION, SaslAuthenticateRequest.MAX_VERSION)
+        version = None if broker_range is None else negotiate(client_range, broker_range)
         if reply.error_code or version is None:
             self._fail(
                 now, "the broker does not serve SaslAuthenticate: it is older than Kafka 1.0, or does not support SASL"
@@ -254,8 +256,10 @@ class SecuredLink:
         credentials = self.authenticator.security.credentials
         assert credentials is not None, "the link uses SASL"
         if reply.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
-            taken = ", ".join(reply.mechanisms)[:TEXT_MAX]
-            self._on_error(now, reply.error_code, f"it supports {taken}, but sasl.mechanism is {credentials.mechanism}")
+            mechanisms = ", ".join(reply.mechanisms)[:TEXT_MAX]
+            self._on_error(
+                now, reply.error_code, f"it supports {mechanisms}, but sasl.mechanism is {credentials.mechanism}"
+            )
         elif reply.error_code == ErrorCode.ILLEGAL_SASL_STATE:
             protocol = self.authenticator.security.protocol
             self._on_error(
@@ -293,7 +297,9 @@ class SecuredLink:
     def _accept(self, now: Instant, lifetime_ms: int) -> None:
         self._move(Cause.ACCEPTED)
         if self._counts is not None:
-            self._counts.record_authentication(now, now - self._started_at, again=self._is_reauthentication)
+            self._counts.record_authentication(
+                now, now - self._started_at, is_reauthentication=self._is_reauthentication
+            )
         lifetime_us = lifetime_ms * REAUTHENTICATED_PERCENT // 100 * MILLISECOND
         self._reauthenticate_at = self._started_at + lifetime_us if lifetime_ms > 0 else None
         waiting, self._waiting = self._waiting, []
@@ -301,13 +307,13 @@ class SecuredLink:
             self._transmit(self.link, chunks)
 
     def _on_error(self, now: Instant, error_code: int, text: str) -> None:
-        known = error_code in ErrorCode.__members__.values()
-        name = ErrorCode(error_code).name if known else f"error {error_code}"
+        is_known = error_code in ErrorCode.__members__.values()
+        name = ErrorCode(error_code).name if is_known else f"error {error_code}"
         self._fail(now, f"{name}: {''.join(char for char in text if char.isprintable())[:TEXT_MAX]}")
 
-    def _fail(self, now: Instant, why: str) -> None:
+    def _fail(self, now: Instant, reason: str) -> None:
         if self._counts is not None:
-            self._counts.record_failure(now, again=self._is_reauthentication)
-        self.authenticator.record_failure(now, self.link.peer, why)
+            self._counts.record_failure(now, is_reauthentication=self._is_reauthentication)
+        self.authenticator.record_failure(now, self.link.peer, reason)
         self._move(Cause.LINK_CLOSED)
         self._close_link(now, self.link)

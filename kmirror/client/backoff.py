@@ -14,8 +14,8 @@ class Backoff:
     """The first and the longest pause, in milliseconds."""
 
     first_ms: int
-    most_ms: int
+    max_ms: int
 
     def pause_ms(self, attempts: int) -> int:
         """Return the pause after `attempts` earlier failures: doubled each time, up to the maximum."""
-        return min(self.first_ms << min(attempts, 30), self.most_ms)
+        return min(self.first_ms << min(attempts, 30), self.max_ms)

@@ -37,13 +37,13 @@ class ClientCounts:
         """Record a response of `size` bytes."""
         self.responses.record(now, PREFIX_BYTES + size)
 
-    def record_authentication(self, now: Instant, took: Duration, *, again: bool) -> None:
+    def record_authentication(self, now: Instant, duration: Duration, *, is_reauthentication: bool) -> None:
         """Record that we were authenticated, for the first time on a connection or again."""
-        if again:
-            self.reauthenticated.record(now, took // MILLISECOND)
+        if is_reauthentication:
+            self.reauthenticated.record(now, duration // MILLISECOND)
         else:
             self.authenticated.record(now)
 
-    def record_failure(self, now: Instant, *, again: bool) -> None:
+    def record_failure(self, now: Instant, *, is_reauthentication: bool) -> None:
         """Record that we were rejected."""
-        (self.failed_reauthentications if again else self.failed_authentications).record(now)
+        (self.failed_reauthentications if is_reauthentication else self.failed_authentications).record(now)

@@ -115,7 +115,7 @@ class Consumer:
         self._plan = FetchPlan(self.cluster, self.configs.max_partition_fetch_bytes, replicas)
         self.positions = self._plan.positions
         """Next position to read; a partition without one begins according to `auto.offset.reset`."""
-        self._after_refresh: list[Callable[[Instant, bool], None]] = []
+        self._refresh_callbacks: list[Callable[[Instant, bool], None]] = []
 
     # -- rounds -------------------------------------------------------------------------------
 
@@ -123,8 +123,8 @@ class Consumer:
         """Look the topics up, so that `partitions_of` knows them; `errors` has those that do not exist."""
         names = list(topics)
         self._plan.mark_stale(names)
-        found = Round()
-        self._find_leaders(now, names, [], found, lambda later: on_round(later, found))
+        result = Round()
+        self._find_leaders(now, names, [], result, lambda later: on_round(later, result))
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """Return the known partitions of a topic."""
@@ -135,13 +135,13 @@ class Consumer:
         self, now: Instant, partitions: Iterable[TopicPartition], spec: OffsetSpec, on_round: OnRound
     ) -> None:
         """Request the first or last offsets of logs, in this isolation level; `offsets` has those that were found."""
-        wanted = list(partitions)
-        found = Round()
+        requested = list(partitions)
+        result = Round()
 
-        def ask(later: Instant) -> None:
-            self._request_offsets(later, wanted, spec, found, lambda last: on_round(last, found))
+        def request_offsets(later: Instant) -> None:
+            self._request_offsets(later, requested, spec, result, lambda last: on_round(last, result))
 
-        self._find_leaders(now, [tp.topic for tp in wanted], wanted, found, ask)
+        self._find_leaders(now, [tp.topic for tp in requested], requested, result, request_offsets)
 
     def poll(
         self, now: Instant, partitions: Iterable[TopicPartition], on_round: OnRound, *, max_wait_ms: int | None = None
@@ -150,23 +150,23 @@ class Consumer:
 
         Begin the next round only after this one has ended.
         """
-        plan, found = self._plan, Round()
+        plan, result = self._plan, Round()
         plan.assign(partitions)
         wait_ms = self.configs.fetch_max_wait_ms if max_wait_ms is None else max_wait_ms
 
         def begin(later: Instant) -> None:
-            self._request_offsets(later, plan.without_position(), self.configs.auto_offset_reset, found, fetch)
+            self._request_offsets(later, plan.without_position(), self.configs.auto_offset_reset, result, fetch)
 
         def fetch(later: Instant) -> None:
-            for tp, offset in found.offsets.items():
+            for tp, offset in result.offsets.items():
                 self.positions.setdefault(tp, Position(offset))
-            self._fetch(later, wait_ms, found, lambda last: on_round(last, found))
+            self._fetch(later, wait_ms, result, lambda last: on_round(last, result))
 
         plan.is_settled = plan.is_settled or not self._needs_lookup(plan.topics, plan.assigned)
         if plan.is_settled:
             begin(now)
         else:
-            self._look_up(now, plan.topics, plan.assigned, found, begin)
+            self._look_up(now, plan.topics, plan.assigned, result, begin)
 
     # -- leaders ------------------------------------------------------------------------------
 
@@ -175,46 +175,46 @@ class Consumer:
         now: Instant,
         topics: Iterable[str],
         partitions: Iterable[TopicPartition],
-        found: Round,
-        then: Callable[[Instant], None],
+        result: Round,
+        on_done: Callable[[Instant], None],
     ) -> None:
         """Look topics up if their metadata is incomplete, and continue; `found.errors` gets those that do not exist.
 
         `partitions` are the partitions of the topics that will be requested; a topic may have grown since it was looked
         up.
         """
-        names, wanted = list(dict.fromkeys(topics)), list(partitions)
-        if self._needs_lookup(names, wanted):
-            self._look_up(now, names, wanted, found, then)
+        names, requested = list(dict.fromkeys(topics)), list(partitions)
+        if self._needs_lookup(names, requested):
+            self._look_up(now, names, requested, result, on_done)
         else:
-            then(now)
+            on_done(now)
 
-    def _needs_lookup(self, names: Iterable[str], wanted: Iterable[TopicPartition]) -> bool:
+    def _needs_lookup(self, names: Iterable[str], requested: Iterable[TopicPartition]) -> bool:
         """Return whether a leader of the topics is unknown, or one of the partitions is."""
-        return bool(self._nonexistent(wanted)) or any(
-            name in self._plan.stale_topics or not self._is_led(name) for name in names
+        return bool(self._nonexistent(requested)) or any(
+            name in self._plan.stale_topics or not self._has_leaders(name) for name in names
         )
 
     def _look_up(
         self,
         now: Instant,
         names: Sequence[str],
-        wanted: Sequence[TopicPartition],
-        found: Round,
-        then: Callable[[Instant], None],
+        requested: Sequence[TopicPartition],
+        result: Round,
+        on_done: Callable[[Instant], None],
     ) -> None:
-        def go_on(later: Instant, answered: bool) -> None:
+        def continue_round(later: Instant, answered: bool) -> None:
             for name in names:
                 error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing_topics else ErrorCode.NONE
                 error = self.cluster.topic_errors.get(name, error)
                 if name in self.cluster.missing_topics or (error and not error.retriable):
-                    found.errors.append(ReadError(name, error))
+                    result.errors.append(ReadError(name, error))
             if answered:
-                beyond = self._nonexistent(wanted)
-                found.errors += (ReadError(tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for tp in beyond)
-            then(later)
+                nonexistent = self._nonexistent(requested)
+                result.errors += (ReadError(tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for tp in nonexistent)
+            on_done(later)
 
-        self._after_refresh.append(go_on)
+        self._refresh_callbacks.append(continue_round)
         self.cluster.refresh(now, names)
 
     def _nonexistent(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
@@ -222,7 +222,7 @@ class Consumer:
         topics = self.cluster.topics
         return [tp for tp in partitions if tp.topic in topics and not 0 <= tp.partition < topics[tp.topic].partitions]
 
-    def _is_led(self, topic: str) -> bool:
+    def _has_leaders(self, topic: str) -> bool:
         partitions = self.partitions_of(topic)
         return bool(partitions) and all(self.cluster.leader_endpoint(tp) is not None for tp in partitions)
 
@@ -230,18 +230,18 @@ class Consumer:
         answered = changes is not None
         if answered:
             self._plan.stale_topics.clear()
-        self._plan.look_at_all()
-        waiting, self._after_refresh = self._after_refresh, []
-        for then in waiting:
-            then(now, answered)
+        self._plan.recheck_all()
+        callbacks, self._refresh_callbacks = self._refresh_callbacks, []
+        for on_done in callbacks:
+            on_done(now, answered)
 
     def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Endpoint, list[TopicPartition]]:
-        found: dict[Endpoint, list[TopicPartition]] = {}
+        result: dict[Endpoint, list[TopicPartition]] = {}
         for tp in partitions:
             endpoint = self._plan.leader_endpoint(tp)
             if endpoint is not None:
-                found.setdefault(endpoint, []).append(tp)
-        return found
+                result.setdefault(endpoint, []).append(tp)
+        return result
 
     def _epoch(self, tp: TopicPartition) -> int:
         leader = self.cluster.leader(tp)
@@ -258,33 +258,33 @@ class Consumer:
         now: Instant,
         partitions: Iterable[TopicPartition],
         spec: OffsetSpec,
-        found: Round,
-        then: Callable[[Instant], None],
+        result: Round,
+        on_done: Callable[[Instant], None],
     ) -> None:
         by_leader = self._by_leader(partitions)
-        all_answered = _after(len(by_leader), now, then)
-        for endpoint, led in by_leader.items():
-            request = list_offsets({tp: self._epoch(tp) for tp in led}, spec, self.configs.isolation_level)
+        count_response = _call_after(len(by_leader), now, on_done)
+        for endpoint, tps in by_leader.items():
+            request = list_offsets({tp: self._epoch(tp) for tp in tps}, spec, self.configs.isolation_level)
 
-            def on_reply(later: Instant, reply: Message | None, led: list[TopicPartition] = led) -> None:
+            def on_reply(later: Instant, reply: Message | None, tps: list[TopicPartition] = tps) -> None:
                 if isinstance(reply, ListOffsetsResponse):
-                    self._on_offsets(reply, found)
+                    self._on_offsets(reply, result)
                 else:
-                    self._mark_stale(led)
-                all_answered(later)
+                    self._mark_stale(tps)
+                count_response(later)
 
             self.cluster.send(now, endpoint, "offsets", request, on_reply)
 
-    def _on_offsets(self, reply: ListOffsetsResponse, found: Round) -> None:
+    def _on_offsets(self, reply: ListOffsetsResponse, result: Round) -> None:
         for topic in reply.topics:
             for row in topic.partitions:
                 tp, error = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
                 if not error and row.offset >= 0:
-                    found.offsets[tp] = row.offset
+                    result.offsets[tp] = row.offset
                 elif not error or error.retriable:
                     self._mark_stale([tp])
                 else:
-                    found.errors.append(ReadError(tp, error))
+                    result.errors.append(ReadError(tp, error))
 
     # -- records ------------------------------------------------------------------------------
 
@@ -292,11 +292,11 @@ class Consumer:
         self,
         now: Instant,
         max_wait_ms: int,
-        found: Round,
-        then: Callable[[Instant], None],
+        result: Round,
+        on_done: Callable[[Instant], None],
     ) -> None:
         endpoints = self._plan.update_sessions(now)
-        all_answered = _after(len(endpoints), now, then)
+        count_response = _call_after(len(endpoints), now, on_done)
         for endpoint in endpoints:
             session = self._plan.sessions[endpoint]
             request = FetchRequest(
@@ -317,15 +317,15 @@ class Consumer:
                         self._plan.return_to_leader(tp)
                 else:
                     session.accept(reply)
-                    self._handle_response(later, reply, endpoint, found)
-                all_answered(later)
+                    self._handle_response(later, reply, endpoint, result)
+                count_response(later)
 
             # A broker before 2.8 has no topic ids.
             version_max = NAMED_TOPICS_LAST[request.NAME] if session.names_topics else None
             timeout_ms = self.configs.request_timeout_ms + max_wait_ms
             self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
 
-    def _handle_response(self, now: Instant, reply: FetchResponse, endpoint: Endpoint, found: Round) -> None:
+    def _handle_response(self, now: Instant, reply: FetchResponse, endpoint: Endpoint, result: Round) -> None:
         session = self._plan.sessions[endpoint]
         failed: dict[TopicPartition, None] = {}
         for topic in reply.responses:
@@ -341,11 +341,11 @@ class Consumer:
                     failed[tp] = None
                 elif data.preferred_read_replica >= 0:
                     self._plan.prefer(now, tp, data.preferred_read_replica)
-                taken = self._handle_partition(tp, position, data)
-                if isinstance(taken, ReadError):
-                    found.errors.append(taken)
-                elif taken is not None:
-                    found.fetched[tp] = taken
+                outcome = self._handle_partition(tp, position, data)
+                if isinstance(outcome, ReadError):
+                    result.errors.append(outcome)
+                elif outcome is not None:
+                    result.fetched[tp] = outcome
         self._replicas.on_answer(endpoint, failed)
 
     def _handle_partition(
@@ -365,7 +365,7 @@ class Consumer:
             hint = data.current_leader
             if hint.leader_id >= 0:  # KIP-951
                 if self.cluster.record_leader(tp, hint.leader_id, hint.leader_epoch):
-                    self._plan.look_at_all()
+                    self._plan.recheck_all()
             else:
                 self._mark_stale([tp])
             return None
@@ -401,16 +401,16 @@ class Consumer:
         return FetchedRecords(position, records, after)
 
 
-def _after(count: int, now: Instant, then: Callable[[Instant], None]) -> Callable[[Instant], None]:
-    """Return a function to call for each of `count` responses; the last call calls `then` (at once if `count` is 0)."""
+def _call_after(count: int, now: Instant, on_done: Callable[[Instant], None]) -> Callable[[Instant], None]:
+    """Return a function to call for each of `count` responses; the last call calls `on_done` (at once for 0)."""
     left = count
 
     def answered(later: Instant) -> None:
         nonlocal left
         left -= 1
         if left == 0:
-            then(later)
+            on_done(later)
 
     if count == 0:
-        then(now)
+        on_done(now)
     return answered

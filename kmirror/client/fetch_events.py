@@ -16,7 +16,7 @@ class Records(NamedTuple, Generic[P]):
     """The leader has records above the log end, or none; its offsets are in `data`."""
 
     state: P
-    asked: PartitionFetch
+    fetch: PartitionFetch
     data: PartitionData
 
 
@@ -24,7 +24,7 @@ class Diverged(NamedTuple, Generic[P]):
     """The leader ends our last epoch at another offset: the log must be cut."""
 
     state: P
-    asked: PartitionFetch
+    fetch: PartitionFetch
     data: PartitionData
 
 
@@ -32,7 +32,7 @@ class LogEndsEarlier(NamedTuple, Generic[P]):
     """The leader's log ends at `offset`, before ours: the log must be cut."""
 
     state: P
-    asked: PartitionFetch
+    fetch: PartitionFetch
     offset: int
 
 
@@ -40,7 +40,7 @@ class LogStartsLater(NamedTuple, Generic[P]):
     """The leader's log begins at `offset`, after our end: the log must begin there."""
 
     state: P
-    asked: PartitionFetch
+    fetch: PartitionFetch
     offset: int
 
 
@@ -48,7 +48,7 @@ class UnknownEpoch(NamedTuple, Generic[P]):
     """Our log end is in the leader's range, so the leader does not know our last epoch."""
 
     state: P
-    asked: PartitionFetch
+    fetch: PartitionFetch
 
 
 class PartitionError(NamedTuple, Generic[P]):

@@ -8,7 +8,7 @@ A leader whose response has a ThrottleTimeMs is asked again after that time (KIP
 for a quota of its own leaves the fetch until then; the others are still fetched.
 
 Before a fetch only partitions that may have changed are looked at: the loop knows those that are new, answered or
-paused, and the owner calls `changed` if it changed anything else on which `next_fetch` depends.
+paused, and the owner calls `mark_changed` if it changed anything else on which `next_fetch` depends.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Fetcher(Generic[P]):
     """Partitions to look at before the next fetch, each with its rank at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
     """A heap: when to look at a partition again."""
-    wakes_at: Instant = 0
+    timer_at: Instant = 0
     """When its timer fires, 0 if it is not set."""
     is_dead: bool = False
     """Its owner no longer fetches there, as it cannot."""
@@ -149,12 +149,12 @@ class Fetcher(Generic[P]):
     """The id of the session of the newest response without news."""
 
     def mark(self, state: P) -> None:
-        """Look at a partition before the next fetch."""
+        """Check a partition before the next fetch."""
         self.changed.setdefault(state.tp, state.rank)
 
     def is_renewed(self, state: P) -> bool:
         """Return whether the partition, named in the session, was removed and assigned again since the last fetch."""
-        return self.changed.get(state.tp, state.rank) < state.rank and self.session.wanted(state.tp) is not None
+        return self.changed.get(state.tp, state.rank) < state.rank and self.session.fetch_of(state.tp) is not None
 
     def rank(self, tp: TopicPartition) -> int:
         """Return the rank of a partition among the others, -1 if it was removed."""
@@ -218,10 +218,10 @@ class FetchLoop(Generic[P]):
         fetcher = self._fetchers.get(key)
         if fetcher is None or fetcher.endpoint != endpoint:
             for tp in () if fetcher is None else tuple(fetcher.partitions):
-                self._leave(now, tp)
+                self._release(now, tp)
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
         if fetcher.partitions.get(state.tp) is not state:
-            self._leave(now, state.tp)
+            self._release(now, state.tp)
             # That was for the former leader; its timer would wake the former fetcher, and it may never respond.
             state.paused_until, state.resolving = 0, False
             state.rank, self._next_rank = self._next_rank, self._next_rank + 1
@@ -237,7 +237,7 @@ class FetchLoop(Generic[P]):
         if fetcher is not None:
             fetcher.mark(fetcher.partitions.pop(tp))
 
-    def _leave(self, now: Instant, tp: TopicPartition) -> None:
+    def _release(self, now: Instant, tp: TopicPartition) -> None:
         found = self.find(tp)
         if found is not None:
             self.remove(tp)
@@ -248,7 +248,7 @@ class FetchLoop(Generic[P]):
         fetcher = self._fetcher_of.get(tp)
         return None if fetcher is None else (fetcher, fetcher.partitions[tp])
 
-    def changed(self, tp: TopicPartition) -> None:
+    def mark_changed(self, tp: TopicPartition) -> None:
         """Look at `tp` before the next fetch: something other than a response changed the result of `next_fetch`."""
         fetcher = self._fetcher_of.get(tp)
         if fetcher is not None:
@@ -258,7 +258,7 @@ class FetchLoop(Generic[P]):
         """Fetch again from the leader `key`, after a pause."""
         fetcher = self._fetchers.get(key)
         if fetcher is not None:
-            fetcher.wakes_at = 0
+            fetcher.timer_at = 0
             self._fetch(now, fetcher)
 
     def fetchers(self) -> Iterable[Fetcher[P]]:
@@ -271,10 +271,10 @@ class FetchLoop(Generic[P]):
         if fetcher.in_flight or fetcher.held or (identity := self._owner.identity(fetcher)) is None:
             return
         if fetcher.throttled_until > now:
-            self._wake(fetcher, fetcher.throttled_until)
+            self._set_timer(fetcher, fetcher.throttled_until)
             return
         configs, session = self._configs(), fetcher.session
-        ranks_before = self._look_at_changed(now, fetcher, configs)
+        ranks_before = self._update_session(now, fetcher, configs)
         if session.is_idle:
             return
         empty_fetch, is_empty = fetcher.empty_fetch, session.has_no_changes
@@ -325,7 +325,7 @@ class FetchLoop(Generic[P]):
         self._fetch(now, fetcher)
         return True
 
-    def _look_at_changed(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
+    def _update_session(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
         """Update the session with the partitions that changed; return their ranks at the last fetch."""
         if fetcher.paused:
             self._end_pauses(now, fetcher)
@@ -341,10 +341,10 @@ class FetchLoop(Generic[P]):
             if tp in fetcher.partitions and fetcher.is_renewed(fetcher.partitions[tp]):
                 self._owner.handle(now, fetcher, ResponseMissed())
             ranks_before[tp] = fetcher.changed.pop(tp)
-            wanted = self._next_fetch(now, fetcher, tp)
-            if wanted is None and tp in fetcher.partitions:
+            next_fetch = self._next_fetch(now, fetcher, tp)
+            if next_fetch is None and tp in fetcher.partitions:
                 self._owner.handle(now, fetcher, PartitionConfirmed(fetcher.partitions[tp]))
-            fetcher.session.set_fetch(tp, wanted)
+            fetcher.session.set_fetch(tp, next_fetch)
         return ranks_before
 
     def _end_pauses(self, now: Instant, fetcher: Fetcher[P]) -> None:
@@ -355,23 +355,23 @@ class FetchLoop(Generic[P]):
                 _, tp = heapq.heappop(paused)
                 if tp in fetcher.partitions:
                     fetcher.mark(fetcher.partitions[tp])
-        if paused and fetcher.wakes_at != paused[0][0]:  # A wait for the leader may have replaced the timer.
-            self._wake(fetcher, paused[0][0])
+        if paused and fetcher.timer_at != paused[0][0]:  # A wait for the leader may have replaced the timer.
+            self._set_timer(fetcher, paused[0][0])
 
-    def _wake(self, fetcher: Fetcher[P], at: Instant) -> None:
+    def _set_timer(self, fetcher: Fetcher[P], at: Instant) -> None:
         """Fetch again at `at`; replaces the time for which the timer was set."""
-        fetcher.wakes_at = at
+        fetcher.timer_at = at
         self._outbox.set_timer((*self._timer, *fetcher.key), at)
 
     def _next_fetch(self, now: Instant, fetcher: Fetcher[P], tp: TopicPartition) -> PartitionFetch | None:
         state = fetcher.partitions.get(tp)
         if state is None or state.resolving or state.paused_until > now:
             return None
-        wanted = self._owner.next_fetch(now, state)
-        if isinstance(wanted, int):
-            self._look_at(fetcher, tp, wanted)
+        next_fetch = self._owner.next_fetch(now, state)
+        if isinstance(next_fetch, int):
+            self._schedule_check(fetcher, tp, next_fetch)
             return None
-        return wanted
+        return next_fetch
 
     def _on_reply(self, now: Instant, fetcher: Fetcher[P], reply: Message | None) -> None:
         session, asked_at = fetcher.session, fetcher.asked_at
@@ -383,7 +383,7 @@ class FetchLoop(Generic[P]):
                 fetcher.is_dead = False
                 self._owner.handle(now, fetcher, FetchFailed())
                 if not fetcher.is_dead:
-                    self._wake(fetcher, now + self._backoff())
+                    self._set_timer(fetcher, now + self._backoff())
             return
         fetcher.answered_at = now
         fetcher.requests.mark(now)
@@ -398,33 +398,33 @@ class FetchLoop(Generic[P]):
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
-                state, asked = fetcher.partitions.get(tp), session.wanted(tp)
+                state, fetch = fetcher.partitions.get(tp), session.fetch_of(tp)
                 if state is not None:
                     self._owner.handle(now, fetcher, PartitionConfirmed(state))
-                if state is None or asked is None or fetcher.is_renewed(state) or not _is_of(asked, state):
+                if state is None or fetch is None or fetcher.is_renewed(state) or not _matches(fetch, state):
                     self._owner.handle(now, fetcher, ResponseMissed())
                 else:
                     fetcher.mark(state)
-                    self._on_partition(now, fetcher, state, asked, data)
+                    self._on_partition(now, fetcher, state, fetch, data)
                     if data.error_code in LEADER_CHANGED_ERRORS and data.current_leader.leader_id >= 0:
-                        self._owner.handle(now, fetcher, LeaderMoved(state, _hint_in(reply, data)))
+                        self._owner.handle(now, fetcher, LeaderMoved(state, _leader_hint(reply, data)))
         if not reply.throttle_time_ms:  # A response that a quota withholds is empty, even if something has changed.
             fetcher.confirmed_at = asked_at
         self._fetch(now, fetcher)
 
     def _on_partition(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: PartitionFetch, data: PartitionData
+        self, now: Instant, fetcher: Fetcher[P], state: P, fetch: PartitionFetch, data: PartitionData
     ) -> None:
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._resolve_range(now, fetcher, state, asked, OffsetSpec.LATEST)
+            self._resolve_range(now, fetcher, state, fetch, OffsetSpec.LATEST)
         elif data.error_code:
             self.report_error(now, fetcher, state, code_of(data.error_code))
         elif data.diverging_epoch.epoch != -1:
-            self._owner.handle(now, fetcher, Diverged(state, asked, data))
+            self._owner.handle(now, fetcher, Diverged(state, fetch, data))
         else:
             if data.records:
                 fetcher.record_bytes.mark(now, len(data.records))
-            self._owner.handle(now, fetcher, Records(state, asked, data))
+            self._owner.handle(now, fetcher, Records(state, fetch, data))
 
     # -- pauses -------------------------------------------------------------------------------
 
@@ -437,13 +437,13 @@ class FetchLoop(Generic[P]):
         """Leave a partition out for `replica.fetch.backoff.ms`; the others are fetched meanwhile."""
         until = state.paused_until = now + self._backoff()
         fetcher.mark(state)
-        self._look_at(fetcher, state.tp, until)
+        self._schedule_check(fetcher, state.tp, until)
 
-    def _look_at(self, fetcher: Fetcher[P], tp: TopicPartition, at: Instant) -> None:
+    def _schedule_check(self, fetcher: Fetcher[P], tp: TopicPartition, at: Instant) -> None:
         """Look at a partition again at `at`."""
         heapq.heappush(fetcher.paused, (at, tp))
         if at == fetcher.paused[0][0]:
-            self._wake(fetcher, at)
+            self._set_timer(fetcher, at)
 
     def _backoff(self) -> int:
         return self._configs().integer("replica.fetch.backoff.ms") * MILLISECOND
@@ -451,7 +451,7 @@ class FetchLoop(Generic[P]):
     # -- out of range -------------------------------------------------------------------------
 
     def _resolve_range(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: PartitionFetch, which: OffsetSpec
+        self, now: Instant, fetcher: Fetcher[P], state: P, fetch: PartitionFetch, spec: OffsetSpec
     ) -> None:
         """Request the leader's log end (or start), and continue from there."""
         if self._owner.identity(fetcher) is None:
@@ -459,7 +459,7 @@ class FetchLoop(Generic[P]):
         state.resolving = True
         tp = state.tp
         row = ListOffsetsPartition(
-            partition_index=tp.partition, current_leader_epoch=state.source_epoch, timestamp=which
+            partition_index=tp.partition, current_leader_epoch=state.source_epoch, timestamp=spec
         )
         request = ListOffsetsRequest(topics=[ListOffsetsTopic(name=tp.topic, partitions=[row])])
 
@@ -467,43 +467,43 @@ class FetchLoop(Generic[P]):
             if self._fetchers.get(fetcher.key) is not fetcher or fetcher.partitions.get(tp) is not state:
                 return
             state.resolving = False
-            self.changed(tp)
-            offset = _offset_in(reply)
+            self.mark_changed(tp)
+            offset = _single_offset(reply)
             if offset < 0:
                 self._owner.handle(later, fetcher, NoOffset())
                 self.pause(later, fetcher, state)
                 return
-            self._on_range(later, fetcher, state, asked, which, offset)
+            self._on_range(later, fetcher, state, fetch, spec, offset)
             self._fetch(later, fetcher)
 
         self._owner.send(now, fetcher, OFFSETS, request, on_reply)
 
     def _on_range(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: PartitionFetch, which: OffsetSpec, offset: int
+        self, now: Instant, fetcher: Fetcher[P], state: P, fetch: PartitionFetch, spec: OffsetSpec, offset: int
     ) -> None:
-        if which is OffsetSpec.LATEST and offset < asked.fetch_offset:
-            self._owner.handle(now, fetcher, LogEndsEarlier(state, asked, offset))
-        elif which is OffsetSpec.LATEST:
-            self._resolve_range(now, fetcher, state, asked, OffsetSpec.EARLIEST)
-        elif offset > asked.fetch_offset:
-            self._owner.handle(now, fetcher, LogStartsLater(state, asked, offset))
+        if spec is OffsetSpec.LATEST and offset < fetch.fetch_offset:
+            self._owner.handle(now, fetcher, LogEndsEarlier(state, fetch, offset))
+        elif spec is OffsetSpec.LATEST:
+            self._resolve_range(now, fetcher, state, fetch, OffsetSpec.EARLIEST)
+        elif offset > fetch.fetch_offset:
+            self._owner.handle(now, fetcher, LogStartsLater(state, fetch, offset))
         else:
-            self._owner.handle(now, fetcher, UnknownEpoch(state, asked))
+            self._owner.handle(now, fetcher, UnknownEpoch(state, fetch))
 
 
-def _is_of(asked: PartitionFetch, state: FetchState) -> bool:
+def _matches(fetch: PartitionFetch, state: FetchState) -> bool:
     """Return whether a request was for the topic and the leader epoch in which the partition is fetched now."""
-    return (asked.topic_id, asked.current_leader_epoch) == (state.source_topic_id, state.source_epoch)
+    return (fetch.topic_id, fetch.current_leader_epoch) == (state.source_topic_id, state.source_epoch)
 
 
-def _hint_in(reply: FetchResponse, data: PartitionData) -> LeaderHint:
+def _leader_hint(reply: FetchResponse, data: PartitionData) -> LeaderHint:
     """Return the leader that a response names for a partition."""
     leader = data.current_leader
     found = (Endpoint(node.host, node.port) for node in reply.node_endpoints if node.node_id == leader.leader_id)
     return LeaderHint(leader.leader_id, leader.leader_epoch, next(found, None))
 
 
-def _offset_in(reply: Message | None) -> int:
+def _single_offset(reply: Message | None) -> int:
     """Return the one offset in a ListOffsets response, or -1 if it has none."""
     if not isinstance(reply, ListOffsetsResponse):
         return -1

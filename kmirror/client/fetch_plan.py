@@ -36,32 +36,32 @@ class FetchPlan:
         self._without_position: dict[TopicPartition, None] = {}
         self._stale: dict[TopicPartition, None] = {}
         """Partitions to look at before the next fetch."""
-        self._placed: dict[TopicPartition, tuple[Endpoint, Position]] = {}
+        self._placements: dict[TopicPartition, tuple[Endpoint, Position]] = {}
         """The broker and position from which a partition is fetched."""
         self._endpoints: list[Endpoint] | None = None
         self.sessions: dict[Endpoint, FetchSession] = {}
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Fetch exactly these partitions."""
-        wanted = tuple(partitions)
-        if wanted is self.assigned or wanted == self.assigned:
+        new = tuple(partitions)
+        if new is self.assigned or new == self.assigned:
             return
-        self.assigned = wanted
-        self.topics = list(dict.fromkeys(tp.topic for tp in wanted))
-        self._rank = {tp: rank for rank, tp in enumerate(wanted)}
-        self._without_position = {tp: None for tp in wanted if tp not in self.positions}
-        self.look_at_all()
+        self.assigned = new
+        self.topics = list(dict.fromkeys(tp.topic for tp in new))
+        self._rank = {tp: rank for rank, tp in enumerate(new)}
+        self._without_position = {tp: None for tp in new if tp not in self.positions}
+        self.recheck_all()
 
     def mark_stale(self, topics: Iterable[str]) -> None:
         """Fetch none of these topics before their leaders are looked up again."""
         self.stale_topics.update(dict.fromkeys(topics))
-        self.look_at_all()
+        self.recheck_all()
 
-    def look_at_all(self) -> None:
+    def recheck_all(self) -> None:
         """Look at every partition before the next fetch: its leader may have changed, or be unknown."""
         self.is_settled = False
         self._endpoints = None
-        self._stale.update(dict.fromkeys(self._placed))
+        self._stale.update(dict.fromkeys(self._placements))
         self._stale.update(dict.fromkeys(self.assigned))
 
     def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
@@ -77,33 +77,33 @@ class FetchPlan:
 
     def return_to_leader(self, tp: TopicPartition) -> bool:
         """Fetch `tp` from its leader; return whether it was fetched from another replica."""
-        was_elsewhere = self._replicas.clear(tp)
-        if was_elsewhere:
+        had_replica = self._replicas.clear(tp)
+        if had_replica:
             self._stale[tp] = None
-        return was_elsewhere
+        return had_replica
 
     def without_position(self) -> list[TopicPartition]:
         """Return the assigned partitions that have no position."""
-        self._take_moved()
+        self._apply_moves()
         return sorted(self._without_position, key=self._rank.__getitem__)
 
     def update_sessions(self, now: Instant) -> list[Endpoint]:
         """Update the sessions with positions and replicas; return the endpoints to fetch from."""
-        self._take_moved()
+        self._apply_moves()
         for tp in self._replicas.expired(now):
             self.return_to_leader(tp)
         stale, self._stale = self._stale, {}
         for tp in sorted(stale, key=self._rank_of):
-            self._place(tp)
+            self._update_placement(tp)
         if self._endpoints is None:
-            placed = (self._placed.get(tp) for tp in self.assigned)
-            self._endpoints = list(dict.fromkeys(place[0] for place in placed if place is not None))
+            placement = (self._placements.get(tp) for tp in self.assigned)
+            self._endpoints = list(dict.fromkeys(place[0] for place in placement if place is not None))
         return self._endpoints
 
     def _rank_of(self, tp: TopicPartition) -> int:
         return self._rank.get(tp, -1)
 
-    def _take_moved(self) -> None:
+    def _apply_moves(self) -> None:
         for tp in self.positions.take_moved():
             if tp in self._rank:
                 self._stale[tp] = None
@@ -112,30 +112,30 @@ class FetchPlan:
                 else:
                     self._without_position[tp] = None
 
-    def _place(self, tp: TopicPartition) -> None:
+    def _update_placement(self, tp: TopicPartition) -> None:
         position = self.positions.get(tp) if tp in self._rank else None
         leader = None if position is None else self.leader_endpoint(tp)
         endpoint = None if leader is None else self._replicas.endpoint(tp) or leader
         self._replicas.forget(tp)
-        before = self._placed.pop(tp, None)
-        if before is not None and before[0] != endpoint:
-            self.sessions[before[0]].set_fetch(tp, None)
-        if (None if before is None else before[0]) != endpoint:
+        previous = self._placements.pop(tp, None)
+        if previous is not None and previous[0] != endpoint:
+            self.sessions[previous[0]].set_fetch(tp, None)
+        if (None if previous is None else previous[0]) != endpoint:
             self._endpoints = None
         if position is not None and endpoint is not None:
-            self._placed[tp] = endpoint, position
+            self._placements[tp] = endpoint, position
             if endpoint == leader:
                 self._replicas.request_validation(tp, position, endpoint)
             if endpoint != leader or not self._may_diverge(endpoint):
                 position = Position(position.offset)  # A follower that is behind would respond with a divergence.
-            self.sessions.setdefault(endpoint, FetchSession()).set_fetch(tp, self._wanted(tp, position))
+            self.sessions.setdefault(endpoint, FetchSession()).set_fetch(tp, self._partition_fetch(tp, position))
 
     def _may_diverge(self, endpoint: Endpoint) -> bool:
         """Return whether a broker accepts the epoch of a position; one before 2.7 does not (KIP-595)."""
         version = self._cluster.version(endpoint, FetchRequest)
         return version is None or version >= FETCH_WITH_DIVERGENCE
 
-    def _wanted(self, tp: TopicPartition, position: Position) -> PartitionFetch:
+    def _partition_fetch(self, tp: TopicPartition, position: Position) -> PartitionFetch:
         leader = self._cluster.leader(tp)
         assert leader is not None, f"the leader of {tp} was found"
         return PartitionFetch(
@@ -155,5 +155,5 @@ class FetchPlan:
 
     def fetched_position(self, endpoint: Endpoint, tp: TopicPartition) -> Position | None:
         """Return the position in the fetch to the broker at `endpoint`, None if there was none."""
-        placed = self._placed.get(tp)
-        return None if placed is None or placed[0] != endpoint else placed[1]
+        placement = self._placements.get(tp)
+        return None if placement is None or placement[0] != endpoint else placement[1]

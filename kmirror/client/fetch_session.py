@@ -61,7 +61,7 @@ class FetchSession:
         """The session's id at the leader, 0 if there is none."""
         self.epoch = FULL
         """The session epoch of the next request."""
-        self._wanted: dict[TopicPartition, PartitionFetch] = {}
+        self._fetches: dict[TopicPartition, PartitionFetch] = {}
         self._last_sent: dict[TopicPartition, PartitionFetch | None] = {}
         """The last fetch that the leader knows of each partition that changed since; None if it does not know the
         partition."""
@@ -77,7 +77,7 @@ class FetchSession:
     @property
     def is_idle(self) -> bool:
         """Whether no partition is wanted, and the leader has none to forget either."""
-        return not self._wanted and (self.is_new or not any(self._last_sent.values()))
+        return not self._fetches and (self.is_new or not any(self._last_sent.values()))
 
     @property
     def has_no_changes(self) -> bool:
@@ -86,7 +86,7 @@ class FetchSession:
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that this session fetches."""
-        return list(self._wanted)
+        return list(self._fetches)
 
     def changed(self) -> list[TopicPartition]:
         """Return the partitions whose fetch may differ from the one that the leader knows."""
@@ -97,31 +97,31 @@ class FetchSession:
         """Whether a wanted topic has no id, so that requests must use topic names."""
         return Uuid.ZERO in self._counts
 
-    def wanted(self, tp: TopicPartition) -> PartitionFetch | None:
+    def fetch_of(self, tp: TopicPartition) -> PartitionFetch | None:
         """Return the fetch of `tp`, or None if it is left out."""
-        return self._wanted.get(tp)
+        return self._fetches.get(tp)
 
     def topic_name(self, topic_id: Uuid) -> str:
         """Return the name of a wanted topic; empty if there is none with this id, or no id."""
         return "" if topic_id == Uuid.ZERO else self._names.get(topic_id, "")
 
-    def set_fetch(self, tp: TopicPartition, wanted: PartitionFetch | None) -> None:
+    def set_fetch(self, tp: TopicPartition, fetch: PartitionFetch | None) -> None:
         """Set the fetch of `tp`; None leaves it out."""
-        before = self._wanted.get(tp)
-        if before == wanted:
+        previous = self._fetches.get(tp)
+        if previous == fetch:
             return
-        self._last_sent.setdefault(tp, before)
-        if before is not None:
-            self._release(before.topic_id)
-            if wanted is not None and wanted.topic_id != before.topic_id:
+        self._last_sent.setdefault(tp, previous)
+        if previous is not None:
+            self._release(previous.topic_id)
+            if fetch is not None and fetch.topic_id != previous.topic_id:
                 # With topic names, one request would both forget and name the partition, and it would stay forgotten.
                 self.reset()
-        if wanted is None:
-            del self._wanted[tp]
+        if fetch is None:
+            del self._fetches[tp]
         else:
-            self._wanted[tp] = wanted
-            self._names[wanted.topic_id] = tp.topic
-            self._counts[wanted.topic_id] = self._counts.get(wanted.topic_id, 0) + 1
+            self._fetches[tp] = fetch
+            self._names[fetch.topic_id] = tp.topic
+            self._counts[fetch.topic_id] = self._counts.get(fetch.topic_id, 0) + 1
 
     def _release(self, topic_id: Uuid) -> None:
         left = self._counts[topic_id] - 1
@@ -144,18 +144,18 @@ class FetchSession:
             request.forgotten_topics_data = [
                 ForgottenTopic(topic=tp.topic, topic_id=last.topic_id, partitions=[tp.partition])
                 for tp in forgotten
-                if (last := self._last_sent.get(tp)) is not None and tp not in self._wanted
+                if (last := self._last_sent.get(tp)) is not None and tp not in self._fetches
             ]
         topics: dict[tuple[str, Uuid], FetchTopic] = {}
         for tp in partitions:
-            wanted = self._wanted.get(tp)
-            if wanted is None or (self.epoch != FULL and self._last_sent.get(tp, wanted) == wanted):
+            fetch = self._fetches.get(tp)
+            if fetch is None or (self.epoch != FULL and self._last_sent.get(tp, fetch) == fetch):
                 continue
-            key = tp.topic, wanted.topic_id
+            key = tp.topic, fetch.topic_id
             topic = topics.get(key)
             if topic is None:
-                topic = topics[key] = FetchTopic(topic=tp.topic, topic_id=wanted.topic_id)
-            topic.partitions.append(wanted.row(tp.partition))
+                topic = topics[key] = FetchTopic(topic=tp.topic, topic_id=fetch.topic_id)
+            topic.partitions.append(fetch.row(tp.partition))
         request.topics = list(topics.values())
         self._last_sent.clear()
 

@@ -65,8 +65,8 @@ def _module(first: _Token, tokens: Iterator[_Token]) -> LoginModule:
         is_followed = (equals := next(tokens, None)) is not None and equals.mark == "="
         value = next(tokens, None) if is_followed else None
         if value is None or value.text is None:
-            where = "an option" if key.text is None or not is_followed else f"key '{key.text}'"
-            raise UsageError(f"Value not specified for {where} in JAAS config: quote values that are not plain words")
+            subject = "an option" if key.text is None or not is_followed else f"key '{key.text}'"
+            raise UsageError(f"Value not specified for {subject} in JAAS config: quote values that are not plain words")
         if key.text is not None:  # Kafka accepts an option whose key is a number or a mark, and never uses it.
             options[key.text] = value.text
     raise UsageError("JAAS config entry not terminated by semi-colon")
@@ -106,7 +106,7 @@ def _after_comment(text: str, at: int) -> int:
         end = text.find("*/", at + 2)
         return len(text) if end < 0 else end + 2
     # As in Java's tokenizer, the character after a slash is skipped unseen, even the end of the line.
-    ends = [found for found in (text.find(line_end, at + 2) for line_end in "\r\n") if found >= 0]
+    ends = [chars for chars in (text.find(line_end, at + 2) for line_end in "\r\n") if chars >= 0]
     return min(ends, default=len(text))
 
 
@@ -117,9 +117,9 @@ def _after_number(text: str, at: int) -> tuple[int, str]:
         at += 1
         if text[at : at + 1] not in tuple("0123456789."):
             return at, "-"
-    seen_dot = False
-    while at < len(text) and (text[at].isdigit() or (text[at] == "." and not seen_dot)) and text[at].isascii():
-        seen_dot = seen_dot or text[at] == "."
+    has_dot = False
+    while at < len(text) and (text[at].isdigit() or (text[at] == "." and not has_dot)) and text[at].isascii():
+        has_dot = has_dot or text[at] == "."
         at += 1
     assert at > begin, "a digit, a dot, or a minus before one"
     return at, ""
@@ -127,15 +127,15 @@ def _after_number(text: str, at: int) -> tuple[int, str]:
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
     """Return a quoted text and where it ends: at the quote, or, as in Java, at the end of the line."""
-    quote, found = text[at], []
+    quote, chars = text[at], []
     at += 1
     while at < len(text) and text[at] not in (quote, "\n", "\r"):
         char = text[at]
         at += 1
         if char == "\\" and at < len(text):
             char, at = _escaped(text, at)
-        found.append(char)
-    return "".join(found), at + (text[at : at + 1] == quote)
+        chars.append(char)
+    return "".join(chars), at + (text[at : at + 1] == quote)
 
 
 def _escaped(text: str, at: int) -> tuple[str, int]:
@@ -143,7 +143,7 @@ def _escaped(text: str, at: int) -> tuple[str, int]:
     if text[at] not in "01234567":
         return _ESCAPES.get(text[at], text[at]), at + 1
     end = at + 1
-    most = at + (3 if text[at] <= "3" else 2)
-    while end < min(most, len(text)) and text[end] in "01234567":
+    end_max = at + (3 if text[at] <= "3" else 2)
+    while end < min(end_max, len(text)) and text[end] in "01234567":
         end += 1
     return chr(int(text[at:end], 8)), end

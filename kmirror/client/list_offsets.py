@@ -27,13 +27,13 @@ def list_offsets(
     return ListOffsetsRequest(replica_id=CONSUMER_REPLICA_ID, isolation_level=isolation, topics=list(topics.values()))
 
 
-def offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:
+def offsets_in(responses: Iterable[object]) -> dict[TopicPartition, int]:
     """Return the offsets in some responses; missing responses and partitions with an error are skipped."""
     return {
         TopicPartition(topic.name, row.partition_index): row.offset
-        for answer in answers
-        if isinstance(answer, ListOffsetsResponse)
-        for topic in answer.topics
+        for response in responses
+        if isinstance(response, ListOffsetsResponse)
+        for topic in response.topics
         for row in topic.partitions
         if not row.error_code and row.offset >= 0
     }

@@ -26,8 +26,8 @@ class ClientNode:
         match event:
             case ResponseReceived(link, frame):
                 self.requester.on_response(now, link, frame)
-            case LinkClosed(OutboundLink() as link, why):
-                self.requester.on_link_closed(now, link, why)
+            case LinkClosed(OutboundLink() as link, reason):
+                self.requester.on_link_closed(now, link, reason)
             case TimerFired((requester.TIMER, int(correlation_id))):
                 self.requester.on_timeout(now, correlation_id)
             case TimerFired(key):

@@ -24,25 +24,25 @@ class Positions(MutableMapping[TopicPartition, Position]):
     """Next position by partition: a mapping that remembers which partitions were moved."""
 
     def __init__(self) -> None:
-        self._at: dict[TopicPartition, Position] = {}
+        self._positions: dict[TopicPartition, Position] = {}
         self._moved: dict[TopicPartition, None] = {}
 
     def __getitem__(self, tp: TopicPartition) -> Position:
-        return self._at[tp]
+        return self._positions[tp]
 
     def __setitem__(self, tp: TopicPartition, position: Position) -> None:
-        self._at[tp] = position
+        self._positions[tp] = position
         self._moved[tp] = None
 
     def __delitem__(self, tp: TopicPartition) -> None:
-        del self._at[tp]
+        del self._positions[tp]
         self._moved[tp] = None
 
     def __iter__(self) -> Iterator[TopicPartition]:
-        return iter(self._at)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._at)
+        return len(self._positions)
 
     def take_moved(self) -> list[TopicPartition]:
         """Return the partitions whose position was set or deleted since the last call."""

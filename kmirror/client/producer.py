@@ -213,16 +213,16 @@ class Producer:
         Invalid records are found here, and not later when the leader is known and a batch is built. As in Kafka's
         producer, timestamps must not be negative.
         """
-        where = arguments.partition(tp)
+        partition_text = arguments.partition(tp)
         try:
             check_records(records)
         except UsageError as error:
-            raise UsageError(f"{where}: {error}") from None
+            raise UsageError(f"{partition_text}: {error}") from None
         if not records:
-            raise UsageError(f"{where}: a batch without records cannot be sent")
+            raise UsageError(f"{partition_text}: a batch without records cannot be sent")
         for number, row in enumerate(records):
             if row[3] is not None and row[3] < 0:
-                raise UsageError(f"{where}: record {number}: a timestamp must not be negative, as {row[3]} is")
+                raise UsageError(f"{partition_text}: record {number}: a timestamp must not be negative, as {row[3]} is")
         return records
 
     def _drop(self, now: Instant, tp: TopicPartition, error: ErrorCode) -> None:
@@ -268,12 +268,12 @@ class Producer:
         self._expire(now)
         while self._send_some(now):
             pass
-        wakes = [self._wakes_at(now, tp, row) for tp, row in self._partitions.items() if row.waiting]
-        if wakes:
-            self._outbox.set_timer((self.name, "send"), min(wakes))
+        check_times = [self._next_check_at(now, tp, row) for tp, row in self._partitions.items() if row.waiting]
+        if check_times:
+            self._outbox.set_timer((self.name, "send"), min(check_times))
         self._maybe_end(now)
 
-    def _wakes_at(self, now: Instant, tp: TopicPartition, partition: _Partition) -> Instant:
+    def _next_check_at(self, now: Instant, tp: TopicPartition, partition: _Partition) -> Instant:
         """Return when to look at a partition again if no response comes before."""
         if partition.paused_until > now:
             return partition.paused_until
@@ -433,8 +433,8 @@ class Producer:
 
     def _retry(self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None) -> None:
         partition = self._partitions[batch.tp]
-        place = sum(1 for other in partition.waiting if other.position < batch.position)
-        partition.waiting.insert(place, batch)
+        index = sum(1 for other in partition.waiting if other.position < batch.position)
+        partition.waiting.insert(index, batch)
         partition.paused_until = now + self._backoff.pause_ms(batch.attempts) * MILLISECOND
         batch.attempts += 1
         if row is not None and row.current_leader.leader_id >= 0:  # KIP-951
@@ -447,7 +447,9 @@ class Producer:
         """Fail waiting batches whose `delivery.timeout.ms` is over."""
         for partition in list(self._partitions.values()):
             # A callback may send and so reenter this method: look up each batch in turn.
-            while (batch := next((one for one in partition.waiting if one.until <= now), None)) is not None:
+            while (
+                batch := next((candidate for candidate in partition.waiting if candidate.until <= now), None)
+            ) is not None:
                 partition.waiting.remove(batch)
                 self._fail(now, batch, Delivery(ErrorCode.REQUEST_TIMED_OUT))
 

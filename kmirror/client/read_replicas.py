@@ -85,11 +85,13 @@ class ReadReplicas:
 
     def on_answer(self, endpoint: Endpoint, failed: Container[TopicPartition]) -> None:
         """Record that the broker at `endpoint` has responded without an error or a divergence, except for `failed`."""
-        for tp, (asked, leader) in list(self._unvalidated.items()):
-            if asked == endpoint and tp not in failed:
+        for tp, (leader_endpoint, leader) in list(self._unvalidated.items()):
+            if leader_endpoint == endpoint and tp not in failed:
                 del self._unvalidated[tp]
                 self._valid[tp] = leader
 
     def rack(self, endpoint: Endpoint) -> str:
         """Return the rack for a fetch to `endpoint`; empty while the leader there validates a position."""
-        return "" if any(asked == endpoint for asked, _ in self._unvalidated.values()) else self._rack
+        return (
+            "" if any(leader_endpoint == endpoint for leader_endpoint, _ in self._unvalidated.values()) else self._rack
+        )

@@ -195,13 +195,13 @@ class RemoteCluster:
         request = MetadataRequest(
             topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
         )
-        said = b""
+        response = b""
 
         def on_frame(later: Instant, frame: Chunk) -> bool:
-            nonlocal said
+            nonlocal response
             self.last_refresh_duration = later - now
-            said = bytes(frame[CORRELATION_ID_BYTES:])
-            if self._last_response != (names, said):
+            response = bytes(frame[CORRELATION_ID_BYTES:])
+            if self._last_response != (names, response):
                 return False
             self._end_refresh(later, Changes())  # Most responses repeat the last one.
             return True
@@ -221,7 +221,8 @@ class RemoteCluster:
 
         def on_checked(later: Instant, reply: MetadataResponse, distrusted: Mapping[str, str]) -> None:
             changes = self._record_metadata(reply, names, distrusted)
-            self._last_response = None if distrusted or self._is_incomplete(reply, names, changes) else (names, said)
+            must_parse = distrusted or self._is_incomplete(reply, names, changes)
+            self._last_response = None if must_parse else (names, response)
             self._end_refresh(later, changes)
 
         metadata_timeout_ms = min(self._metadata_timeout_ms, self.timeout_ms)
@@ -236,9 +237,9 @@ class RemoteCluster:
         if self._on_refreshed is not None:
             self._on_refreshed(now, changes)
 
-    def _is_incomplete(self, reply: MetadataResponse, asked: list[str], changes: Changes) -> bool:
+    def _is_incomplete(self, reply: MetadataResponse, requested: list[str], changes: Changes) -> bool:
         """Return whether a response lacks something, so that it is news each time (see Changes)."""
-        unanswered = len(reply.topics) < len(asked) or any(name in self.missing_topics for name in changes.topics)
+        unanswered = len(reply.topics) < len(requested) or any(name in self.missing_topics for name in changes.topics)
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
@@ -246,8 +247,8 @@ class RemoteCluster:
 
         A broker whose last request got no response is skipped, unless all are like that.
         """
-        every = [*self.brokers.values(), *self.servers]
-        choices = [endpoint for endpoint in every if endpoint not in self._unresponsive] or every
+        endpoints = [*self.brokers.values(), *self.servers]
+        choices = [endpoint for endpoint in endpoints if endpoint not in self._unresponsive] or endpoints
         endpoint = choices[self._next_broker % len(choices)]
         self._next_broker += 1
         return endpoint
@@ -258,8 +259,8 @@ class RemoteCluster:
         self._next_broker += 1
         return sorted([*endpoints[first:], *endpoints[:first]], key=lambda endpoint: endpoint in self._unresponsive)
 
-    def _record_metadata(self, reply: MetadataResponse, asked: list[str], distrusted: Mapping[str, str]) -> Changes:
-        changes = Changes(cluster_id=reply.cluster_id != self.cluster_id, topics=dict.fromkeys(asked))
+    def _record_metadata(self, reply: MetadataResponse, requested: list[str], distrusted: Mapping[str, str]) -> Changes:
+        changes = Changes(cluster_id=reply.cluster_id != self.cluster_id, topics=dict.fromkeys(requested))
         self.cluster_id = reply.cluster_id
         self._record_brokers({row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}, changes)
         for topic in reply.topics:
@@ -275,36 +276,36 @@ class RemoteCluster:
         before, self.brokers = self.brokers, brokers
         known = (*brokers.values(), *self.servers)
         self._unresponsive = {endpoint: None for endpoint in self._unresponsive if endpoint in known}
-        moved = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
-        if moved:
+        changed_ids = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
+        if changed_ids:
             for name, leaders in self._leaders.items():
                 for partition, leader in leaders.items():
-                    if leader.broker_id in moved:
+                    if leader.broker_id in changed_ids:
                         changes.partitions[TopicPartition(name, partition)] = None
 
     def _record_topic(self, topic: MetadataResponseTopic, changes: Changes) -> bool:
         """Return whether the topic has changed."""
         name = topic.name or ""
-        times_missing, refused = self.missing_topics.pop(name, 0), self.topic_errors.pop(name, None)
+        times_missing, previous_error = self.missing_topics.pop(name, 0), self.topic_errors.pop(name, None)
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             self.missing_topics[name] = times_missing + 1
             return True
         if topic.error_code:
             self.topic_errors[name] = code_of(topic.error_code)
-            return times_missing > 0 or self.topic_errors[name] is not refused
+            return times_missing > 0 or self.topic_errors[name] is not previous_error
         before, rows = self.topics.get(name), topic.partitions
         # A broker that still gets requests of an old version returns no id; that is no change.
         topic_id = topic.topic_id if before is None or any(topic.topic_id) else before.topic_id
         if before is not None and any(before.topic_id) and before.topic_id != topic_id:
             self._leaders[name] = {}  # Another topic of the same name counts its epochs from the start.
-        is_other = before is None or (before.topic_id, before.partitions) != (topic_id, len(rows))
-        if is_other:
+        has_changed = before is None or (before.topic_id, before.partitions) != (topic_id, len(rows))
+        if has_changed:
             self.topics[name] = RemoteTopic(topic_id, len(rows))
         for row in rows:
             tp = TopicPartition(name, row.partition_index)
             if self.record_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:
                 changes.partitions[tp] = None
-        return is_other or times_missing > 0 or refused is not None
+        return has_changed or times_missing > 0 or previous_error is not None
 
     def record_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> bool:
         """Record the leader of `tp`, unless a higher leader epoch is known; return whether the leader is new."""
@@ -353,8 +354,8 @@ class RemoteCluster:
 
     def version(self, endpoint: Endpoint, request: type[Message]) -> int | None:
         """Return the newest version of a request that both sides have; None if there is none or it is not known."""
-        theirs = self._versions.get(endpoint, {}).get(key_of(request))
-        return None if theirs is None else negotiate(_usable_versions(request), theirs)
+        broker_range = self._versions.get(endpoint, {}).get(key_of(request))
+        return None if broker_range is None else negotiate(_usable_versions(request), broker_range)
 
     def supports(self, endpoint: Endpoint, request: type[Message]) -> bool:
         """Return whether a broker's versions are known and have this kind of request."""
@@ -377,16 +378,18 @@ class RemoteCluster:
         """Make the next request to a broker ask for its versions again."""
         self._versions.pop(endpoint, None)
 
-    def request_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
-        """Request a broker's versions, known or not, and call `then`; without a response they are forgotten."""
-        self._use(endpoint, purpose)
-        self._request_versions(now, endpoint, purpose, self.timeout_ms, then)
+    def request_versions(
+        self, now: Instant, endpoint: Endpoint, purpose: str, on_done: Callable[[Instant], None]
+    ) -> None:
+        """Request a broker's versions, known or not, and call `on_done`; without a response they are forgotten."""
+        self._prepare_link(endpoint, purpose)
+        self._request_versions(now, endpoint, purpose, self.timeout_ms, on_done)
 
     def _request_versions(
-        self, now: Instant, endpoint: Endpoint, purpose: str, timeout_ms: int, then: Callable[[Instant], None]
+        self, now: Instant, endpoint: Endpoint, purpose: str, timeout_ms: int, on_done: Callable[[Instant], None]
     ) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._note_response(endpoint, reply)
+            self._record_response(endpoint, reply)
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
                 self.record_versions(endpoint, versions)
@@ -396,12 +399,12 @@ class RemoteCluster:
                     return
             else:
                 self.forget_versions(endpoint)  # The earlier versions prove nothing now.
-            then(later)
+            on_done(later)
 
         def on_features(later: Instant, reply: Message | None) -> None:
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 self._record_features(reply)
-            then(later)
+            on_done(later)
 
         self._send_api_versions(now, endpoint, purpose, API_VERSIONS_VERSION, timeout_ms, on_reply)
 
@@ -422,7 +425,7 @@ class RemoteCluster:
             client_id=self._client_id,
         )
 
-    def _note_response(self, endpoint: Endpoint, reply: Message | None) -> None:
+    def _record_response(self, endpoint: Endpoint, reply: Message | None) -> None:
         """Record whether a broker responds; responses of a quiet session, which are not parsed, change nothing here."""
         if reply is None:
             self._unresponsive[endpoint] = None
@@ -441,9 +444,9 @@ class RemoteCluster:
         """Return why links to these brokers, or any at all, cannot be secured, each reason once; empty if they can."""
         if self._authenticator is None:
             return self.config_error
-        asked = endpoints or dict.fromkeys((*self.servers, *self.brokers.values()))
+        requested = endpoints or dict.fromkeys((*self.servers, *self.brokers.values()))
         return ", ".join(
-            dict.fromkeys(why for endpoint in asked if (why := self._authenticator.failure_reason(endpoint)))
+            dict.fromkeys(reason for endpoint in requested if (reason := self._authenticator.failure_reason(endpoint)))
         )
 
     def connection_error_suffix(self, *endpoints: Endpoint) -> str:
@@ -512,33 +515,33 @@ class RemoteCluster:
 
         newest = partial(self._version_to_send, endpoint, body, version_min, version_max)
 
-        def put(
-            later: Instant, version: int | None, refused: int | None = None, refusal: Message | None = None
+        def send_version(
+            later: Instant, version: int | None, rejected_version: int | None = None, rejection: Message | None = None
         ) -> None:
-            if version is None or version == refused:
-                on_reply(later, refusal)
+            if version is None or version == rejected_version:
+                on_reply(later, rejection)
                 return
 
-            def on_answer(then: Instant, reply: Message | None) -> None:
-                if refused is None and reply is not None and has_unsupported_version(reply):
+            def on_answer(latest: Instant, reply: Message | None) -> None:
+                if rejected_version is None and reply is not None and has_unsupported_version(reply):
                     self._request_versions(
-                        then, endpoint, purpose, wait_ms, lambda at: put(at, newest(), version, reply)
+                        latest, endpoint, purpose, wait_ms, lambda at: send_version(at, newest(), version, reply)
                     )
                 else:
-                    on_reply(then, reply)
+                    on_reply(latest, reply)
 
             self._send(
                 later, endpoint, purpose, body, version, on_answer, client_id, wait_ms, on_frame, needs_controller
             )
 
-        self._use(endpoint, purpose, is_counted=is_counted)
+        self._prepare_link(endpoint, purpose, is_counted=is_counted)
         version = newest() if self._versions_at.get(endpoint) == self.closed_links(endpoint) else None
         if version is None:
-            self._request_versions(now, endpoint, purpose, wait_ms, lambda later: put(later, newest()))
+            self._request_versions(now, endpoint, purpose, wait_ms, lambda later: send_version(later, newest()))
         else:
-            put(now, version)
+            send_version(now, version)
 
-    def _use(self, endpoint: Endpoint, purpose: str, *, is_counted: bool = False) -> None:
+    def _prepare_link(self, endpoint: Endpoint, purpose: str, *, is_counted: bool = False) -> None:
         """Secure, and if requested count, the link to a broker for one purpose before anything is sent on it."""
         link = self.link(endpoint, purpose)
         self._links[link] = None
@@ -556,8 +559,8 @@ class RemoteCluster:
             return None
         if version_max is not None:
             version = min(version, version_max)
-        least = max(version_min, _usable_versions(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
-        return None if version < least else version
+        lowest = max(version_min, _usable_versions(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
+        return None if version < lowest else version
 
     def _send(
         self,
@@ -572,9 +575,9 @@ class RemoteCluster:
         on_frame: OnFrame | None,
         needs_controller: bool,
     ) -> None:
-        def checked(later: Instant, reply: Message | None) -> None:
+        def on_response(later: Instant, reply: Message | None) -> None:
             if reply is not None or not needs_controller:
-                self._note_response(endpoint, reply)
+                self._record_response(endpoint, reply)
             if reply is None:
                 # The broker may come back as another release: request its versions again.
                 self.forget_versions(endpoint)
@@ -587,7 +590,7 @@ class RemoteCluster:
                 self.channel(purpose),
                 body,
                 version,
-                checked,
+                on_response,
                 timeout_ms=timeout_ms,
                 client_id=client_id or self._client_id,
                 on_frame=on_frame,

@@ -210,15 +210,15 @@ class Requester:
             self._failures.report(f"{body.NAME} from {link.peer}", error)
             self._end(now, pending)
 
-    def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
-        """End every request that was under way on the link, with None; `why` is the cause, if the runner knows it."""
+    def on_link_closed(self, now: Instant, link: OutboundLink, reason: str = "") -> None:
+        """End every request that was under way on the link, with None; `reason` is empty if it is not known."""
         self.closed_links[link.peer] = self.closed_links.get(link.peer, 0) + 1
-        if why and why != TIMED_OUT:
-            self.close_reasons[link.peer] = why
+        if reason and reason != TIMED_OUT:
+            self.close_reasons[link.peer] = reason
         if self._secured and (secured := self._secured.get(link)) is not None:
-            secured.on_closed(now, why)
-        lost = [key for key, p in self._pending.items() if p.link == link]
-        for correlation_id in lost:
+            secured.on_closed(now, reason)
+        correlation_ids = [key for key, p in self._pending.items() if p.link == link]
+        for correlation_id in correlation_ids:
             pending = self._pending.pop(correlation_id, None)
             if pending is None:
                 continue  # A callback closed the link on purpose.
@@ -252,8 +252,8 @@ class Requester:
         link = OutboundLink(peer, channel)
         self._secured.pop(link, None)
         self._counts.pop(link, None)
-        gone = [key for key, p in self._pending.items() if p.link == link]
-        for correlation_id in gone:
+        dropped_ids = [key for key, p in self._pending.items() if p.link == link]
+        for correlation_id in dropped_ids:
             del self._pending[correlation_id]
             self.outbox.cancel_timer((TIMER, correlation_id))
         self.outbox.add(CloseLink(link))

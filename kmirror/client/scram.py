@@ -34,11 +34,11 @@ class SaltedPasswords:
 
     def get(self, digest: str, password: str, salt: bytes, iterations: int) -> bytes:
         """Return Hi(password, salt, iterations); all calls must have the same password and hash."""
-        found = self.known.get((salt, iterations))
-        if found is None:
-            found = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations)
-            self.known = {(salt, iterations): found}  # Users seldom change passwords, so one is enough.
-        return found
+        value = self.known.get((salt, iterations))
+        if value is None:
+            value = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations)
+            self.known = {(salt, iterations): value}  # Users seldom change passwords, so one is enough.
+        return value
 
 
 class ScramClient:
@@ -73,7 +73,7 @@ class ScramClient:
         fields = _fields(challenge)
         if "e" in fields:
             raise SaslError(f"the broker rejected the password: {fields['e']}")
-        if not hmac.compare_digest(_decoded(fields, "v"), self._server_signature):
+        if not hmac.compare_digest(_decode_field(fields, "v"), self._server_signature):
             raise SaslError("the broker does not prove that it knows the password: its signature is wrong")
         return None
 
@@ -81,13 +81,18 @@ class ScramClient:
         fields = _fields(challenge)
         if "m" in fields:
             raise SaslError("the broker requires an unknown extension of SCRAM")
-        nonce, salt, counted = fields.get("r", ""), _decoded(fields, "s"), fields.get("i", "")
+        nonce, salt, iterations_text = fields.get("r", ""), _decode_field(fields, "s"), fields.get("i", "")
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise SaslError("the broker's nonce does not start with ours: the message belongs to another exchange")
-        iterations = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < 10 else 0
+        iterations = (
+            int(iterations_text)
+            if iterations_text.isascii() and iterations_text.isdigit() and len(iterations_text) < 10
+            else 0
+        )
         if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
             raise SaslError(
-                f"the broker wants {counted[:20]!r} iterations; {ITERATIONS_MIN} to {ITERATIONS_MAX} are accepted"
+                f"the broker wants {iterations_text[:20]!r} iterations; "
+                f"{ITERATIONS_MIN} to {ITERATIONS_MAX} are accepted"
             )
         salted = self._salted.get(self._digest, self._password, salt, iterations)
         without_proof = b"c=" + base64.b64encode(NO_BINDING) + b",r=" + nonce.encode()
@@ -114,11 +119,11 @@ def _fields(message: bytes) -> dict[str, str]:
     return {part[0]: part[2:] for part in text.split(",") if part[1:2] == "="}
 
 
-def _decoded(fields: dict[str, str], name: str) -> bytes:
+def _decode_field(fields: dict[str, str], name: str) -> bytes:
     try:
-        found = base64.b64decode(fields[name], validate=True)
+        value = base64.b64decode(fields[name], validate=True)
     except (KeyError, ValueError, binascii.Error):
-        found = b""
-    if not found:
+        value = b""
+    if not value:
         raise SaslError(f"a message of the broker's SCRAM has no base64 value of {name!r}")
-    return found
+    return value

@@ -90,26 +90,26 @@ def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
     _reject_unsupported(values, UNSUPPORTED_SASL_KEYS)
     mechanism = values.get("sasl.mechanism", "")
     if mechanism not in MECHANISMS:
-        said = f"sasl.mechanism {mechanism} is not supported" if mechanism else "sasl.mechanism is not set"
-        raise UsageError(f"security.protocol is {protocol} and {said}: set it to one of {', '.join(MECHANISMS)}")
+        problem = f"sasl.mechanism {mechanism} is not supported" if mechanism else "sasl.mechanism is not set"
+        raise UsageError(f"security.protocol is {protocol} and {problem}: set it to one of {', '.join(MECHANISMS)}")
     if not values.get("sasl.jaas.config"):
         raise UsageError(f"security.protocol is {protocol} and sasl.jaas.config is not set: name login module and user")
     try:
         module = parse_jaas(values["sasl.jaas.config"])
     except UsageError as error:
         raise UsageError(f"sasl.jaas.config: {error}") from None
-    good_for = LOGIN_MODULES.get(module.name, ())
-    if not good_for:
+    mechanisms = LOGIN_MODULES.get(module.name, ())
+    if not mechanisms:
         names = ", ".join(LOGIN_MODULES)
         raise UsageError(f"sasl.jaas.config: login module {module.name} is not supported; use one of {names}")
-    short = module.name.rpartition(".")[2]
-    if mechanism not in good_for:
+    module_name = module.name.rpartition(".")[2]
+    if mechanism not in mechanisms:
         raise UsageError(
-            f"sasl.jaas.config: {short} does not support {mechanism}, which is sasl.mechanism: use {SCRAM_MODULE}"
+            f"sasl.jaas.config: {module_name} does not support {mechanism}, which is sasl.mechanism: use {SCRAM_MODULE}"
         )
     missing = [name for name in ("username", "password") if name not in module.options]
     if missing:
-        raise UsageError(f"sasl.jaas.config: the options of {short} lack {' and '.join(missing)}")
+        raise UsageError(f"sasl.jaas.config: the options of {module_name} lack {' and '.join(missing)}")
     username, password = module.options["username"], module.options["password"]
     if mechanism == PLAIN and "\0" in username + password:
         raise UsageError("sasl.jaas.config: PLAIN cannot carry a username or a password with a NUL character")
@@ -137,11 +137,11 @@ def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
     enabled = split_entries(values.get("ssl.enabled.protocols", "")) or list(PROTOCOLS)
     if any(entry not in PROTOCOLS + OBSOLETE_PROTOCOLS for entry in enabled):
         raise UsageError(f"ssl.enabled.protocols must be one or more of {', '.join(PROTOCOLS)}")
-    found = tuple(entry for entry in PROTOCOLS if entry in enabled and entry <= newest)
-    if not found:
-        said = f"ssl.protocol is {newest} and " if PROTOCOLS[-1] in enabled else ""
-        raise UsageError(f"{said}ssl.enabled.protocols has no supported version: use one of {', '.join(PROTOCOLS)}")
-    return found
+    usable = tuple(entry for entry in PROTOCOLS if entry in enabled and entry <= newest)
+    if not usable:
+        problem = f"ssl.protocol is {newest} and " if PROTOCOLS[-1] in enabled else ""
+        raise UsageError(f"{problem}ssl.enabled.protocols has no supported version: use one of {', '.join(PROTOCOLS)}")
+    return usable
 
 
 def _truststore(values: Mapping[str, str]) -> Store | None:
@@ -164,8 +164,8 @@ def _keystore(values: Mapping[str, str]) -> Store | None:
             "ssl.keystore.location and ssl.keystore.key or ssl.keystore.certificate.chain are both set: leave one out"
         )
     if bool(key) != bool(chain):
-        lacks = "ssl.keystore.certificate.chain" if key else "ssl.keystore.key"
-        raise UsageError(f"{lacks} is not set: private key and certificate chain go together")
+        missing_key = "ssl.keystore.certificate.chain" if key else "ssl.keystore.key"
+        raise UsageError(f"{missing_key} is not set: private key and certificate chain go together")
     if key and kind != "PEM":
         raise UsageError(f"ssl.keystore.key is PEM and ssl.keystore.type is {kind}: set it to PEM")
     if password is not None and (kind == "PEM" or not location):

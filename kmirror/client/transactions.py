@@ -115,7 +115,7 @@ class TransactionManager:
         self._max_block_ms = max_block_ms
         self._coordinator: Endpoint | None = None
         self._pending: deque[_PendingRequest] = deque()
-        self._under_way = False
+        self._is_sending = False
         self._needs_new_epoch = False
         self.timer: TimerKey = (cluster.name, "coordinator")
 
@@ -138,7 +138,7 @@ class TransactionManager:
             producer_epoch=self.epoch if bump else -1,
         )
 
-        def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
+        def on_response(later: Instant, reply: Message | None, error: ErrorCode) -> None:
             if isinstance(reply, InitProducerIdResponse) and not error:
                 self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
                 self._needs_new_epoch = False
@@ -148,7 +148,7 @@ class TransactionManager:
                 self.enter(State.UNINITIALIZED)
             on_done(later, error)
 
-        self._request(now, request, _init_error, done)
+        self._request(now, request, _init_error, on_response)
 
     def begin(self) -> None:
         """Begin a transaction; at the coordinator it begins with its first partition."""
@@ -176,12 +176,14 @@ class TransactionManager:
             v3_and_below_topics=list(topics.values()),
         )
 
-        def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
+        def on_response(later: Instant, reply: Message | None, error: ErrorCode) -> None:
             if not error:
                 self.added_partitions.update(dict.fromkeys(new))
             on_done(later, error)
 
-        self._request(now, request, _added_error, done, version_max=self._version_max(AddPartitionsToTxnRequest))
+        self._request(
+            now, request, _add_partitions_error, on_response, version_max=self._version_max(AddPartitionsToTxnRequest)
+        )
 
     def end(self, now: Instant, on_done: OnDone, *, commit: bool) -> None:
         """Commit or abort; `on_done` is called before the markers are written. Without partitions nothing is sent."""
@@ -191,7 +193,7 @@ class TransactionManager:
             # The next transaction needs another epoch: its leaders might take late batches of this one as part of it.
             self.bumps_epoch = self._needs_new_epoch = True
 
-        def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
+        def on_response(later: Instant, reply: Message | None, error: ErrorCode) -> None:
             if error:
                 self._set_error(error)
                 on_done(later, error)
@@ -205,7 +207,7 @@ class TransactionManager:
                 on_done(later, error)
 
         if not self.added_partitions:
-            done(now, None, ErrorCode.NONE)
+            on_response(now, None, ErrorCode.NONE)
             return
         request = EndTxnRequest(
             transactional_id=self.transactional_id or "",
@@ -213,7 +215,7 @@ class TransactionManager:
             producer_epoch=self.epoch,
             committed=commit,
         )
-        self._request(now, request, _end_error, done, version_max=version_max)
+        self._request(now, request, _end_error, on_response, version_max=version_max)
 
     def fail_transaction(self, error: ErrorCode, *, needs_new_epoch: bool) -> None:
         """Record that a batch failed: the transaction can only be aborted, and the producer may need a new epoch.
@@ -262,17 +264,17 @@ class TransactionManager:
             self._send(now)
 
     def _send(self, now: Instant) -> None:
-        if self._under_way or not self._pending:
+        if self._is_sending or not self._pending:
             return
         pending = self._pending[0]
         endpoint = self._coordinator if self.transactional_id is not None else self._cluster.any_broker()
-        self._under_way = True
+        self._is_sending = True
         if endpoint is None:
             self._find_coordinator(now)
             return
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._under_way = False
+            self._is_sending = False
             error = ErrorCode.NETWORK_EXCEPTION if reply is None else pending.error_of(reply)
             if reply is None or error in LOST_COORDINATOR:
                 self._coordinator = None
@@ -289,7 +291,7 @@ class TransactionManager:
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._under_way = False
+            self._is_sending = False
             row = reply.coordinators[0] if isinstance(reply, FindCoordinatorResponse) and reply.coordinators else None
             error = ErrorCode.NETWORK_EXCEPTION if row is None else code_of(row.error_code)
             if row is not None and not error:
@@ -304,12 +306,12 @@ class TransactionManager:
 
     def _retry(self, now: Instant, error: ErrorCode) -> None:
         pending = self._pending[0]
-        again = now + self._backoff.pause_ms(pending.attempts) * MILLISECOND
+        retry_at = now + self._backoff.pause_ms(pending.attempts) * MILLISECOND
         pending.attempts += 1
-        if again >= pending.until:
+        if retry_at >= pending.until:
             self._end(now, None, ErrorCode.REQUEST_TIMED_OUT)
         else:
-            self._outbox.set_timer(self.timer, again)
+            self._outbox.set_timer(self.timer, retry_at)
 
     def _end(self, now: Instant, reply: Message | None, error: ErrorCode) -> None:
         pending = self._pending.popleft()
@@ -331,7 +333,7 @@ def _end_error(reply: Message) -> ErrorCode:
     return code_of(reply.error_code)
 
 
-def _added_error(reply: Message) -> ErrorCode:
+def _add_partitions_error(reply: Message) -> ErrorCode:
     """Return one error of an AddPartitionsToTxn response: one that is not retriable if there is any."""
     assert isinstance(reply, AddPartitionsToTxnResponse), reply
     codes = [row.partition_error_code for t in reply.results_by_topic_v3_and_below for row in t.results_by_partition]

@@ -14,18 +14,18 @@ _rows: dict[type[Message], tuple[str, ...]] = {}
 """The arrays of a response whose elements have an error of their own."""
 
 
-def has_unsupported_version(answer: Message) -> bool:
+def has_unsupported_version(response: Message) -> bool:
     """Return whether the response, or the first of its rows, is UNSUPPORTED_VERSION."""
-    if getattr(answer, "error_code", ErrorCode.NONE) == ErrorCode.UNSUPPORTED_VERSION:
+    if getattr(response, "error_code", ErrorCode.NONE) == ErrorCode.UNSUPPORTED_VERSION:
         return True
-    kind = type(answer)
+    kind = type(response)
     if kind not in _rows:
         arrays = [field for field in kind.FIELDS if field.type == "struct" and field.is_array]
         _rows[kind] = tuple(
             array.attribute for array in arrays if any(row.attribute == "error_code" for row in array.struct.FIELDS)
         )
     for name in _rows[kind]:
-        rows = getattr(answer, name)
+        rows = getattr(response, name)
         if rows and rows[0].error_code == ErrorCode.UNSUPPORTED_VERSION:
             return True
     return False

@@ -58,7 +58,7 @@ class Witnesses:
         return cls({endpoint: cluster.closed_links(endpoint) for endpoint in endpoints}, no_response)
 
     @property
-    def why_none(self) -> str:
+    def missing_reason(self) -> str:
         """Why there are none, if there are none."""
         return f"{NO_PROOF}: {self.no_response}" if self.no_response else NO_PROOF
 
@@ -69,19 +69,19 @@ class Witnesses:
     def are_valid(self, cluster: RemoteCluster) -> bool:
         """Return whether there are any, and no link to one of them has ended since."""
         return bool(self.closed_links) and all(
-            cluster.closed_links(one) == count for one, count in self.closed_links.items()
+            cluster.closed_links(endpoint) == count for endpoint, count in self.closed_links.items()
         )
 
     def ask(self, now: Instant, cluster: RemoteCluster, body: Message, on_answers: OnAnswers) -> None:
         """Send a request to all of them; `on_answers` gets no responses at all if one is missing."""
-        answers: list[Message | None] = []
+        replies: list[Message | None] = []
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            answers.append(reply)
-            if len(answers) == len(self.closed_links):
-                told = [answer for answer in answers if answer is not None]
-                are_all = len(told) == len(answers) and self.are_valid(cluster)
-                on_answers(later, told if are_all else ())
+            replies.append(reply)
+            if len(replies) == len(self.closed_links):
+                responses = [reply for reply in replies if reply is not None]
+                are_all = len(responses) == len(replies) and self.are_valid(cluster)
+                on_answers(later, responses if are_all else ())
 
         if not self.closed_links:
             on_answers(now, ())
@@ -92,10 +92,10 @@ class Witnesses:
 OnFound = Callable[[Instant, Witnesses], None]
 
 
-def find_witnesses(cluster: RemoteCluster, now: Instant, listed: Iterable[Endpoint], on_found: OnFound) -> None:
-    """Ask one broker after the other for a proof; `listed` are those that the cluster lists as alive."""
-    known = list(dict.fromkeys(listed)) or list(cluster.servers)
-    _Search(cluster, known, cluster.round_robin(known), on_found).ask_next(now)
+def find_witnesses(cluster: RemoteCluster, now: Instant, listed_brokers: Iterable[Endpoint], on_found: OnFound) -> None:
+    """Ask one broker after the other for a proof; `listed_brokers` are those that the cluster lists as alive."""
+    brokers = list(dict.fromkeys(listed_brokers)) or list(cluster.servers)
+    _Search(cluster, brokers, cluster.round_robin(brokers), on_found).ask_next(now)
 
 
 def ask_for_proof(cluster: RemoteCluster, now: Instant, endpoint: Endpoint, on_found: OnFound) -> None:
@@ -105,11 +105,11 @@ def ask_for_proof(cluster: RemoteCluster, now: Instant, endpoint: Endpoint, on_f
 
 class _Search:
     def __init__(
-        self, cluster: RemoteCluster, listed: list[Endpoint], asked: list[Endpoint], on_found: OnFound
+        self, cluster: RemoteCluster, listed_brokers: list[Endpoint], remaining: list[Endpoint], on_found: OnFound
     ) -> None:
         self._cluster = cluster
-        self._listed = listed
-        self._remaining = asked
+        self._listed = listed_brokers
+        self._remaining = remaining
         self._on_found = on_found
         self._is_answered = False
 
@@ -130,22 +130,22 @@ class _Search:
     def _on_quorum(self, now: Instant, endpoint: Endpoint, reply: Message | None) -> None:
         cluster = self._cluster
         self._is_answered = self._is_answered or reply is not None
-        cannot = cluster.knows_versions(endpoint) and not cluster.supports(endpoint, quorum.DescribeQuorumRequest)
+        is_unable = cluster.knows_versions(endpoint) and not cluster.supports(endpoint, quorum.DescribeQuorumRequest)
         if isinstance(reply, DescribeQuorumResponse):
-            cannot = reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        if cannot:
+            is_unable = reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        if is_unable:
             self._end(now, self._listed)
             return
-        committed = _high_watermark(reply)
-        if committed <= 0:
+        high_watermark = _high_watermark(reply)
+        if high_watermark <= 0:
             self.ask_next(now)
             return
 
-        def on_versions(later: Instant, answer: Message | None) -> None:
-            replayed = _replayed(answer)
-            if replayed == NO_OFFSET:
+        def on_versions(later: Instant, reply: Message | None) -> None:
+            replayed_offset = _replayed_offset(reply)
+            if replayed_offset == NO_OFFSET:
                 self._end(later, self._listed)
-            elif replayed is not None and replayed >= committed - 1:
+            elif replayed_offset is not None and replayed_offset >= high_watermark - 1:
                 self._end(later, [endpoint])
             else:
                 self.ask_next(later)
@@ -173,8 +173,8 @@ class _Search:
         )
 
     def _end(self, now: Instant, endpoints: Iterable[Endpoint]) -> None:
-        unanswered = "" if self._is_answered else no_response_text(self._cluster)
-        self._on_found(now, Witnesses.of(self._cluster, endpoints, unanswered))
+        no_response = "" if self._is_answered else no_response_text(self._cluster)
+        self._on_found(now, Witnesses.of(self._cluster, endpoints, no_response))
 
 
 def proof_timeout_ms(cluster: RemoteCluster) -> int:
@@ -199,8 +199,8 @@ def _high_watermark(reply: Message | None) -> int:
     return rows[0].high_watermark
 
 
-def _replayed(answer: Message | None) -> int | None:
+def _replayed_offset(reply: Message | None) -> int | None:
     """Return the last replayed offset of a broker's metadata log, NO_OFFSET if its release does not return it."""
-    if not isinstance(answer, ApiVersionsResponse) or answer.error_code:
+    if not isinstance(reply, ApiVersionsResponse) or reply.error_code:
         return None
-    return answer.finalized_features_epoch
+    return reply.finalized_features_epoch

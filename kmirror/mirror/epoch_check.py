@@ -109,7 +109,7 @@ class EpochCheck:
             if found is None or found[0] is not fetcher or found[1] is not mp:
                 continue  # It is fetched from another leader by now, or not at all.
             mp.resolving = False
-            self._loop.changed(mp.tp)
+            self._loop.mark_changed(mp.tp)
             if mp.source_epoch != each.source_epoch:
                 continue
             row = rows.get((mp.tp.topic, mp.tp.partition))

@@ -359,7 +359,7 @@ class MirrorFetchers:
             with self._replicas.appends.writing_to(mp.tp):
                 partition.log.advance_log_start(wanted)
             self._replicas.changes.mark_changed(mp.tp)
-            self._loop.changed(mp.tp)
+            self._loop.mark_changed(mp.tp)
 
     def _on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """Cut to where the two logs diverge: the source ends our last epoch at another offset (D11, D12)."""
@@ -427,7 +427,7 @@ class MirrorFetchers:
                 return
             for mp in fetcher.partitions.values():
                 self._note_source_version(mp, fetcher.endpoint)
-                self._loop.changed(mp.tp)
+                self._loop.mark_changed(mp.tp)
         trouble = "" if source is None else source.connection_error_suffix(fetcher.endpoint)
         self._sizes.on_lost(fetcher)
         self.proofs.renew(now, str(fetcher.key[0]), fetcher.endpoint)

@@ -48,7 +48,9 @@ class MetadataCheck:
                 if proved:
                     on_checked(then, proved[-1], dict.fromkeys(differing_topics(proved), DIFFER))
                     return
-                why = f"{NO_PROOF}: {no_response_text(self._source)}" if witnesses.endpoints else witnesses.why_none
+                why = (
+                    f"{NO_PROOF}: {no_response_text(self._source)}" if witnesses.endpoints else witnesses.missing_reason
+                )
                 on_checked(then, reply, dict.fromkeys(doubted, why))
 
             witnesses.ask(later, self._source, request, on_answers)

@@ -163,7 +163,7 @@ class MirrorPartition:
             and self.paused_until <= now
             and now - fetcher.answered_at <= max_age_us
             and fetcher.partitions.get(self.tp) is self
-            and fetcher.session.wanted(self.tp) is not None
+            and fetcher.session.fetch_of(self.tp) is not None
         )
 
     @property

@@ -41,18 +41,18 @@ class Torn:
         return f"{self.size} bytes at byte {self.position} are a torn entry, which is ignored"
 
 
-def beginning() -> bytes:
+def file_header() -> bytes:
     """Return the bytes before the first entry."""
     return MAGIC + _VERSION.pack(VERSION)
 
 
-def entry(kind: int, value: object) -> bytes:
+def encode_entry(kind: int, value: object) -> bytes:
     """Return the bytes of an entry."""
     body = bytes((kind,)) + values.encode(value)
     return _HEAD.pack(len(body), crc32c(body)) + body
 
 
-def entries(data: bytes | memoryview) -> Iterator[tuple[int, Any] | Torn]:
+def read_entries(data: bytes | memoryview) -> Iterator[tuple[int, Any] | Torn]:
     """Yield kind and value of each entry, and at the end a `Torn` for an incomplete entry, if any.
 
     UsageError if this is not a journal, or one of another version; ProtocolError if it is damaged.

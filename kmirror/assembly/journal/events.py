@@ -53,8 +53,8 @@ def event_value(event: Event) -> tuple[Any, ...]:
             return ("RequestReceived", link, frame)
         case ResponseReceived(link, frame):
             return ("ResponseReceived", link, frame)
-        case LinkClosed(link, why):
-            return ("LinkClosed", link, why) if why else ("LinkClosed", link)
+        case LinkClosed(link, reason):
+            return ("LinkClosed", link, reason) if reason else ("LinkClosed", link)
         case TimerFired(key):
             return ("TimerFired", key)
         case DiskDone(key, result, error):
@@ -114,7 +114,7 @@ def effect_value(effect: Effect) -> EffectValue:
             return "Note", text
 
 
-def shown(value: tuple[Any, ...]) -> str:
+def format_value(value: tuple[Any, ...]) -> str:
     """Return an event or an effect as a line of text."""
     if value[0] in ("Send", "Reply", "ReplyBytes"):
         return f"{value[0]} on {_short(value[1])}: {value[2]} bytes, CRC-32C {value[3]:08x}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from kmirror.assembly.journal.entries import CALL, DISK, NODE, beginning, entry
+from kmirror.assembly.journal.entries import CALL, DISK, NODE, encode_entry, file_header
 from kmirror.assembly.journal.events import effect_value, event_value
 from kmirror.assembly.journal.values import encode
 from kmirror.cluster.broker.broker import Broker
@@ -71,9 +71,9 @@ class Recorder(Wrapper):
         self._problem: OSError | None = None
         """The error that ended the journal, until it is reported."""
         node_value = _node_value(name, inner)
-        self._put(beginning() + entry(NODE, node_value))
+        self._put(file_header() + encode_entry(NODE, node_value))
         for piece in _pieces(inner):
-            self._put(entry(DISK, piece))
+            self._put(encode_entry(DISK, piece))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of the inner node, and record them; an exception is recorded too."""
@@ -95,7 +95,7 @@ class Recorder(Wrapper):
         if self._write is not None:
             encoded = encode(effects)
             self._digest = next_digest(self._digest, encoded)
-            self._put(entry(CALL, (now, event_value(event), encoded, self._digest)))
+            self._put(encode_entry(CALL, (now, event_value(event), encoded, self._digest)))
 
     def _put(self, data: bytes) -> None:
         if self._write is None:

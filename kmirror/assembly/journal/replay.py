@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, entries
-from kmirror.assembly.journal.events import effect_value, error_of, event_of, event_value, shown
+from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, read_entries
+from kmirror.assembly.journal.events import effect_value, error_of, event_of, event_value, format_value
 from kmirror.assembly.journal.recorder import NO_EFFECTS, next_digest
 from kmirror.assembly.journal.values import decode, encode
 from kmirror.assembly.nodes import Assembly
@@ -50,8 +50,8 @@ class Difference:
     def __str__(self) -> str:
         lines = [f"call {self.number} at {self.at_ms} ms: {self.event}"]
         common = 0
-        for one, other in zip(self.recorded, self.replayed, strict=False):
-            if one != other:
+        for item, other in zip(self.recorded, self.replayed, strict=False):
+            if item != other:
                 break
             common += 1
         if common:
@@ -92,11 +92,11 @@ def replay(data: bytes | memoryview) -> Replay:
     pieces: dict[str, _DiskContents] = {}
     torn = difference = None
     calls, digest = 0, NO_EFFECTS
-    for one in entries(data):
-        if isinstance(one, Torn):
-            torn = one
+    for item in read_entries(data):
+        if isinstance(item, Torn):
+            torn = item
             break
-        kind, value = one
+        kind, value = item
         if (kind == NODE) != (node_value is None) or (kind == DISK and node is not None):
             raise ProtocolError(f"misplaced entry of kind {kind} after {calls} calls in a journal")
         if kind == NODE:
@@ -111,8 +111,8 @@ def replay(data: bytes | memoryview) -> Replay:
             replayed = encode(node.handle(now, event))
             digest = next_digest(digest, replayed)
             if replayed != recorded or digest != recorded_digest:
-                texts = tuple(map(shown, decode(recorded))), tuple(map(shown, decode(replayed)))
-                difference = Difference(calls, to_ms(now), shown(event), *texts)
+                texts = tuple(map(format_value, decode(recorded))), tuple(map(format_value, decode(replayed)))
+                difference = Difference(calls, to_ms(now), format_value(event), *texts)
                 break
     return Replay("" if node_value is None else node_value[0], calls, digest.hex(), difference, torn)
 
@@ -188,10 +188,10 @@ class _Store(MemoryStore):
 class _Disk(MemoryDisk):
     """A disk that returns the recorded leftovers of the previous process."""
 
-    left: list[str]
+    recorded_leftovers: list[str]
 
     def leftovers(self) -> list[str]:
-        return list(self.left)
+        return list(self.recorded_leftovers)
 
 
 class _DiskContents:
@@ -201,24 +201,24 @@ class _DiskContents:
         self._segments: dict[TopicPartition, dict[int, bytearray]] = {}
         self._modified: dict[TopicPartition, dict[int, int]] = {}
         self._files: dict[TopicPartition, dict[str, bytes]] = {}
-        self._of_no_partition: dict[str, bytes] = {}
+        self._other_files: dict[str, bytes] = {}
 
-    def add(self, tp: TopicPartition | None, what: Any, *rest: Any) -> None:
+    def add(self, tp: TopicPartition | None, name: Any, *rest: Any) -> None:
         if tp is None:
-            self._of_no_partition[what] = rest[0]
+            self._other_files[name] = rest[0]
             return
         segments, files = self._segments.setdefault(tp, {}), self._files.setdefault(tp, {})
-        if isinstance(what, str):
-            files[what] = rest[0]
+        if isinstance(name, str):
+            files[name] = rest[0]
             return
         modified, data = rest
-        segments.setdefault(what, bytearray()).extend(data)
+        segments.setdefault(name, bytearray()).extend(data)
         if modified is not None:
-            self._modified.setdefault(tp, {})[what] = modified
+            self._modified.setdefault(tp, {})[name] = modified
 
     def write_to(self, disk: _Disk) -> None:
         """Write the contents to a disk."""
-        for name, data in self._of_no_partition.items():
+        for name, data in self._other_files.items():
             disk.write_file(name, data)
         for tp, segments in self._segments.items():
             store = _Store.from_files({base: bytes(data) for base, data in segments.items()}, self._files[tp])
@@ -231,9 +231,9 @@ def _disk(node_value: tuple[Any, ...], pieces: Mapping[str, _DiskContents]) -> D
     """Return one log directory of a journal's node."""
     if len(node_value) == 2:
         return OfflineLogDir(*node_value)
-    log_dir, directory_id, clean_epoch, left = node_value
+    log_dir, directory_id, clean_epoch, recorded_leftovers = node_value
     disk = _Disk(log_dir, Uuid(directory_id))
-    disk.left = list(left)
+    disk.recorded_leftovers = list(recorded_leftovers)
     if log_dir in pieces:
         pieces[log_dir].write_to(disk)
     if clean_epoch is not None:
@@ -245,12 +245,14 @@ def _node(node_value: tuple[Any, ...], pieces: Mapping[str, _DiskContents]) -> B
     """Return the node of a journal's first entry, before its first event."""
     _, node_id, cluster_id, listeners, controller, configs, bootstrap, on_failure, seed, directories = node_value
     disks = [_disk(each, pieces) for each in directories]
-    here = tuple(ListenerSpec(name, SecurityProtocol(protocol), *at) for name, protocol, *at in listeners)
-    there = {} if controller is None else {controller[0]: (ListenerSpec.plain(controller[1], CONTROLLER_NAME),)}
+    own_listeners = tuple(ListenerSpec(name, SecurityProtocol(protocol), *at) for name, protocol, *at in listeners)
+    controller_listeners = (
+        {} if controller is None else {controller[0]: (ListenerSpec.plain(controller[1], CONTROLLER_NAME),)}
+    )
     assembly = Assembly(
         cluster_id=cluster_id,
         controller_id=node_id if controller is None else controller[0],
-        listeners={**there, node_id: here},
+        listeners={**controller_listeners, node_id: own_listeners},
         configs=dict(configs),
         bootstrap=[decode_metadata_record(record)[0] for record in bootstrap],
         on_failure=OnFailure[on_failure],

@@ -130,19 +130,19 @@ class ReplicaFetchers:
 
     def on_log_changed(self, tp: TopicPartition) -> None:
         """Send the current log start and end of `tp` with the next fetch, after another part has changed them."""
-        self._loop.changed(tp)
+        self._loop.mark_changed(tp)
 
     def on_topic_config(self, topic: str) -> None:
         """Check for due flushes in a topic's logs after a config change."""
         image = self._context.image.topics.get(topic)
         for number in () if image is None else image.partitions:
-            self._loop.changed(TopicPartition(topic, number))
+            self._loop.mark_changed(TopicPartition(topic, number))
 
     def resume(self, now: Instant, tp: TopicPartition) -> None:
         """Resume fetching a partition that was held back by a due flush."""
         known = self._loop.find(tp)
         if known is not None:
-            self._loop.changed(tp)
+            self._loop.mark_changed(tp)
             self._loop.on_timer(now, known[0].key)
 
     def on_brokers(self, now: Instant, brokers: Iterable[int]) -> None:

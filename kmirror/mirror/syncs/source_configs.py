@@ -123,7 +123,7 @@ def describe(
         return SourceConfigs()
     witnesses: Witnesses = (yield [WitnessRequest()])[0]
     if not witnesses.endpoints:
-        return SourceConfigs(problems=dict.fromkeys(topics, witnesses.why_none), unanswered=list(topics))
+        return SourceConfigs(problems=dict.fromkeys(topics, witnesses.missing_reason), unanswered=list(topics))
     known = known or ResponseCache()
     batches = in_batches(topics, TOPICS_MAX)
     by_broker = []

@@ -64,12 +64,12 @@ class Reader:
             case "lead", (TopicPartition() as tp, int(broker_id)):
                 self.epoch += 1
                 self.cluster.record_leader(tp, broker_id, self.epoch)  # The address of broker 3 is unknown.
-                plan.look_at_all()
+                plan.recheck_all()
             case "doubt", (str(topic),):
                 plan.mark_stale([topic])
             case "believe", ():
                 plan.stale_topics.clear()
-                plan.look_at_all()
+                plan.recheck_all()
             case "prefer", (TopicPartition() as tp, int(broker_id)):
                 plan.prefer(self.now, tp, broker_id)
                 if broker_id in BROKERS and self.cluster.leader(tp) is not None:

@@ -23,7 +23,7 @@ WANTED = st.dictionaries(st.sampled_from(TPS), st.integers(0, 3), max_size=6)
 def fill(session: FetchSession, wanted: dict[TopicPartition, int]) -> FetchRequest:
     """Return the next request of a fetcher that wants these offsets, with only the changes since the last one."""
     rows = {tp: PartitionFetch(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
-    changed = [tp for tp in TPS if session.wanted(tp) != rows.get(tp)]
+    changed = [tp for tp in TPS if session.fetch_of(tp) != rows.get(tp)]
     for tp in changed:
         session.set_fetch(tp, rows.get(tp))
     request = FetchRequest()

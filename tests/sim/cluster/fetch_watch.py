@@ -53,7 +53,7 @@ def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
             continue
         is_left_out = state.resolving or state.paused_until > now
         expected = None if is_left_out else _position(loop._owner, now, state)
-        wanted = fetcher.session.wanted(tp)
+        wanted = fetcher.session.fetch_of(tp)
         assert wanted == expected, (
             f"no call reported that {tp} changed: {fetcher.key} fetches {wanted}, expected {expected}"
         )

@@ -49,7 +49,7 @@ def test_responses_for_another_log_end_change_nothing(which: int, is_mirror: boo
         fetchers.handle(now, fetcher, events(state, asked)[which])
         return log.log_start_offset, log.log_end_offset, log.latest_epoch, list(log.epochs.entries)
 
-    asked = fetcher.session.wanted(TP)
+    asked = fetcher.session.fetch_of(TP)
     assert handle(asked._replace(fetch_offset=before[1] - 1)) == before
     assert handle(asked._replace(fetch_offset=before[1] + 1)) == before
     assert state.paused_until == 0

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from kmirror.assembly.journal.entries import CALL, beginning, entries, entry
+from kmirror.assembly.journal.entries import CALL, encode_entry, file_header, read_entries
 from kmirror.assembly.journal.recorder import JournalEnded, Journals
 from kmirror.assembly.journal.replay import Replay, replay
 from kmirror.cluster.authorizer import ALLOW_ALL
@@ -152,10 +152,10 @@ def test_the_first_call_that_differs_is_named() -> None:
     whole = replay(data)
     assert whole.is_equal and whole.calls > 30
     changed = []
-    for kind, value in entries(data):  # type: ignore[misc]
+    for kind, value in read_entries(data):  # type: ignore[misc]
         is_late = kind == CALL and value[1][0] == "TimerFired"
-        changed.append(entry(kind, (value[0] + 1, *value[1:]) if is_late else value))
-    found = replay(beginning() + b"".join(changed))
+        changed.append(encode_entry(kind, (value[0] + 1, *value[1:]) if is_late else value))
+    found = replay(file_header() + b"".join(changed))
     assert found.difference is not None
     assert found.difference.event.startswith("TimerFired")
     assert found.difference.recorded != found.difference.replayed
@@ -205,10 +205,10 @@ def test_a_torn_journal_is_replayed_up_to_its_end() -> None:
 
 def test_entries_out_of_place_are_an_error() -> None:
     data = one_journal()
-    found = [entry(*one) for one in entries(data)]  # type: ignore[misc]
+    found = [encode_entry(*one) for one in read_entries(data)]  # type: ignore[misc]
     for order in ([found[0], *found], found[1:], [*found, found[1]]):
         with pytest.raises(ProtocolError, match="misplaced entry"):
-            replay(beginning() + b"".join(order))
+            replay(file_header() + b"".join(order))
 
 
 def test_a_node_continues_without_a_journal_that_cannot_be_written() -> None:

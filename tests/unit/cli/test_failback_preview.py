@@ -395,7 +395,7 @@ def test_records_mirrored_only_here_would_not_wait(tmp_path: Path) -> None:
 )
 def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it takes long, the loss cannot be reported yet: no user has to act, and no script may continue."""
-    ask, left = FailbackPreview._ask, [asked]
+    ask, left = FailbackPreview._request_report, [asked]
 
     async def stopping(
         self: FailbackPreview, admin: AsyncAdmin, partitions: Collection[TopicPartition]
@@ -412,7 +412,7 @@ def test_a_failover_that_ends_is_waited_for(asked: int, code: int, line: str, mo
         there.add_topics(["orders"])
         there.catch_up()
         there.fail_over()
-        monkeypatch.setattr(FailbackPreview, "_ask", stopping)
+        monkeypatch.setattr(FailbackPreview, "_request_report", stopping)
         monkeypatch.setattr("kmirror.admin.failback.PAUSE_S", 0)
         words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "dr"]
         told, lines = run(*words)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.assembly.journal.entries import CALL, beginning, entries, entry
+from kmirror.assembly.journal.entries import CALL, encode_entry, file_header, read_entries
 from kmirror.assembly.journal.recorder import Journals
 from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.main import run
@@ -54,10 +54,10 @@ def test_each_start_of_a_node_has_a_file(folder: Path, capsys: pytest.CaptureFix
 def test_a_difference_ends_with_1_and_is_shown(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    changed = beginning()
-    for kind, value in entries((folder / "a-1.1.journal").read_bytes()):  # type: ignore[misc]
+    changed = file_header()
+    for kind, value in read_entries((folder / "a-1.1.journal").read_bytes()):  # type: ignore[misc]
         is_late = kind == CALL and value[1][0] == "Started"
-        changed += entry(kind, (value[0] + 1000, *value[1:]) if is_late else value)
+        changed += encode_entry(kind, (value[0] + 1000, *value[1:]) if is_late else value)
     path = tmp_path / "changed.journal"
     path.write_bytes(changed)
     code, lines, err = run_replay(capsys, path)
@@ -79,7 +79,7 @@ def test_a_torn_journal_is_equal_with_a_note(folder: Path, tmp_path: Path, capsy
     assert lines[1].endswith("are a torn entry, which is ignored")
     path.write_bytes(b"kmirror jour")
     assert run_replay(capsys, path)[0] == 2
-    path.write_bytes(beginning())
+    path.write_bytes(file_header())
     assert run_replay(capsys, path)[:2] == (1, [f"{path}: no node, 0 calls, nothing to compare"])
 
 

@@ -231,8 +231,8 @@ def test_a_fetch_checks_answered_partitions_and_those_marked_changed() -> None:
     assert log.checked_partitions() == [1]
     log.script.answer(answer())
     assert log.checked_partitions() == []
-    log.loop.changed(states[2].tp)
-    log.loop.changed(TopicPartition("unknown", 0))
+    log.loop.mark_changed(states[2].tp)
+    log.loop.mark_changed(TopicPartition("unknown", 0))
     log.script.answer(answer())
     assert log.checked_partitions() == [2]
 
@@ -249,14 +249,14 @@ def test_a_withheld_partition_is_checked_when_its_hold_may_be_over() -> None:
     log, states = many(3)
     log.calls_since_last()
     states[1].may_be_fetched = False
-    log.loop.changed(states[1].tp)
+    log.loop.mark_changed(states[1].tp)
     log.script.answer(answer())
     assert log.checked_partitions() == [1] and log.calls_since_last() == []
     assert log.forgets() == [1]
     log.script.answer(answer())
     assert log.checked_partitions() == []
     states[1].may_be_fetched = True
-    log.loop.changed(states[1].tp)
+    log.loop.mark_changed(states[1].tp)
     log.script.answer(answer())
     assert log.checked_partitions() == [1] and log.named() == [(9, 5, [1])]
 
@@ -265,7 +265,7 @@ def test_a_partition_whose_position_raises_does_not_block_others() -> None:
     log, states = many(3)
     for state in states:
         state.source_epoch += 1
-        log.loop.changed(state.tp)
+        log.loop.mark_changed(state.tp)
     log.raises_for = states[1].tp
     with pytest.raises(ZeroDivisionError):
         log.script.answer(answer())
@@ -294,7 +294,7 @@ def test_the_cost_of_a_poll_grows_with_changes_only(news: int) -> None:
     def cost(partitions: int) -> int:
         log, states = many(partitions)
         for state in states[:news]:
-            log.loop.changed(state.tp)
+            log.loop.mark_changed(state.tp)
         told = answer(*(row(state.tp.partition) for state in states[-news:] if news))
         return count_calls(lambda: log.script.answer(told))
 
@@ -360,7 +360,7 @@ def test_a_pause_during_a_throttle_still_ends(throttled_ms: int) -> None:
 def test_a_partition_held_by_a_quota_leaves_the_fetch() -> None:
     log, states = many(2)
     log.holds[states[0].tp] = 5 * BACKOFF
-    log.loop.changed(states[0].tp)
+    log.loop.mark_changed(states[0].tp)
     log.script.answer(answer(), 1)
     assert log.forgets() == [0] and log.script.timers == {("loop", 1): 5 * BACKOFF}
     log.script.answer(answer(row(1)), 2)
@@ -378,7 +378,7 @@ def test_a_partition_held_by_a_quota_leaves_the_fetch() -> None:
 def test_a_hold_that_ends_early_is_over_when_the_owner_reports_it() -> None:
     log, states = many(1)
     log.holds[states[0].tp] = 5 * BACKOFF
-    log.loop.changed(states[0].tp)
+    log.loop.mark_changed(states[0].tp)
     log.script.answer(answer(), 1)
     assert log.forgets() == [0]
     log.script.answer(answer(), 2)

@@ -44,6 +44,6 @@ def test_nor_for_a_partition_that_fetches_leave_out(why: str) -> None:
             state.may_be_fetched = False
         case _:
             log.assign(State(TopicPartition("u", 0)), endpoint=TWO, now=20)
-    log.loop.changed(state.tp)
+    log.loop.mark_changed(state.tp)
     log.script.answer(answer(), 20)
     assert log.names == [(state.tp, 0 if why == "moved" else 10)]

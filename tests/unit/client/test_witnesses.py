@@ -206,7 +206,7 @@ def test_if_no_broker_responds_the_reason_has_the_waiting_times() -> None:
     for _ in range(2):
         stage.script.answer_versions()
         stage.script.break_link()
-    assert stage.found[0].why_none == f"{NO_PROOF}: no answer within 1000 ms (request.timeout.ms)"
+    assert stage.found[0].missing_reason == f"{NO_PROOF}: no answer within 1000 ms (request.timeout.ms)"
 
 
 def test_a_response_without_a_proof_is_the_reason_rather_than_silence() -> None:
@@ -215,4 +215,4 @@ def test_a_response_without_a_proof_is_the_reason_rather_than_silence() -> None:
     stage.tell_quorum(-1)
     stage.script.answer_versions()
     stage.script.break_link()
-    assert stage.found[0].why_none == NO_PROOF
+    assert stage.found[0].missing_reason == NO_PROOF

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.journal.events import effect_value, shown
+from kmirror.assembly.journal.events import effect_value, format_value
 from kmirror.kernel.events import InboundLink, OutboundLink, Reply, ReplyBytes, Send
 from kmirror.kernel.ids import Endpoint
 
@@ -16,4 +16,4 @@ WRITTEN = (Reply(IN, (b"123", b"456789")), ReplyBytes(IN, b"123456789"), Send(OU
 def test_writes_are_recorded_by_their_checksum(effect: Reply | ReplyBytes | Send) -> None:
     name = type(effect).__name__
     assert effect_value(effect)[0] == name
-    assert shown(effect_value(effect)) == f"{name} on {effect.link!r}: 9 bytes, CRC-32C e3069283"
+    assert format_value(effect_value(effect)) == f"{name} on {effect.link!r}: 9 bytes, CRC-32C e3069283"
