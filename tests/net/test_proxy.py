@@ -332,11 +332,11 @@ def test_exchanges_are_reported_and_counted(proxy: Proxy, client: Client, exchan
     summary = Summary()
     for exchange in exchanges:
         summary.add(exchange)
-    told = {(line.api, line.version, line.client_id): counts for line, counts in summary.counts.items()}
-    counts = told["Produce", 9, "wire"]
+    counts_of = {(line.api, line.version, line.client_id): counts for line, counts in summary.counts.items()}
+    counts = counts_of["Produce", 9, "wire"]
     assert (counts.requests, counts.cut, counts.errors) == (4, 1, {"INVALID_RECORD": 1})
     assert counts.latencies.total() == 2, "neither the one that was cut off nor the one without an answer"
-    assert told["Metadata", 9, "wire"].requests == 2 and told["Fetch", 12, "wire"].errors == {}
+    assert counts_of["Metadata", 9, "wire"].requests == 2 and counts_of["Fetch", 12, "wire"].errors == {}
 
 
 def test_a_record_is_written_and_asked_again(
@@ -397,14 +397,14 @@ def test_only_loopback_is_proxied_by_default() -> None:
 def test_a_broker_of_another_machine_is_not_connected_to(served: TcpCluster) -> None:
     """The bootstrap server is at loopback, and names a broker that is not."""
     with cluster(1, advertised_host="192.0.2.1") as c, kmirror.testing.proxy(f"127.0.0.1:{c.endpoint(1).port}") as p:
-        told: list[str] = []
-        p.on_note.append(lambda _, note: told.append(note.text))
+        notes: list[str] = []
+        p.on_note.append(lambda _, note: notes.append(note.text))
         with Wire(p.bootstrap_servers) as wire:
             response = wire.ask(MetadataRequest(topics=[]), 9)
             assert isinstance(response, MetadataResponse)
         with Wire(f"127.0.0.1:{response.brokers[0].port}") as wire:
             assert wire.is_closed()
-        assert told == [f"broker 1 is at {c.endpoint(1)}, which is not loopback: links to it are closed"]
+        assert notes == [f"broker 1 is at {c.endpoint(1)}, which is not loopback: links to it are closed"]
 
 
 def test_a_port_in_use(served: TcpCluster) -> None:

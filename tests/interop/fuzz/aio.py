@@ -23,19 +23,19 @@ WAIT_S = 2.0
 READ_S = 1.5
 
 
-async def bounded(coming: Awaitable[Any]) -> Any:
-    return await asyncio.wait_for(coming, WAIT_S)
+async def with_timeout(call: Awaitable[Any]) -> Any:
+    return await asyncio.wait_for(call, WAIT_S)
 
 
 async def write(bootstrap: str, session: str) -> None:
     client = AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all", request_timeout_ms=2_000)
     try:
-        await bounded(client.start())
-        await bounded(client.partitions_for(TOPIC))
+        await with_timeout(client.start())
+        await with_timeout(client.partitions_for(TOPIC))
         for number in range(4):
-            await bounded(client.send_and_wait(TOPIC, b"from %d" % number, partition=number % 2))
+            await with_timeout(client.send_and_wait(TOPIC, b"from %d" % number, partition=number % 2))
     finally:
-        await bounded(client.stop())
+        await with_timeout(client.stop())
 
 
 async def read(bootstrap: str, session: str) -> None:
@@ -45,35 +45,35 @@ async def read(bootstrap: str, session: str) -> None:
         enable_auto_commit=False,
     )  # fmt: skip
     try:
-        await bounded(client.start())
+        await with_timeout(client.start())
         until, seen = time.monotonic() + READ_S, 0
         while seen < 20 and time.monotonic() < until:
-            found = await bounded(client.getmany(timeout_ms=200))
-            seen += sum(len(rows) for rows in found.values())
-        await bounded(client.commit())
-        await bounded(client.end_offsets([TopicPartition(TOPIC, 0)]))
+            batches = await with_timeout(client.getmany(timeout_ms=200))
+            seen += sum(len(rows) for rows in batches.values())
+        await with_timeout(client.commit())
+        await with_timeout(client.end_offsets([TopicPartition(TOPIC, 0)]))
     finally:
-        await bounded(client.stop())
+        await with_timeout(client.stop())
 
 
 async def order(bootstrap: str, session: str) -> None:
     client = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=2_000)
     try:
-        await bounded(client.start())
-        await bounded(client.describe_cluster())
-        await bounded(client.create_topics([NewTopic(f"made-{session}", 1, 1)]))
-        await bounded(client.list_topics())
-        await bounded(client.list_consumer_groups())
-        await bounded(client.delete_topics([f"made-{session}"]))
+        await with_timeout(client.start())
+        await with_timeout(client.describe_cluster())
+        await with_timeout(client.create_topics([NewTopic(f"made-{session}", 1, 1)]))
+        await with_timeout(client.list_topics())
+        await with_timeout(client.list_consumer_groups())
+        await with_timeout(client.delete_topics([f"made-{session}"]))
     finally:
-        await bounded(client.close())
+        await with_timeout(client.close())
 
 
 STEPS = {step.__name__: step for step in (write, read, order)}
 """All of them are run, or those given as arguments."""
 
 
-async def steps(bootstrap: str, session: str, *names: str) -> None:
+async def run_steps(bootstrap: str, session: str, *names: str) -> None:
     for step in [STEPS[name] for name in names or STEPS]:
         try:
             await step(bootstrap, session)
@@ -83,7 +83,7 @@ async def steps(bootstrap: str, session: str, *names: str) -> None:
 
 def main() -> int:
     faulthandler.register(signal.SIGQUIT, all_threads=True)
-    asyncio.run(steps(*sys.argv[1:]))
+    asyncio.run(run_steps(*sys.argv[1:]))
     return 0
 
 

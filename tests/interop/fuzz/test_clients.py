@@ -14,8 +14,8 @@ from kmirror.fuzz.clients.servers import OwnCluster
 from kmirror.fuzz.findings import FaultKind, Finding, load
 
 HERE = Path(__file__).parent
-FOUND = {path.stem: load(path) for path in sorted((HERE.parents[1] / "data" / "fuzz" / "clients").glob("*.json"))}
-PROGRAMS = sorted({found.story[0] for found in FOUND.values()})
+FINDINGS = {path.stem: load(path) for path in sorted((HERE.parents[1] / "data" / "fuzz" / "clients").glob("*.json"))}
+PROGRAMS = sorted({finding.story[0] for finding in FINDINGS.values()})
 RESPONSES = 120
 ATTEMPTS = 4
 """Some crashes of librdkafka depend on the timing of its threads."""
@@ -47,43 +47,43 @@ def test_a_library_is_fuzzed(family: str) -> None:
     assert tally.program_outcomes["exit code 0"]
 
 
-def is_of_this_release(found: Finding) -> bool:
+def is_of_this_release(finding: Finding) -> bool:
     """Return whether the installed release is the one with the finding; a newer one may have fixed it."""
-    _, name, release = found.story[1].split()
+    _, name, release = finding.story[1].split()
     return version(name) == release
 
 
-def causes_of(campaign: ClientCampaign, found: Finding) -> list[str]:
-    """Return the causes when the same responses are repeated, up to the finding."""
-    seen: list[str] = []
+def causes_of(campaign: ClientCampaign, finding: Finding) -> list[str]:
+    """Return the causes when the same responses are repeated, up to the finding's cause."""
+    causes: list[str] = []
     for _ in range(TRIES):
-        fault = campaign.replay(entries_of(found), 1)
-        seen += [] if fault is None else [fault.cause]
-        if found.cause in seen:
+        fault = campaign.replay(entries_of(finding), 1)
+        causes += [] if fault is None else [fault.cause]
+        if finding.cause in causes:
             break
-    return seen
+    return causes
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[" ".join(line.split("/")[-1].split()[::3]) for line in PROGRAMS])
 def test_findings_are_reproduced(program: str) -> None:
     """Each program of docs/findings.md behaves with the stored responses as documented there."""
-    cases = {name: found for name, found in FOUND.items() if found.story[0] == program}
+    cases = {name: finding for name, finding in FINDINGS.items() if finding.story[0] == program}
     if not all(map(is_of_this_release, cases.values())):
         pytest.skip("found in another release of the library")
     _, _, script, *_, step = program.split()
     interceptor = ResponseInterceptor()
     with OwnCluster(interceptor) as cluster:
-        seen: dict[str, list[str]] = {}
-        for timeout_s, those in (
-            (TIMEOUT_S, {name: found for name, found in cases.items() if found.kind not in ENDLESS}),
-            (SHORT_TIMEOUT_S, {name: found for name, found in cases.items() if found.kind in ENDLESS}),
+        causes: dict[str, list[str]] = {}
+        for timeout_s, findings in (
+            (TIMEOUT_S, {name: finding for name, finding in cases.items() if finding.kind not in ENDLESS}),
+            (SHORT_TIMEOUT_S, {name: finding for name, finding in cases.items() if finding.kind in ENDLESS}),
         ):
-            if those:
+            if findings:
                 campaign = ClientCampaign(client(Path(script).stem, step, timeout_s=timeout_s), cluster, interceptor, 0)
                 campaign.measure_baseline()
-                for name, found in those.items():
+                for name, finding in findings.items():
                     for _ in range(ATTEMPTS):
-                        seen[name] = causes_of(campaign, found)
-                        if found.cause in seen[name]:
+                        causes[name] = causes_of(campaign, finding)
+                        if finding.cause in causes[name]:
                             break
-    assert {name: found.cause for name, found in cases.items() if found.cause not in seen[name]} == {}, seen
+    assert {name: finding.cause for name, finding in cases.items() if finding.cause not in causes[name]} == {}, causes

@@ -51,10 +51,10 @@ class Planted(NamedTuple):
 def _uvarint(limit: int = 0x80, *, longest: int = 5) -> Callable[[wire.Buffer, int], tuple[int, int]]:
     def read(buf: wire.Buffer, pos: int) -> tuple[int, int]:
         result = 0
-        for place in range(longest):
+        for index in range(longest):
             octet = buf[pos]
             pos += 1
-            result |= (octet & 0x7F) << 7 * place
+            result |= (octet & 0x7F) << 7 * index
             if octet < limit:
                 return result & wire.INT32_MAX, pos
         raise Malformed
@@ -71,22 +71,22 @@ def varint_of_three_bytes() -> Patch:
     """The third of three bytes is ignored: lengths from 16 KiB on are wrong."""
     read = wire.read_uvarint
 
-    def short(buf: wire.Buffer, pos: int) -> tuple[int, int]:
+    def read_two_bytes(buf: wire.Buffer, pos: int) -> tuple[int, int]:
         value, end = read(buf, pos)
         return (value & 0x3FFF if end - pos == 3 and len(buf) > 2**14 else value), end
 
-    return patch.object(wire, "read_uvarint", short)
+    return patch.object(wire, "read_uvarint", read_two_bytes)
 
 
 def long_text_cut_off() -> Patch:
     """A text is cut after 8 KiB."""
     read = wire.read_string
 
-    def short(buf: wire.Buffer, pos: int) -> tuple[str, int]:
+    def read_prefix(buf: wire.Buffer, pos: int) -> tuple[str, int]:
         text, end = read(buf, pos)
         return text[: 2**13], end
 
-    return patch.object(wire, "read_string", short)
+    return patch.object(wire, "read_string", read_prefix)
 
 
 def varint_without_bound() -> Patch:
@@ -94,25 +94,25 @@ def varint_without_bound() -> Patch:
     return patch.object(wire, "read_uvarint", _uvarint(longest=10))
 
 
-def null_text_taken() -> Patch:
+def null_text_accepted() -> Patch:
     """A null is read as an empty string where it is forbidden; the slow reader refuses it."""
     read = wire.read_nullable_string
 
-    def lax(buf: wire.Buffer, pos: int) -> tuple[str, int]:
+    def read_null_as_empty(buf: wire.Buffer, pos: int) -> tuple[str, int]:
         text, end = read(buf, pos)
         return text or "", end
 
-    return patch.object(wire, "read_string", lax)
+    return patch.object(wire, "read_string", read_null_as_empty)
 
 
-def null_array_taken() -> Patch:
+def null_array_accepted() -> Patch:
     """Both readers accept a null for an array."""
     count = careful.MessageReader.read_count
 
-    def lax(self: careful.MessageReader, path: str, flexible: bool, nullable: bool) -> int:
+    def read_nullable_count(self: careful.MessageReader, path: str, flexible: bool, nullable: bool) -> int:
         return count(self, path, flexible, True)
 
-    return patch.object(careful.MessageReader, "read_count", lax)
+    return patch.object(careful.MessageReader, "read_count", read_nullable_count)
 
 
 def length_unchecked() -> Patch:
@@ -136,27 +136,27 @@ def index_error() -> Patch:
     return patch.object(careful.MessageReader, "read_uvarint", read_uvarint)
 
 
-def tag_taken_twice_differently() -> Patch:
+def repeated_tag_read_differently() -> Patch:
     """The fast reader keeps only the last of two unknown tags with the same number."""
     read = wire.read_unknown_tags
 
-    def last_wins(buf: wire.Buffer, pos: int) -> tuple[tuple[wire.UnknownTag, ...], int]:
+    def read_last_tags(buf: wire.Buffer, pos: int) -> tuple[tuple[wire.UnknownTag, ...], int]:
         tags, end = read(buf, pos)
         return tuple({each.tag: each for each in tags}.values()), end
 
-    return patch.object(wire, "read_unknown_tags", last_wins)
+    return patch.object(wire, "read_unknown_tags", read_last_tags)
 
 
-def allocated_first() -> Patch:
+def memory_allocated_first() -> Patch:
     """Memory for a count is allocated before it is compared with the remaining bytes."""
     length = careful.MessageReader.read_length
 
-    def eager(self: careful.MessageReader, flexible: bool, width: int, path: str) -> int:
+    def allocate_length(self: careful.MessageReader, flexible: bool, width: int, path: str) -> int:
         found = length(self, flexible, width, path)
         bytearray(max(0, min(found, 1 << 26)))
         return found
 
-    return patch.object(careful.MessageReader, "read_length", eager)
+    return patch.object(careful.MessageReader, "read_length", allocate_length)
 
 
 def null_written_as_empty() -> Patch:
@@ -168,23 +168,25 @@ def wrong_position() -> Patch:
     """An error names a byte behind the end."""
     fail = careful.MessageReader.make_error
 
-    def beyond(self: careful.MessageReader, message: str, path: str, position: int | None = None) -> ProtocolError:
+    def make_error_beyond_end(
+        self: careful.MessageReader, message: str, path: str, position: int | None = None
+    ) -> ProtocolError:
         return fail(self, message, path, len(self.view) + 4)
 
-    return patch.object(careful.MessageReader, "make_error", beyond)
+    return patch.object(careful.MessageReader, "make_error", make_error_beyond_end)
 
 
 def lenient_is_stricter() -> Patch:
     """The lenient reader requires UTF-8 for text, although even the strict reader does not."""
     read_variable = careful.MessageReader.read_variable
 
-    def picky(self: careful.MessageReader, type_: str, path: str, flexible: bool, nullable: bool) -> object:
+    def require_utf8(self: careful.MessageReader, type_: str, path: str, flexible: bool, nullable: bool) -> object:
         found = read_variable(self, type_, path, flexible, nullable)
         if self.lenient and isinstance(found, str) and any("\ud800" <= each <= "\udfff" for each in found):
             raise self.make_error("no UTF-8", path)
         return found
 
-    return patch.object(careful.MessageReader, "read_variable", picky)
+    return patch.object(careful.MessageReader, "read_variable", require_utf8)
 
 
 # -- whole requests -----------------------------------------------------------------------------
@@ -198,12 +200,12 @@ def header_tags_not_skipped() -> Patch:
 def version_without_a_field() -> Patch:
     """The error for an unknown version lacks the field and the byte of the header."""
 
-    def bare(frame: wire.Buffer, head: headers.RequestHead) -> Message:
+    def decode_without_header(frame: wire.Buffer, head: headers.RequestHead) -> Message:
         request = headers.find_request(head.api_key)
         assert request is not None
         return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
-    return patch.object(headers, "decode_request_body", bare)
+    return patch.object(headers, "decode_request_body", decode_without_header)
 
 
 # -- a broker -----------------------------------------------------------------------------------
@@ -213,88 +215,88 @@ def _check_requests(request: type[Message], check: Callable[[Any], object]) -> P
     """Return a patch that calls `check` with each request of this class before its handler."""
     serve = Server.serve
 
-    def checked(handler: Handler) -> Handler:
+    def with_check(handler: Handler) -> Handler:
         def handle(now: Instant, inbound: Inbound) -> None:
             check(inbound)
             handler(now, inbound)
 
         return handle
 
-    def planted(self: Server, routes: Routes) -> None:
-        serve(self, {cls: checked(handler) if cls is request else handler for cls, handler in routes.items()})
+    def serve_checked(self: Server, routes: Routes) -> None:
+        serve(self, {cls: with_check(handler) if cls is request else handler for cls, handler in routes.items()})
 
-    return patch.object(Server, "serve", planted)
+    return patch.object(Server, "serve", serve_checked)
 
 
 def _change_responses(response: type[Message], change: Callable[[Any], Message | None]) -> Patch:
     """Return a patch that changes responses of this class before they are sent; None sends nothing."""
     reply = Inbound.reply
 
-    def planted(self: Inbound, body: Message) -> None:
+    def reply_changed(self: Inbound, body: Message) -> None:
         changed = change(body) if isinstance(body, response) else body
         if changed is not None:
             reply(self, changed)
 
-    return patch.object(Inbound, "reply", planted)
+    return patch.object(Inbound, "reply", reply_changed)
 
 
-def answer_of_another_version() -> Patch:
+def response_of_another_version() -> Patch:
     """Responses are written in the previous version."""
     encode = inbound.encode_response_chunks
 
-    def older(body: Message, version: int, **options: Any) -> Any:
+    def encode_older(body: Message, version: int, **options: Any) -> Any:
         try:
             return encode(body, max(body.MIN_VERSION, version - 1), **options)
         except LocalProtocolError:  # That version cannot express it.
             return encode(body, version, **options)
 
-    return patch.object(inbound, "encode_response_chunks", older)
+    return patch.object(inbound, "encode_response_chunks", encode_older)
 
 
-def byte_behind_the_answer() -> Patch:
+def byte_after_the_response() -> Patch:
     """Each response has one byte more than its schema allows."""
     encode = inbound.encode_response_chunks
 
-    def longer(body: Message, version: int, **options: Any) -> Any:
+    def encode_longer(body: Message, version: int, **options: Any) -> Any:
         return [*encode(body, version, **options), b"\0"]
 
-    return patch.object(inbound, "encode_response_chunks", longer)
+    return patch.object(inbound, "encode_response_chunks", encode_longer)
 
 
-def closes_over_a_valid_request() -> Patch:
+def link_closed_for_a_valid_request() -> Patch:
     """The link is closed instead of an error response."""
     reply = Inbound.reply
 
-    def closing(self: Inbound, body: Message) -> None:
+    def drop_or_reply(self: Inbound, body: Message) -> None:
         if isinstance(body, HeartbeatResponse):
             self.drop()
         else:
             reply(self, body)
 
-    return patch.object(Inbound, "reply", closing)
+    return patch.object(Inbound, "reply", drop_or_reply)
 
 
 def wrong_correlation_id() -> Patch:
     """The correlation id loses its sign."""
     encode = inbound.encode_response_chunks
 
-    def unsigned(body: Message, version: int, *, correlation_id: int) -> Any:
+    def encode_unsigned(body: Message, version: int, *, correlation_id: int) -> Any:
         return encode(body, version, correlation_id=abs(correlation_id) & 0x7FFFFFFF)
 
-    return patch.object(inbound, "encode_response_chunks", unsigned)
+    return patch.object(inbound, "encode_response_chunks", encode_unsigned)
 
 
-def never_answered() -> Patch:
+def heartbeat_without_response() -> Patch:
     """A Heartbeat of an unknown member is not answered."""
     return _change_responses(HeartbeatResponse, lambda body: None if body.error_code == 25 else body)
 
 
-def produce_never_answered() -> Patch:
+def produce_without_response() -> Patch:
     """A Produce that is refused is not answered."""
     return _change_responses(ProduceResponse, lambda body: None if _has_error(body) else body)
 
 
-def answers_acks_0() -> Patch:
+def acks_0_gets_a_response() -> Patch:
     """A Produce with acks=0 is answered."""
     return patch.object(Inbound, "no_reply", lambda inbound: inbound.reply(ProduceResponse()))
 
@@ -306,23 +308,23 @@ def _has_error(body: ProduceResponse) -> bool:
 def no_such_error_code() -> Patch:
     """The response has an undefined error code."""
 
-    def wrong(body: HeartbeatResponse) -> HeartbeatResponse:
+    def negate_error(body: HeartbeatResponse) -> HeartbeatResponse:
         body.error_code = -body.error_code
         return body
 
-    return _change_responses(HeartbeatResponse, wrong)
+    return _change_responses(HeartbeatResponse, negate_error)
 
 
 def refused_produce_writes() -> Patch:
     """A Produce whose records were appended is answered with an error."""
 
-    def refused(body: ProduceResponse) -> ProduceResponse:
+    def set_errors(body: ProduceResponse) -> ProduceResponse:
         for topic in body.responses:
             for row in topic.partition_responses:
                 row.error_code = row.error_code or ErrorCode.INVALID_RECORD
         return body
 
-    return _change_responses(ProduceResponse, refused)
+    return _change_responses(ProduceResponse, set_errors)
 
 
 def refused_create_topics_writes() -> Patch:
@@ -330,24 +332,24 @@ def refused_create_topics_writes() -> Patch:
 
     describe = create_topics._describe
 
-    def refused(context: Any, result: Any, made: Any, *, is_described: bool) -> None:
+    def describe_with_error(context: Any, result: Any, made: Any, *, is_described: bool) -> None:
         describe(context, result, made, is_described=is_described)
         if result.name != TOPIC:  # That topic exists from the beginning.
             result.error_code = ErrorCode.POLICY_VIOLATION
 
-    return patch.object(create_topics, "_describe", refused)
+    return patch.object(create_topics, "_describe", describe_with_error)
 
 
 def refused_offset_commit_writes() -> Patch:
     """Offsets that were committed are answered with an error."""
 
-    def refused(body: OffsetCommitResponse) -> OffsetCommitResponse:
+    def set_errors(body: OffsetCommitResponse) -> OffsetCommitResponse:
         for topic in body.topics:
             for row in topic.partitions:
                 row.error_code = row.error_code or ErrorCode.ILLEGAL_GENERATION
         return body
 
-    return _change_responses(OffsetCommitResponse, refused)
+    return _change_responses(OffsetCommitResponse, set_errors)
 
 
 def refused_producer_has_its_epoch() -> Patch:
@@ -366,14 +368,14 @@ def refused_member_stays() -> Patch:
     """A client that must join again with its member id is a member already."""
     join_new = requests._join_new
 
-    def both(group: ClassicGroup, now_ms: int, join: requests.Join) -> None:
+    def add_and_reject(group: ClassicGroup, now_ms: int, join: requests.Join) -> None:
         if join.request.group_instance_id is None and join.version >= requests.MEMBER_ID_REQUIRED_FROM:
             requests._add(group, now_ms, replace(join, waiter=lambda body: None), join.new_member_id)
             requests._reject(group, join, ErrorCode.MEMBER_ID_REQUIRED, join.new_member_id)
         else:
             join_new(group, now_ms, join)
 
-    return patch.object(requests, "_join_new", both)
+    return patch.object(requests, "_join_new", add_and_reject)
 
 
 def handler_raises_on_null() -> Patch:
@@ -397,11 +399,11 @@ def controller_raises() -> Patch:
     """The controller divides by a replication factor."""
     records = create_topics.topic_records
 
-    def divided(context: Any, topic: Any) -> Any:
+    def divide_first(context: Any, topic: Any) -> Any:
         assert topic.num_partitions // topic.replication_factor < 1 << 32
         return records(context, topic)
 
-    return patch.object(create_topics, "topic_records", divided)
+    return patch.object(create_topics, "topic_records", divide_first)
 
 
 _DECODER = (
@@ -409,12 +411,12 @@ _DECODER = (
     (varint_of_three_bytes, (FaultKind.REFUSED, FaultKind.CHANGED, FaultKind.TAKEN), ()),
     (long_text_cut_off, (FaultKind.CHANGED, FaultKind.DIFFERS), ("HeartbeatRequest",)),
     (varint_without_bound, (FaultKind.TAKEN,), ()),
-    (null_text_taken, (FaultKind.TAKEN,), ()),
-    (null_array_taken, (FaultKind.TAKEN, FaultKind.RAISED), ()),
+    (null_text_accepted, (FaultKind.TAKEN,), ()),
+    (null_array_accepted, (FaultKind.TAKEN, FaultKind.RAISED), ()),
     (length_unchecked, (FaultKind.TAKEN,), ()),
     (index_error, (FaultKind.RAISED,), ()),
-    (tag_taken_twice_differently, (FaultKind.DIFFERS,), ()),
-    (allocated_first, (FaultKind.MEMORY,), ()),
+    (repeated_tag_read_differently, (FaultKind.DIFFERS,), ()),
+    (memory_allocated_first, (FaultKind.MEMORY,), ()),
     (null_written_as_empty, (FaultKind.CHANGED,), ()),
     (wrong_position, (FaultKind.RAISED,), ()),
     (lenient_is_stricter, (FaultKind.DIFFERS,), ()),
@@ -424,13 +426,13 @@ _REQUEST = (
     (version_without_a_field, (FaultKind.RAISED,), ()),
 )
 _NODE: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]], ...] = (
-    (answer_of_another_version, (FaultKind.REFUSED,), ()),
-    (byte_behind_the_answer, (FaultKind.REFUSED,), ()),
-    (closes_over_a_valid_request, (FaultKind.REFUSED,), ("HeartbeatRequest",)),
+    (response_of_another_version, (FaultKind.REFUSED,), ()),
+    (byte_after_the_response, (FaultKind.REFUSED,), ()),
+    (link_closed_for_a_valid_request, (FaultKind.REFUSED,), ("HeartbeatRequest",)),
     (wrong_correlation_id, (FaultKind.DIFFERS,), ()),
-    (never_answered, (FaultKind.SILENT,), ("HeartbeatRequest",)),
-    (produce_never_answered, (FaultKind.SILENT,), ("ProduceRequest",)),
-    (answers_acks_0, (FaultKind.TAKEN,), ("ProduceRequest",)),
+    (heartbeat_without_response, (FaultKind.SILENT,), ("HeartbeatRequest",)),
+    (produce_without_response, (FaultKind.SILENT,), ("ProduceRequest",)),
+    (acks_0_gets_a_response, (FaultKind.TAKEN,), ("ProduceRequest",)),
     (no_such_error_code, (FaultKind.TAKEN,), ("HeartbeatRequest",)),
     (refused_produce_writes, (FaultKind.STATE,), ("ProduceRequest",)),
     (refused_create_topics_writes, (FaultKind.STATE,), ("CreateTopicsRequest",)),
@@ -442,8 +444,8 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]],
     (controller_raises, (FaultKind.RAISED,), ("CreateTopicsRequest",)),
 )
 _TCP: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]], ...] = (
-    (byte_behind_the_answer, (FaultKind.REFUSED,), ("FindCoordinatorRequest",)),
-    (closes_over_a_valid_request, (FaultKind.REFUSED,), ("HeartbeatRequest",)),
+    (byte_after_the_response, (FaultKind.REFUSED,), ("FindCoordinatorRequest",)),
+    (link_closed_for_a_valid_request, (FaultKind.REFUSED,), ("HeartbeatRequest",)),
 )
 FRAMES = {
     "decoder": 20_000,

@@ -36,43 +36,43 @@ def header_key_wrong() -> Patch:
     """The key of a header loses its first letter, in all readers of records."""
     read = record.read_headers
 
-    def shifted(data: bytes, at: int, end: int) -> tuple[list[record.Header], int]:
+    def read_cut_keys(data: bytes, at: int, end: int) -> tuple[list[record.Header], int]:
         headers, at = read(data, at, end)
         return [(name[1:], value) for name, value in headers], at
 
-    return patch.object(record, "read_headers", shifted)
+    return patch.object(record, "read_headers", read_cut_keys)
 
 
 def views_differ() -> Patch:
     """Views have the time of the producer where the broker's applies."""
     decode = views.decode_records
 
-    def of_producer(data: bytes, count: int, context: record.RecordContext) -> Iterator[record.Record]:
+    def decode_producer_times(data: bytes, count: int, context: record.RecordContext) -> Iterator[record.Record]:
         return decode(data, count, context._replace(log_append_time=None))
 
-    return patch.object(views, "decode_records", of_producer)
+    return patch.object(views, "decode_records", decode_producer_times)
 
 
 def outline_without_keys() -> Patch:
     """The outline says that all records have keys."""
     outline = batch_target.outline
 
-    def wrong(data: bytes, at: int, count: int) -> object:
+    def outline_with_keys(data: bytes, at: int, count: int) -> object:
         found = outline(data, at, count)
         return found and found._replace(has_keys=True)
 
-    return patch.object(batch_target, "outline", wrong)
+    return patch.object(batch_target, "outline", outline_with_keys)
 
 
 def outline_time_too_high() -> Patch:
     """The outline has a maximum timestamp that no record has."""
     outline = batch_target.outline
 
-    def wrong(data: bytes, at: int, count: int) -> object:
+    def outline_with_later_time(data: bytes, at: int, count: int) -> object:
         found = outline(data, at, count)
         return found and found._replace(max_delta=found.max_delta + 1)
 
-    return patch.object(batch_target, "outline", wrong)
+    return patch.object(batch_target, "outline", outline_with_later_time)
 
 
 def long_ends_at_its_edge() -> Patch:
@@ -85,36 +85,36 @@ def length_of_three_bytes_in_record() -> Patch:
     """The third byte of a length is ignored: contents from 8 KiB on are wrong."""
     read = record.read_raw_varint
 
-    def short(data: Sequence[int], at: int) -> tuple[int, int]:
+    def read_two_bytes(data: Sequence[int], at: int) -> tuple[int, int]:
         raw, end = read(data, at)
         return (raw & 0x3FFF if end - at == 3 and len(data) > 2**13 else raw), end
 
-    return patch.object(record, "read_raw_varint", short)
+    return patch.object(record, "read_raw_varint", read_two_bytes)
 
 
 def index_error_of_record() -> Patch:
     """A record that exceeds its batch raises an IndexError."""
 
-    def untyped(error: Exception, *_: object) -> Exception:
+    def return_error(error: Exception, *_: object) -> Exception:
         return error
 
-    return patch.object(record, "_decoding_error", untyped)
+    return patch.object(record, "_decoding_error", return_error)
 
 
 def zlib_error() -> Patch:
     """A decompression failure raises zlib's own error."""
     decompress = batches.decompress
 
-    def untyped(codec: object, data: bytes, **options: Any) -> bytes:
+    def decompress_unchecked(codec: object, data: bytes, **options: Any) -> bytes:
         return decompress(codec, data, **options) if codec != 1 else zlib.decompress(data, 31)
 
-    return patch.object(batches, "decompress", untyped)
+    return patch.object(batches, "decompress", decompress_unchecked)
 
 
 def long_varint_of_record() -> Patch:
     """The length of a record may have any number of bytes."""
 
-    def endless(data: Sequence[int], at: int) -> tuple[int, int]:
+    def read_any_length(data: Sequence[int], at: int) -> tuple[int, int]:
         raw = shift = 0
         while True:
             octet = data[at]
@@ -124,7 +124,7 @@ def long_varint_of_record() -> Patch:
             if octet < 128:
                 return raw & 0xFFFFFFFF, at
 
-    return patch.object(record, "read_raw_varint", endless)
+    return patch.object(record, "read_raw_varint", read_any_length)
 
 
 def key_for_value() -> Patch:
@@ -137,10 +137,12 @@ def last_record_left_out() -> Patch:
     """The last record of each batch is left out."""
     decode = batches.decode_records
 
-    def lax(data: bytes, count: int, context: record.RecordContext, placed: Any) -> Iterator[record.Record]:
+    def decode_all_but_last(
+        data: bytes, count: int, context: record.RecordContext, placed: Any
+    ) -> Iterator[record.Record]:
         return iter(list(decode(data, count, context, placed))[: max(0, count - 1)] if data else [])
 
-    return patch.object(batches, "decode_records", lax)
+    return patch.object(batches, "decode_records", decode_all_but_last)
 
 
 BATCH = (

@@ -25,26 +25,26 @@ from kmirror.protocol.message import Message
 Patch = AbstractContextManager[object]
 
 
-def _not_persisted(is_meant: Callable[[Sequence[Message]], bool]) -> Patch:
-    """Return a patch: the controller responds, but does not persist the records for which `is_meant` is true."""
+def _not_persisted(is_lost: Callable[[Sequence[Message]], bool]) -> Patch:
+    """Return a patch: the controller responds, but does not persist the records for which `is_lost` is true."""
     commit = Controller.commit
 
-    def forgetful(self: Controller, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
-        commit(self, now, () if is_meant(records) else records, atomic=atomic)
+    def commit_others(self: Controller, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
+        commit(self, now, () if is_lost(records) else records, atomic=atomic)
 
-    return patch.object(Controller, "commit", forgetful)
+    return patch.object(Controller, "commit", commit_others)
 
 
 def _change_responses(response: type[Message], change: Callable[[Any], object]) -> Patch:
     """Return a patch that changes responses of this class before they are sent."""
     reply = Inbound.reply
 
-    def changed(self: Inbound, body: Message) -> None:
+    def reply_changed(self: Inbound, body: Message) -> None:
         if isinstance(body, response):
             change(body)
         reply(self, body)
 
-    return patch.object(Inbound, "reply", changed)
+    return patch.object(Inbound, "reply", reply_changed)
 
 
 def _is_new_topic(records: Sequence[Message]) -> bool:
@@ -71,7 +71,7 @@ def configs_not_set() -> Patch:
     return _not_persisted(lambda records: bool(records) and all(isinstance(row, ConfigRecord) for row in records))
 
 
-def commit_refused_without_a_word() -> Patch:
+def refused_commit_without_error() -> Patch:
     """Offsets that are refused are answered with NONE."""
 
     def change(body: OffsetCommitResponse) -> None:
@@ -93,7 +93,7 @@ def offset_above_the_batch() -> Patch:
     return _change_responses(ProduceResponse, change)
 
 
-def log_start_as_asked() -> Patch:
+def log_start_as_requested() -> Patch:
     """The response to a refused DeleteRecords says that the log begins at offset 5."""
 
     def change(body: DeleteRecordsResponse) -> None:
@@ -118,8 +118,8 @@ EFFECTS: tuple[tuple[Callable[[], Patch], tuple[FaultKind, ...], tuple[str, ...]
     (topic_not_deleted, (FaultKind.STATE,), ("DeleteTopicsRequest",)),
     (partitions_not_added, (FaultKind.STATE,), ("CreatePartitionsRequest",)),
     (configs_not_set, (FaultKind.STATE,), ("AlterConfigsRequest",)),
-    (commit_refused_without_a_word, (FaultKind.STATE,), ("OffsetCommitRequest",)),
+    (refused_commit_without_error, (FaultKind.STATE,), ("OffsetCommitRequest",)),
     (offset_above_the_batch, (FaultKind.STATE,), ("ProduceRequest",)),
-    (log_start_as_asked, (FaultKind.STATE,), ("DeleteRecordsRequest",)),
+    (log_start_as_requested, (FaultKind.STATE,), ("DeleteRecordsRequest",)),
     (producer_of_another_epoch, (FaultKind.STATE,), ("InitProducerIdRequest",)),
 )

@@ -28,7 +28,7 @@ Patch = AbstractContextManager[object]
 # -- logs ---------------------------------------------------------------------------------------
 
 
-def cut_not_made() -> Patch:
+def repair_does_not_truncate() -> Patch:
     """The part that a repair truncates stays in the segment."""
     return patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None)
 
@@ -37,21 +37,21 @@ def index_error_of_recovery() -> Patch:
     """A segment that ends inside a batch raises an IndexError."""
     placed = recovery.placed
 
-    def untyped(error: Any, segment: Any) -> Any:
+    def as_index_error(error: Any, segment: Any) -> Any:
         return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)
 
-    return patch.object(recovery, "placed", untyped)
+    return patch.object(recovery, "placed", as_index_error)
 
 
 # -- a broker's folder --------------------------------------------------------------------------
 
 
-def changes_of_a_segment_not_seen() -> Patch:
+def checksum_of_segment_not_verified() -> Patch:
     """The scan of a log accepts every checksum: records that were never written are loaded."""
     return patch.object(batches.Batch, "verify_crc", lambda self: None)
 
 
-def damaged_snapshot_not_told() -> Patch:
+def damaged_snapshot_not_reported() -> Patch:
     """verify ignores an unreadable producer snapshot."""
     return patch.object(verify_producers, "_read", lambda path: ([], None))
 
@@ -60,31 +60,31 @@ def index_error_of_snapshot() -> Patch:
     """A truncated producer snapshot raises an IndexError."""
     decode = verify_producers.decode_snapshot
 
-    def untyped(data: bytes) -> Any:
+    def decode_or_index_error(data: bytes) -> Any:
         try:
             return decode(data)
         except CorruptBatch as error:
             raise IndexError(str(error)) from None
 
-    return patch.object(verify_producers, "decode_snapshot", untyped)
+    return patch.object(verify_producers, "decode_snapshot", decode_or_index_error)
 
 
-def cut_not_made_on_disk() -> Patch:
+def repair_does_not_truncate_file() -> Patch:
     """The part that a repair truncates stays in the file."""
     return patch.object(FileStore, "truncate", lambda self, base_offset, size: None)
 
 
-def topic_id_believed() -> Patch:
+def invalid_topic_id_accepted() -> Patch:
     """verify accepts a partition.metadata that loading refuses."""
     parse = verify_folders.parse_topic_id
 
-    def lax(data: bytes, path: Any) -> Any:
+    def parse_or_zero(data: bytes, path: Any) -> Any:
         try:
             return parse(data, path)
         except CorruptBatch:
             return Uuid.ZERO
 
-    return patch.object(verify_folders, "parse_topic_id", lax)
+    return patch.object(verify_folders, "parse_topic_id", parse_or_zero)
 
 
 # -- internal topics ----------------------------------------------------------------------------
@@ -104,11 +104,11 @@ def tombstone_ignored() -> Patch:
     """A transactional id stays despite a tombstone."""
     replay = TransactionShard.replay
 
-    def lax(self: TransactionShard, logged: LoggedRecord) -> None:
+    def replay_values(self: TransactionShard, logged: LoggedRecord) -> None:
         if logged.value is not None:
             replay(self, logged)
 
-    return patch.object(TransactionShard, "replay", lax)
+    return patch.object(TransactionShard, "replay", replay_values)
 
 
 def removed_topic_is_led() -> Patch:
@@ -121,25 +121,25 @@ def version_not_known() -> Patch:
 
     decode = metadata_batches.decode_metadata_record
 
-    def untyped(value: bytes) -> Any:
+    def decode_or_assertion_error(value: bytes) -> Any:
         try:
             return decode(value)
         except ProtocolError as error:
             raise AssertionError(str(error)) from None
 
-    return patch.object(metadata_batches, "decode_metadata_record", untyped)
+    return patch.object(metadata_batches, "decode_metadata_record", decode_or_assertion_error)
 
 
 LOG = (
-    (cut_not_made, (FaultKind.DIFFERS,), ()),
+    (repair_does_not_truncate, (FaultKind.DIFFERS,), ()),
     (index_error_of_recovery, (FaultKind.RAISED,), ()),
 )
 LOG_DIR = (
-    (changes_of_a_segment_not_seen, (FaultKind.CHANGED, FaultKind.TAKEN), ()),
-    (damaged_snapshot_not_told, (FaultKind.TAKEN,), ()),
+    (checksum_of_segment_not_verified, (FaultKind.CHANGED, FaultKind.TAKEN), ()),
+    (damaged_snapshot_not_reported, (FaultKind.TAKEN,), ()),
     (index_error_of_snapshot, (FaultKind.RAISED,), ()),
-    (cut_not_made_on_disk, (FaultKind.DIFFERS, FaultKind.RAISED), ()),
-    (topic_id_believed, (FaultKind.DIFFERS,), ()),
+    (repair_does_not_truncate_file, (FaultKind.DIFFERS, FaultKind.RAISED), ()),
+    (invalid_topic_id_accepted, (FaultKind.DIFFERS,), ()),
 )
 INTERNAL_TOPICS = (
     (type_not_checked, (FaultKind.RAISED,), ("__consumer_offsets",)),

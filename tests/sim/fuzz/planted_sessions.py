@@ -48,25 +48,25 @@ def old_generation_commits() -> Patch:
     """A member of an earlier generation commits offsets."""
     commit_error = ClassicGroup.commit_error
 
-    def lax(
+    def accept_generation(
         self: ClassicGroup, member_id: str, instance: str | None, generation: int, *, in_transaction: bool
     ) -> ErrorCode:
         error = commit_error(self, member_id, instance, generation, in_transaction=in_transaction)
         return ErrorCode.NONE if error is ErrorCode.ILLEGAL_GENERATION else error
 
-    return patch.object(ClassicGroup, "commit_error", lax)
+    return patch.object(ClassicGroup, "commit_error", accept_generation)
 
 
 def rebalance_forgets_a_member() -> Patch:
     """One of two members that have joined is missing in the list for the leader."""
     join_response = ClassicGroup.join_response
 
-    def lacking(self: ClassicGroup, member: Member, **options: Any) -> Any:
-        answer = join_response(self, member, **options)
-        answer.members = answer.members[:1]
-        return answer
+    def omit_later_members(self: ClassicGroup, member: Member, **options: Any) -> Any:
+        response = join_response(self, member, **options)
+        response.members = response.members[:1]
+        return response
 
-    return patch.object(ClassicGroup, "join_response", lacking)
+    return patch.object(ClassicGroup, "join_response", omit_later_members)
 
 
 def rebalance_ends_too_early() -> Patch:
@@ -75,26 +75,26 @@ def rebalance_ends_too_early() -> Patch:
     return patch.object(ClassicGroup, "all_have_joined", all_have_joined)
 
 
-def join_is_never_answered() -> Patch:
+def join_has_no_response() -> Patch:
     """Members other than the leader never get the response to their JoinGroup."""
     respond_to_join = ClassicGroup.respond_to_join
 
-    def answer(self: ClassicGroup, member: Member, body: Any) -> None:
+    def respond_to_leader(self: ClassicGroup, member: Member, body: Any) -> None:
         if body.error_code or member.member_id == self.leader:
             respond_to_join(self, member, body)
 
-    return patch.object(ClassicGroup, "respond_to_join", answer)
+    return patch.object(ClassicGroup, "respond_to_join", respond_to_leader)
 
 
 def static_member_is_not_fenced() -> Patch:
     """The former owner of an instance id gets the error for unknown instead of fenced members."""
     member_error = Members.error
 
-    def lax(self: Members, member_id: str, instance: str | None) -> ErrorCode:
+    def replace_fenced(self: Members, member_id: str, instance: str | None) -> ErrorCode:
         error = member_error(self, member_id, instance)
         return ErrorCode.UNKNOWN_MEMBER_ID if error is ErrorCode.FENCED_INSTANCE_ID else error
 
-    return patch.object(Members, "error", lax)
+    return patch.object(Members, "error", replace_fenced)
 
 
 def member_id_is_not_required() -> Patch:
@@ -127,10 +127,10 @@ def epoch_is_not_fenced() -> Patch:
     """The coordinator checks only the producer id."""
     producer_error = add_partitions_to_txn.producer_error
 
-    def lax(known: Any, producer_id: int, epoch: int, version: int) -> ErrorCode:
+    def check_producer_id(known: Any, producer_id: int, epoch: int, version: int) -> ErrorCode:
         return producer_error(known, producer_id, epoch if known is None else known.producer_epoch, version)
 
-    return patch.object(add_partitions_to_txn, "producer_error", lax)
+    return patch.object(add_partitions_to_txn, "producer_error", check_producer_id)
 
 
 def sequence_is_not_checked() -> Patch:
@@ -142,20 +142,24 @@ def aborted_is_committed() -> Patch:
     """Every transaction is committed."""
     prepare = transitions.prepare
 
-    def committed(known: Any, *, commit: bool, **rest: Any) -> Any:
+    def prepare_commit(known: Any, *, commit: bool, **rest: Any) -> Any:
         return prepare(known, commit=True, **rest)
 
-    return patch.object(transitions, "prepare", committed)
+    return patch.object(transitions, "prepare", prepare_commit)
 
 
 def repeated_end_is_fenced() -> Patch:
     """A client that repeats a request for the same end, as it has no response yet, is fenced."""
-    judged = end_txn._check_with_bumps
+    check_with_bumps = end_txn._check_with_bumps
 
-    def strict(known: Any, request: Any) -> Any:
-        return judged(known, request) if known.producer_epoch == request.producer_epoch else ErrorCode.PRODUCER_FENCED
+    def fence_repeated(known: Any, request: Any) -> Any:
+        return (
+            check_with_bumps(known, request)
+            if known.producer_epoch == request.producer_epoch
+            else ErrorCode.PRODUCER_FENCED
+        )
 
-    return patch.object(end_txn, "_check_with_bumps", strict)
+    return patch.object(end_txn, "_check_with_bumps", fence_repeated)
 
 
 def ongoing_transaction_is_not_aborted() -> Patch:
@@ -171,7 +175,7 @@ PLANTED = (
             old_generation_commits,
             rebalance_forgets_a_member,
             rebalance_ends_too_early,
-            join_is_never_answered,
+            join_has_no_response,
             static_member_is_not_fenced,
             member_id_is_not_required,
             another_members_assignment,

@@ -35,43 +35,43 @@ def _change_requests(change: Callable[[FetchSessions, FetchRequest, dict[str, bo
     """Return a patch that changes requests before their sessions are looked up."""
     resolve = FetchSessions.resolve
 
-    def changed(self: FetchSessions, request: FetchRequest, **options: bool) -> Any:
+    def resolve_changed(self: FetchSessions, request: FetchRequest, **options: bool) -> Any:
         change(self, request, options)
         return resolve(self, request, **options)
 
-    return patch.object(FetchSessions, "resolve", changed)
+    return patch.object(FetchSessions, "resolve", resolve_changed)
 
 
 def session_epoch_not_compared() -> Patch:
     """A session accepts a request of any epoch."""
 
-    def lax(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
+    def set_current_epoch(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
         found = sessions._sessions.get(request.session_id)
         if found is not None and request.session_epoch > 0:
             request.session_epoch = found.epoch
 
-    return _change_requests(lax)
+    return _change_requests(set_current_epoch)
 
 
 def names_in_a_session_of_ids() -> Patch:
     """A session that was opened with topic ids continues with names, and vice versa."""
 
-    def lax(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
+    def set_topic_ids(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
         found = sessions._sessions.get(request.session_id)
         if found is not None and request.session_epoch > 0:
             options["topic_ids"] = found.topic_ids
 
-    return _change_requests(lax)
+    return _change_requests(set_topic_ids)
 
 
 def closed_session_stays_open() -> Patch:
     """The last request of a session does not close it."""
 
-    def lax(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
+    def clear_session_id(sessions: FetchSessions, request: FetchRequest, options: dict[str, bool]) -> None:
         if request.session_epoch == FINAL_EPOCH:
             request.session_id = 0
 
-    return _change_requests(lax)
+    return _change_requests(clear_session_id)
 
 
 def forgotten_partition_is_kept() -> Patch:
@@ -92,37 +92,37 @@ def recovery_is_not_reported() -> Patch:
     """After an error the session assumes that the earlier values are still known."""
     save_offsets = CachedPartition.save_offsets
 
-    def remembering(self: CachedPartition, data: PartitionData) -> None:
+    def save_unless_error(self: CachedPartition, data: PartitionData) -> None:
         if not data.error_code:
             save_offsets(self, data)
 
-    return patch.object(CachedPartition, "save_offsets", remembering)
+    return patch.object(CachedPartition, "save_offsets", save_unless_error)
 
 
 def leader_epoch_not_compared() -> Patch:
     """A fetch may name any leader epoch."""
     check_fetch = fetch.check_fetch
 
-    def lax(partition: Any, request: Any, reader: Any, *, foreign: bool) -> PartitionData | None:
+    def check_without_epoch(partition: Any, request: Any, reader: Any, *, foreign: bool) -> PartitionData | None:
         found = check_fetch(partition, request, reader, foreign=foreign)
         return None if found is not None and found.error_code in fetch_epoch_errors else found
 
     fetch_epoch_errors = (74, 75)
-    return patch.object(fetch, "check_fetch", lax)
+    return patch.object(fetch, "check_fetch", check_without_epoch)
 
 
 def last_batch_not_read() -> Patch:
     """A read ends one batch early where there are several."""
     read = PartitionLog.read
 
-    def short(self: PartitionLog, offset: int, **options: Any) -> Any:
+    def read_less(self: PartitionLog, offset: int, **options: Any) -> Any:
         found = read(self, offset, **options)
         batches = list(self.batches(offset, options["end_offset"]))
         if len(batches) < 3 or not found.records:
             return found
         return read(self, offset, **{**options, "end_offset": batches[-1].base_offset})
 
-    return patch.object(PartitionLog, "read", short)
+    return patch.object(PartitionLog, "read", read_less)
 
 
 # -- mirrors ------------------------------------------------------------------------------------
@@ -153,8 +153,8 @@ def stop_cuts_below_the_mark() -> Patch:
 
 def removed_topic_is_paused() -> Patch:
     """A topic that is being removed from its mirror can be paused."""
-    lax = {**pause_mirror_topics.WISHES, Wish.REMOVE: Wish.PAUSE}
-    return patch.object(pause_mirror_topics, "WISHES", lax)
+    wishes = {**pause_mirror_topics.WISHES, Wish.REMOVE: Wish.PAUSE}
+    return patch.object(pause_mirror_topics, "WISHES", wishes)
 
 
 def mirror_with_topics_is_deleted() -> Patch:
@@ -182,11 +182,11 @@ def former_leader_writes_the_same_state() -> Patch:
     """A coordinator compares leader epochs only if a write changes the state."""
     decide = coordinator.decide
 
-    def lax(known: PartitionState, write: coordinator.StateWrite) -> Any:
+    def decide_same_state(known: PartitionState, write: coordinator.StateWrite) -> Any:
         is_same = known.state is write.state
         return decide(replace(known, leader_epoch=NO_LEADER_EPOCH) if is_same else known, write)
 
-    return patch.object(coordinator, "decide", lax)
+    return patch.object(coordinator, "decide", decide_same_state)
 
 
 def own_epoch_counts_as_mirrored() -> Patch:
@@ -214,14 +214,14 @@ def described_as_it_was_before() -> Patch:
     """DescribeMirrors returns the state at the time of the previous request."""
     detail, found = describe_mirrors._detail, dict[int, tuple[MirrorPartition, str]]()
 
-    def late(context: Any, mp: MirrorPartition) -> Any:
+    def earlier_detail(context: Any, mp: MirrorPartition) -> Any:
         row = detail(context, mp)
         now = row.state
         _, row.state = found.get(id(mp), (mp, now))
         found[id(mp)] = (mp, now)
         return row
 
-    return patch.object(describe_mirrors, "_detail", late)
+    return patch.object(describe_mirrors, "_detail", earlier_detail)
 
 
 @contextmanager

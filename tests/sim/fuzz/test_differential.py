@@ -245,9 +245,9 @@ def frame_of(data: bytes) -> Frame:
 
 def test_a_reader_that_ends_its_process_is_a_verdict(deadly: SubprocessReader) -> None:
     assert deadly.version == "deadly"
-    for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
+    for data, text in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
         found = deadly.read(frame_of(data))
-        assert found == Verdict(error=told, fault=FaultKind.RAISED)
+        assert found == Verdict(error=text, fault=FaultKind.RAISED)
         assert deadly.read(frame_of(b"well")) == Verdict("well")
     assert deadly.read(frame_of(b"print")) == Verdict("print")
 
@@ -309,26 +309,26 @@ def test_a_difference_has_a_reason_only_where_it_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "text"),
     [(("aiokafkas",), "did you mean aiokafka"), (("kafka",), "--kafka-jars DIR"), (("ours",), "no reader")],
 )
-def test_readers_that_cannot_be_had(names: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_that_cannot_be_had(names: tuple[str, ...], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KMIRROR_KAFKA_JARS", raising=False)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=text):
         open_readers(names)
 
 
 def test_the_command_lists_the_messages_of_a_cause() -> None:
     words = ["differential", "--readers", "ours,kafka-python", "--message", "HeartbeatRequest"]
     done = CliRunner().invoke(command, [*words, "--seed", "1", "--frames", "60", "--no-shrink", "-o", "json"])
-    told = json.loads(done.stdout)
-    assert told["findings"]
-    assert all(each["messages"] == ["HeartbeatRequest"] for each in told["findings"])
+    result = json.loads(done.stdout)
+    assert result["findings"]
+    assert all(each["messages"] == ["HeartbeatRequest"] for each in result["findings"])
 
 
 def test_every_expected_difference_is_in_the_manual() -> None:
-    told = (Path(__file__).parents[3] / "docs" / "fuzzing-in-depth.md").read_text(encoding="utf-8")
-    assert [row for row in REASONS if f"| {row.case} | {row.explanation} |" not in told] == []
+    manual = (Path(__file__).parents[3] / "docs" / "fuzzing-in-depth.md").read_text(encoding="utf-8")
+    assert [row for row in REASONS if f"| {row.case} | {row.explanation} |" not in manual] == []
 
 
 @pytest.mark.parametrize("path", FINDINGS, ids=[path.stem for path in FINDINGS])

@@ -8,7 +8,7 @@ from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import keep, load
 from kmirror.fuzz.replay import replay
 from kmirror.fuzz.targets.rows import TargetOptions, open_target
-from tests.sim.fuzz.planted_files import cut_not_made
+from tests.sim.fuzz.planted_files import repair_does_not_truncate
 
 FRAMES = 600
 
@@ -35,7 +35,7 @@ def test_files_of_a_seed_are_the_same_in_any_order() -> None:
 
 
 def test_a_finding_is_kept_under_a_name_without_folders(tmp_path: Path) -> None:
-    with cut_not_made():
+    with repair_does_not_truncate():
         finding = next(iter(tally_of(1, 100).findings.values()))
         path = keep(finding, tmp_path)
         assert path.parent == tmp_path

@@ -271,9 +271,9 @@ def test_kafka_may_fail_for_an_assigned_member_id_with_an_instance_id() -> None:
         ((group, _),) = join(group, Join(call, 6, None, True, instance, "consumer", protocols))
     for instance, error in (("i", ErrorCode.FENCED_INSTANCE_ID), ("j", ErrorCode.UNKNOWN_MEMBER_ID)):
         either = OneOf(frozenset({error, ErrorCode.UNKNOWN_SERVER_ERROR}))
-        for id_, told in ((reset, either), (Symbol(9), error)):
+        for id_, error_class in ((reset, either), (Symbol(9), error)):
             (outcome,) = join(group, Join(3, 6, id_, False, instance, "consumer", protocols))
-            assert outcome == (group, {3: expected(error=told)})
+            assert outcome == (group, {3: expected(error=error_class)})
 
 
 def test_a_first_batch_may_be_rejected_while_an_earlier_one_may_arrive_again() -> None:

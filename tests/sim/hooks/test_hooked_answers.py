@@ -28,29 +28,29 @@ def test_a_delayed_response_does_not_delay_the_brokers_action(stage: Stage, refu
     held.release()
     stage.wire.run(20)
     assert stage.wire.order == [first, second] and stage.end() == 2
-    assert codes(stage.wire.answers[first]) == {3: X if refused else ErrorCode.NONE}
+    assert codes(stage.wire.responses[first]) == {3: X if refused else ErrorCode.NONE}
 
 
 def test_a_slow_link_is_slow_in_both_directions(stage: Stage) -> None:
     stage.hooks.on(ProduceRequest, times=1).slow(1000)
     stage.wire.send(produce(), 9)
     stage.wire.run(1)
-    took = 0
+    elapsed_ms = 0
     while not stage.end():
         stage.wire.run(1)
-        took += 1
-    assert 90 <= took <= 250, "a request of some hundred bytes"
+        elapsed_ms += 1
+    assert 90 <= elapsed_ms <= 250, "a request of some hundred bytes"
     assert stage.wire.order == []
     stage.wire.run(100)
     assert len(stage.wire.order) == 1
 
 
-@pytest.mark.parametrize(("version", "told"), [(1, 0), (9, 700)])
-def test_a_throttled_client_gets_the_throttle_time_if_the_version_has_it(stage: Stage, version: int, told: int) -> None:
+@pytest.mark.parametrize(("version", "throttle_ms"), [(1, 0), (9, 700)])
+def test_a_client_gets_the_throttle_time_if_the_version_has_it(stage: Stage, version: int, throttle_ms: int) -> None:
     stage.hooks.on(MetadataRequest).throttle(500)
     stage.hooks.on(MetadataRequest).throttle(700)
-    answer = stage.wire.ask(MetadataRequest(topics=[]), version)
-    assert isinstance(answer, MetadataResponse) and answer.throttle_time_ms == told
+    response = stage.wire.ask(MetadataRequest(topics=[]), version)
+    assert isinstance(response, MetadataResponse) and response.throttle_time_ms == throttle_ms
 
 
 def test_of_those_that_match_the_nth_and_then_each_so_manieth(stage: Stage) -> None:

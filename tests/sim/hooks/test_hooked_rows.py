@@ -76,14 +76,14 @@ def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiR
                 if getattr(body, "acks", 1) == 0:
                     continue
                 before = hook.count
-                answer = raw.ask(a.endpoint(1), body, version)
-                if answer is None:
+                response = raw.ask(a.endpoint(1), body, version)
+                if response is None:
                     continue
-                if not can_have_row_errors(type(answer), version):
+                if not can_have_row_errors(type(response), version):
                     continue
-                for topic, index, error in rows_of(answer):
+                for topic, index, error in rows_of(response):
                     hooked = topic == "plain" and (partition is None or index == partition)
-                    assert (error == code) == (hooked and hook.count > before), (version, body, answer)
+                    assert (error == code) == (hooked and hook.count > before), (version, body, response)
                     seen += error == code
         assert seen and hook.count
 
@@ -95,6 +95,6 @@ def test_a_response_without_topic_errors_has_one_error_for_all() -> None:
         a.create_topic("plain")
         hooks.on(DescribeLogDirsRequest, topic="plain", partition=0).answer(ErrorCode.KAFKA_STORAGE_ERROR)
         for topic, code in (("plain", ErrorCode.KAFKA_STORAGE_ERROR), ("other", ErrorCode.NONE)):
-            asked = DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic=topic, partitions=[0])])
-            answer = a.client.call(a.endpoint(1), asked, 4)
-            assert isinstance(answer, DescribeLogDirsResponse) and answer.error_code == code
+            request = DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic=topic, partitions=[0])])
+            response = a.client.call(a.endpoint(1), request, 4)
+            assert isinstance(response, DescribeLogDirsResponse) and response.error_code == code

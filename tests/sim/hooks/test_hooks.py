@@ -50,7 +50,7 @@ class Wire:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.world = cluster.simulation.world
-        self.answers: dict[int, Message] = {}
+        self.responses: dict[int, Message] = {}
         self.order: list[int] = []
         self._sent: dict[int, tuple[int, int]] = {}
         self.world.add("wire", cluster.name, lambda: self)
@@ -62,8 +62,8 @@ class Wire:
         elif isinstance(event, ResponseReceived):
             correlation_id = int.from_bytes(event.frame[:4], "big")
             self.order.append(correlation_id)
-            answer = decode_response(event.frame, *self._sent[correlation_id])
-            self.answers[correlation_id] = answer.body
+            response = decode_response(event.frame, *self._sent[correlation_id])
+            self.responses[correlation_id] = response.body
         return []
 
     def send(
@@ -81,7 +81,7 @@ class Wire:
         """Send, let some time pass, and return the response; None if there is none."""
         number = self.send(body, version, node=node)
         self.run(within_ms)
-        return self.answers.get(number)
+        return self.responses.get(number)
 
     def run(self, ms: float) -> None:
         self.cluster.simulation.run_for(span_s=ms / 1000)
@@ -113,12 +113,12 @@ def produce(partitions: Any = (3,), *, acks: int = -1, topic_id: Any = None) -> 
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(partition_data=data, **named)])
 
 
-def codes(answer: Message | None) -> dict[int, int]:
+def codes(response: Message | None) -> dict[int, int]:
     """Return the error of each partition in a response to Produce, Fetch or ListOffsets."""
-    assert isinstance(answer, ProduceResponse | FetchResponse | ListOffsetsResponse)
-    if isinstance(answer, ProduceResponse):
-        return {row.index: row.error_code for topic in answer.responses for row in topic.partition_responses}
-    topics: list[Any] = answer.responses if isinstance(answer, FetchResponse) else answer.topics
+    assert isinstance(response, ProduceResponse | FetchResponse | ListOffsetsResponse)
+    if isinstance(response, ProduceResponse):
+        return {row.index: row.error_code for topic in response.responses for row in topic.partition_responses}
+    topics: list[Any] = response.responses if isinstance(response, FetchResponse) else response.topics
     return {row.partition_index: row.error_code for topic in topics for row in topic.partitions}
 
 
@@ -156,16 +156,16 @@ def test_two_of_ten_partitions_are_refused_and_the_others_written(stage: Stage, 
     first = stage.hooks.on(ProduceRequest, topic="orders", partition=3).answer(X, "broken")
     second = stage.hooks.on(ProduceRequest, topic="orders", partition=7).answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     topic_id = stage.cluster.image.topics["orders"].topic_id if version >= 13 else None
-    answer = stage.wire.ask(produce(range(PARTITIONS), topic_id=topic_id), version)
-    assert codes(answer) == {**dict.fromkeys(range(PARTITIONS), 0), 3: X, 7: ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    response = stage.wire.ask(produce(range(PARTITIONS), topic_id=topic_id), version)
+    assert codes(response) == {**dict.fromkeys(range(PARTITIONS), 0), 3: X, 7: ErrorCode.NOT_LEADER_OR_FOLLOWER}
     assert [stage.end(index) for index in range(PARTITIONS)] == [1, 1, 1, 0, 1, 1, 1, 0, 1, 1]
     assert (first.count, second.count) == (1, 1)
-    assert isinstance(answer, ProduceResponse)
-    refused = [row for topic in answer.responses for row in topic.partition_responses if row.index == 3]
+    assert isinstance(response, ProduceResponse)
+    refused = [row for topic in response.responses for row in topic.partition_responses if row.index == 3]
     assert [(row.base_offset, row.log_append_time_ms) for row in refused] == [(-1, -1)]
     if version >= 8:
         assert refused[0].error_message == "broken"
-    assert len(answer.responses) == 1, "one element for the topic"
+    assert len(response.responses) == 1, "one element for the topic"
 
 
 def test_a_hook_for_all_of_a_request_needs_no_broker(stage: Stage) -> None:
@@ -196,19 +196,19 @@ def test_apply_then_returns_an_error_for_a_done_request(stage: Stage) -> None:
     assert (stage.end(3), stage.end(4)) == (1, 1)
     request = CreateTopicsRequest(topics=[CreatableTopic(name="new", num_partitions=1, replication_factor=1)])
     stage.hooks.on(CreateTopicsRequest).apply_then(ErrorCode.REQUEST_TIMED_OUT, "too slow")
-    answer = stage.wire.ask(request, 7)
-    assert isinstance(answer, CreateTopicsResponse)
-    assert [(row.error_code, row.error_message) for row in answer.topics] == [(7, "too slow")]
+    response = stage.wire.ask(request, 7)
+    assert isinstance(response, CreateTopicsResponse)
+    assert [(row.error_code, row.error_message) for row in response.topics] == [(7, "too slow")]
     assert "new" in stage.cluster.topics()
 
 
 def test_respond_answers_with_a_message_or_one_made_for_the_request(stage: Stage) -> None:
     stage.hooks.on(ApiVersionsRequest, times=1).respond(ApiVersionsResponse(error_code=X))
-    answer = stage.wire.ask(ApiVersionsRequest(), 3)
-    assert isinstance(answer, ApiVersionsResponse) and answer.error_code == X
+    response = stage.wire.ask(ApiVersionsRequest(), 3)
+    assert isinstance(response, ApiVersionsResponse) and response.error_code == X
     stage.hooks.on(ApiVersionsRequest, times=1).respond(lambda r: ApiVersionsResponse(throttle_time_ms=r.version))
-    answer = stage.wire.ask(ApiVersionsRequest(), 2)
-    assert isinstance(answer, ApiVersionsResponse) and answer.throttle_time_ms == 2
+    response = stage.wire.ask(ApiVersionsRequest(), 2)
+    assert isinstance(response, ApiVersionsResponse) and response.throttle_time_ms == 2
     stage.hooks.on(ApiVersionsRequest).respond(ProduceResponse())
     with pytest.raises(UsageError, match="ApiVersionsRequest with a ApiVersionsResponse"):
         stage.wire.ask(ApiVersionsRequest(), 2)
@@ -218,15 +218,15 @@ def test_metadata_has_brokers_although_every_topic_has_an_error(stage: Stage) ->
     stage.cluster.create_topic("other")
     stage.hooks.on(MetadataRequest, topic="orders").answer(ErrorCode.LEADER_NOT_AVAILABLE)
     for topics in (None, [MetadataRequestTopic(name="orders")]):
-        answer = stage.wire.ask(MetadataRequest(topics=topics), 9)
-        assert isinstance(answer, MetadataResponse)
-        found = {row.name: row.error_code for row in answer.topics}
+        response = stage.wire.ask(MetadataRequest(topics=topics), 9)
+        assert isinstance(response, MetadataResponse)
+        found = {row.name: row.error_code for row in response.topics}
         assert found["orders"] == ErrorCode.LEADER_NOT_AVAILABLE
         assert found.get("other", 0) == 0 and ("other" in found) == (topics is None)
-        assert [broker.node_id for broker in answer.brokers] == [1]
-    answer = stage.wire.ask(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 0)
-    assert isinstance(answer, MetadataResponse)
-    assert [row.name for row in answer.topics] == ["orders"], "without topics version 0 asks for all"
+        assert [broker.node_id for broker in response.brokers] == [1]
+    response = stage.wire.ask(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 0)
+    assert isinstance(response, MetadataResponse)
+    assert [row.name for row in response.topics] == ["orders"], "without topics version 0 asks for all"
 
 
 # -- fetches ----------------------------------------------------------------------------------
@@ -248,9 +248,9 @@ def fetch(*partitions: int, session: tuple[int, int] = (0, -1), wait_ms: int = 5
 @pytest.mark.parametrize("version", [4, 11, 12])
 def test_an_error_of_a_fetch_is_a_partition_error_without_a_wait(stage: Stage, version: int) -> None:
     stage.hooks.on(FetchRequest, topic="orders", partition=3).answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    answer = stage.wire.ask(fetch(3, 4), version, within_ms=50)
-    assert codes(answer) == {3: ErrorCode.NOT_LEADER_OR_FOLLOWER, 4: 0}
-    assert isinstance(answer, FetchResponse) and answer.error_code == 0
+    response = stage.wire.ask(fetch(3, 4), version, within_ms=50)
+    assert codes(response) == {3: ErrorCode.NOT_LEADER_OR_FOLLOWER, 4: 0}
+    assert isinstance(response, FetchResponse) and response.error_code == 0
 
 
 def test_a_partition_of_a_session_has_an_error_although_the_fetch_does_not_name_it(stage: Stage) -> None:
@@ -277,8 +277,8 @@ def test_records_displaced_by_an_error_are_in_the_next_fetch(stage: Stage) -> No
 
 def test_a_session_error_is_at_the_top_of_the_response(stage: Stage) -> None:
     stage.hooks.on(FetchRequest).answer(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    answer = stage.wire.ask(fetch(3), 12)
-    assert isinstance(answer, FetchResponse) and answer.error_code == 70 and not answer.responses
+    response = stage.wire.ask(fetch(3), 12)
+    assert isinstance(response, FetchResponse) and response.error_code == 70 and not response.responses
 
 
 # -- time and order ---------------------------------------------------------------------------
@@ -348,7 +348,7 @@ def test_a_request_is_delayed_then_held_then_refused(stage: Stage) -> None:
     assert len(held.requests) == 1
     held.release()
     stage.wire.run(20)
-    assert codes(stage.wire.answers[number]) == {3: X}
+    assert codes(stage.wire.responses[number]) == {3: X}
 
 
 def test_an_error_does_not_overtake_the_previous_response(stage: Stage) -> None:
@@ -484,9 +484,9 @@ def test_clear_ends_all(stage: Stage) -> None:
 
 
 def offered(stage: Stage) -> dict[int, tuple[int, int]]:
-    answer = stage.wire.ask(ApiVersionsRequest(), 2)
-    assert isinstance(answer, ApiVersionsResponse)
-    return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
+    response = stage.wire.ask(ApiVersionsRequest(), 2)
+    assert isinstance(response, ApiVersionsResponse)
+    return {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
 
 
 def test_a_cap_is_offered_and_kept(stage: Stage) -> None:
@@ -528,9 +528,9 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
     number = stage.wire.send(ApiVersionsRequest(), 3)
     stage.wire._sent[number] = (18, 0)
     stage.wire.run(10)
-    answer = stage.wire.answers[number]
-    assert isinstance(answer, ApiVersionsResponse) and answer.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 2)]
+    response = stage.wire.responses[number]
+    assert isinstance(response, ApiVersionsResponse) and response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(row.api_key, row.min_version, row.max_version) for row in response.api_keys] == [(18, 0, 2)]
     assert stage.wire.ask(ApiVersionsRequest(), 2) is not None, "the link lives on"
 
 

@@ -110,9 +110,9 @@ def test_resource_types_that_kafka_does_not_know_are_one() -> None:
 
 def test_refused_configs_of_missing_features_are_expected() -> None:
     for kind, is_meant in ((8, True), (16, True), (32, True), (2, False)):
-        asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=kind, resource_name="1")])
+        request = DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=kind, resource_name="1")])
         cause = "DescribeConfigs results.errorCode: INVALID_REQUEST by ours, NONE by theirs"
-        assert holds(cause, asked, 4) is is_meant
+        assert holds(cause, request, 4) is is_meant
 
 
 def test_a_protocol_that_is_named_twice_counts_twice_in_kafka() -> None:

@@ -302,7 +302,7 @@ class InterceptedBroker(Streams):
             self.put(TimerFired(key))
 
 
-def answer(number: int) -> bytes:
+def response_frame(number: int) -> bytes:
     return sized(number.to_bytes(4, "big") + b"body")
 
 
@@ -310,7 +310,7 @@ def test_a_broker_is_notified_of_a_link_closed_by_a_fault() -> None:
     broker = InterceptedBroker(Entry(KEY, 4, 1, (6).to_bytes(4, "big"), Delivery.CUT))
     broker.request(1)
     broker.request(2)
-    assert broker.streams[LINK] == answer(1) + answer(2)[:6]
+    assert broker.streams[LINK] == response_frame(1) + response_frame(2)[:6]
     assert broker.closed == broker.inner.closed_links == [LINK]
     assert broker.ends == [broker.session]
 
@@ -321,7 +321,7 @@ def test_a_broker_gets_only_its_own_timers() -> None:
     broker.request(2)
     assert not broker.streams
     broker.run()
-    assert broker.streams[LINK] == answer(1) + answer(2)
+    assert broker.streams[LINK] == response_frame(1) + response_frame(2)
     assert broker.inner.fired == [("own",)]
 
 
@@ -339,4 +339,4 @@ def test_two_responses_change_places() -> None:
     broker.request(1)
     broker.request(2)
     broker.request(3)
-    assert broker.streams[LINK] == answer(2) + answer(1) + answer(3)
+    assert broker.streams[LINK] == response_frame(2) + response_frame(1) + response_frame(3)

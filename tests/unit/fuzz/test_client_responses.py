@@ -44,12 +44,12 @@ def head(message: type[Message], version: int, number: int = 5) -> RequestHead:
     return RequestHead(key_of(message), version, number, "me", 0)
 
 
-def answer(body: Message, version: int, number: int = 5) -> bytes:
+def frame_of(body: Message, version: int, number: int = 5) -> bytes:
     return encode_response(body, version, correlation_id=number)
 
 
-METADATA = answer(MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="127.0.0.1", port=9_092)]), 9)
-FETCH = answer(
+METADATA = frame_of(MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="127.0.0.1", port=9_092)]), 9)
+FETCH = frame_of(
     FetchResponse(
         responses=[FetchableTopicResponse(topic="t", partitions=[PartitionData(partition_index=3, records=RECORDS)])]
     ),
@@ -72,9 +72,9 @@ def test_every_kind_of_break_is_drawn() -> None:
 
 def test_an_error_is_put_in_the_error_field_of_a_response() -> None:
     random, seen = Random(1).random, set()
-    whole = answer(HeartbeatResponse(), 4)
+    frame = frame_of(HeartbeatResponse(), 4)
     for _ in range(2_000):
-        data, story, _ = break_response(random, whole, head(HeartbeatResponse, 4), LATE_MS)
+        data, story, _ = break_response(random, frame, head(HeartbeatResponse, 4), LATE_MS)
         if story[0].startswith("error "):
             body = decode_response(data, key_of(HeartbeatResponse), 4).body
             assert isinstance(body, HeartbeatResponse)
@@ -113,12 +113,12 @@ def test_a_stored_response_is_repeated_with_other_ports_and_ids() -> None:
     first = Names([Endpoint("127.0.0.1", 9_092)], [Uuid(b"a" * 16)])
     second = Names([Endpoint("127.0.0.1", 40_001)], [Uuid(b"b" * 16)])
     data = METADATA + b"a" * 16
-    kept = first.to_stored(with_xored_id(data, METADATA[:4]))
-    assert len(kept) == len(data)  # Placeholders are as long as the values that they replace.
-    assert kept[:4] == bytes(4) and (9_092).to_bytes(4, "big") not in kept
-    given = with_xored_id(second.from_stored(kept), (77).to_bytes(4, "big"))
-    assert given == (77).to_bytes(4, "big") + data[4:].replace(b"#\x84", b"\x9cA").replace(b"a" * 16, b"b" * 16)
-    assert with_xored_id(first.from_stored(kept), METADATA[:4]) == data
+    stored = first.to_stored(with_xored_id(data, METADATA[:4]))
+    assert len(stored) == len(data)  # Placeholders are as long as the values that they replace.
+    assert stored[:4] == bytes(4) and (9_092).to_bytes(4, "big") not in stored
+    data_sent = with_xored_id(second.from_stored(stored), (77).to_bytes(4, "big"))
+    assert data_sent == (77).to_bytes(4, "big") + data[4:].replace(b"#\x84", b"\x9cA").replace(b"a" * 16, b"b" * 16)
+    assert with_xored_id(first.from_stored(stored), METADATA[:4]) == data
 
 
 def test_a_response_without_the_clients_id_is_stored_by_the_difference() -> None:
@@ -138,12 +138,12 @@ def test_an_entry_is_read_back() -> None:
 
 
 def test_a_script_responds_only_to_the_same_request() -> None:
-    script = StoredPlan([Entry(3, 9, 1, b"\0\0\0\0body")], NO_NAMES)
-    assert script.answer(head(MetadataResponse, 9), 0, METADATA) is None
-    assert script.answer(head(MetadataResponse, 8), 1, METADATA) is None
-    assert script.answer(head(FetchResponse, 9), 1, METADATA) is None
-    given = script.answer(head(MetadataResponse, 9), 1, METADATA)
-    assert given is not None and given.data == METADATA[:4] + b"body"
+    plan = StoredPlan([Entry(3, 9, 1, b"\0\0\0\0body")], NO_NAMES)
+    assert plan.answer(head(MetadataResponse, 9), 0, METADATA) is None
+    assert plan.answer(head(MetadataResponse, 8), 1, METADATA) is None
+    assert plan.answer(head(FetchResponse, 9), 1, METADATA) is None
+    response = plan.answer(head(MetadataResponse, 9), 1, METADATA)
+    assert response is not None and response.data == METADATA[:4] + b"body"
 
 
 def test_a_script_repeats_the_delivery_fault_of_a_response() -> None:
@@ -151,7 +151,7 @@ def test_a_script_repeats_the_delivery_fault_of_a_response() -> None:
     session = Session(0, plan, NO_NAMES)
     for _ in range(2_000):
         session.answer(LINK, head(MetadataResponse, 9), METADATA)
-    entries = [read_entry(given.entry.to_bytes()) for given in session.broken]
+    entries = [read_entry(sent.entry.to_bytes()) for sent in session.broken]
     assert {entry.delivery for entry in entries} == set(Delivery)
     assert BrokenResponse((500).to_bytes(4, "big"), ("as stored",), Delivery.LATE) in {
         StoredPlan([entry], NO_NAMES).answer(head(MetadataResponse, 9), entry.nth, METADATA) for entry in entries
@@ -159,7 +159,7 @@ def test_a_script_repeats_the_delivery_fault_of_a_response() -> None:
     again = Session(0, StoredPlan(entries, NO_NAMES), NO_NAMES)
     for _ in range(2_000):
         again.answer(LINK, head(MetadataResponse, 9), METADATA)
-    assert [given.entry for given in again.broken] == entries
+    assert [sent.entry for sent in again.broken] == entries
 
 
 # -- sessions ---------------------------------------------------------------------------------------
@@ -205,10 +205,10 @@ def test_the_clients_next_action_is_counted_by_link() -> None:
 
 
 def test_a_client_that_never_ends_gets_unchanged_responses_at_last() -> None:
-    script = StoredPlan([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
-    session = Session(0, script, NO_NAMES)
-    given = [session.answer(LINK, head(MetadataResponse, 9), METADATA) for _ in range(BROKEN_MAX + 5)]
-    assert [each.data == METADATA for each in given] == [False] * BROKEN_MAX + [True] * 5
+    plan = StoredPlan([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
+    session = Session(0, plan, NO_NAMES)
+    responses = [session.answer(LINK, head(MetadataResponse, 9), METADATA) for _ in range(BROKEN_MAX + 5)]
+    assert [each.data == METADATA for each in responses] == [False] * BROKEN_MAX + [True] * 5
 
 
 class Broker:
@@ -217,7 +217,8 @@ class Broker:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         if isinstance(event, RequestReceived):
             number = int.from_bytes(event.frame[4:8], "big")
-            return [Reply(event.link, (answer(HeartbeatResponse(), 4, number)[:4], answer(HeartbeatResponse(), 4)[4:]))]
+            frame = frame_of(HeartbeatResponse(), 4, number)
+            return [Reply(event.link, (frame[:4], frame[4:]))]
         return []
 
 
@@ -235,13 +236,11 @@ def test_responses_on_client_links_are_mutated_until_the_link_ends() -> None:
         effects = node.handle(now, RequestReceived(link, frame))
         return [b"".join(each.chunks) for each in effects if isinstance(each, Reply)]
 
-    whole = answer(HeartbeatResponse(), 4)[4:]
-    assert responses_to(OTHER, ask("broker-1", 7)) == [
-        (7).to_bytes(4, "big") + whole
-    ]  # Brokers' links have no session.
-    assert responses_to(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + whole]
+    body = frame_of(HeartbeatResponse(), 4)[4:]
+    assert responses_to(OTHER, ask("broker-1", 7)) == [(7).to_bytes(4, "big") + body]  # Brokers' links have no session.
+    assert responses_to(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + body]
     assert responses_to(LINK, ask("me", 9)) == [(9).to_bytes(4, "big") + b"no"]
-    assert responses_to(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + whole]
+    assert responses_to(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + body]
     assert session.response_count == 2
     for link in (OTHER, LINK):
         node.handle(now, LinkClosed(link))

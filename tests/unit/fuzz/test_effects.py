@@ -79,35 +79,35 @@ ROWS: list[tuple[Message, Message, Message, Message]] = [
 """A request, its response, and a later response that shows the effect, and one that does not."""
 
 
-def answering(answer: Message) -> Callable[[Message, int], Any]:
-    return lambda body, version: answer
+def always(response: Message) -> Callable[[Message, int], Any]:
+    return lambda body, version: response
 
 
 @pytest.mark.parametrize(("request_", "response", "shown", "missing"), ROWS, ids=lambda body: type(body).__name__)
 def test_effects_of_successful_responses_are_checked(
     request_: Message, response: Message, shown: Message, missing: Message
 ) -> None:
-    frame, answer = frames(request_, response)
-    assert missing_effect(frame, answer, answering(shown)) == ""
-    assert missing_effect(frame, answer, answering(missing))
+    request, response_frame = frames(request_, response)
+    assert missing_effect(request, response_frame, always(shown)) == ""
+    assert missing_effect(request, response_frame, always(missing))
 
 
 def test_an_effect_may_be_visible_a_little_later() -> None:
-    request, answer = frames(*ROWS[0][:2])
+    request, response = frames(*ROWS[0][:2])
     shown = [mirrors(), mirrors(), mirrors("m")]
-    check_effect(request, answer, lambda body, version: shown.pop(0), lambda: True)
+    check_effect(request, response, lambda body, version: shown.pop(0), lambda: True)
     assert not shown
     with pytest.raises(Fault, match="CreateMirror is answered with NONE, and mirror m is not listed") as found:
-        check_effect(request, answer, answering(mirrors()), lambda: False)
+        check_effect(request, response, always(mirrors()), lambda: False)
     assert found.value.kind is FaultKind.STATE
 
 
 def test_failed_requests_need_no_effect() -> None:
-    request, answer = frames(CreateMirrorRequest(mirror_name="m"), CreateMirrorResponse(error_code=42))
-    assert missing_effect(request, answer, answering(mirrors())) == ""
+    request, response = frames(CreateMirrorRequest(mirror_name="m"), CreateMirrorResponse(error_code=42))
+    assert missing_effect(request, response, always(mirrors())) == ""
 
 
 def test_an_api_without_a_row_is_not_checked() -> None:
-    request, answer = frames(HeartbeatRequest(), HeartbeatResponse())
+    request, response = frames(HeartbeatRequest(), HeartbeatResponse())
     assert "Heartbeat" not in EFFECTS
-    assert missing_effect(request, answer, answering(mirrors())) == ""
+    assert missing_effect(request, response, always(mirrors())) == ""

@@ -37,9 +37,9 @@ def test_parts_recorded_by_the_grammar_are_found(name: str, version: int) -> Non
     message = by_name(name)
     for seed in range(30):
         template = grammar(message, version, ARBITRARY, ()).draw(Random(seed).random)
-        wanted = places(spot for spot in template.spots if spot[0] in SEEN)
+        expected = places(spot for spot in template.spots if spot[0] in SEEN)
         found = places(spots_in(message, bytes(template.data), version))
-        assert wanted - found == set()
+        assert expected - found == set()
 
 
 def test_the_parts_before_a_fault_are_found() -> None:

@@ -114,7 +114,7 @@ def test_steps_describe_the_mutations() -> None:
     data = bytearray(b"\0\0\0\1a")
     spots: list[RawSpot] = [(SpotKind.COUNT, 0, 4, None)]
     random = Random(5).random
-    told = {str(step) for _ in range(200) for step in mutate(random, data, spots)[1]}
-    assert "null: count at 0..4" in told
+    steps = {str(step) for _ in range(200) for step in mutate(random, data, spots)[1]}
+    assert "null: count at 0..4" in steps
     assert str(Spot(SpotKind.COUNT, 0, 4, None)) == "count at 0..4"
     assert data == b"\0\0\0\1a"

@@ -74,21 +74,29 @@ def test_frames_of_a_seed_are_the_same_in_any_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "wanted", "told"),
+    ("target", "options", "text"),
     [
         ("decoder", TargetOptions(recorded=(UNKNOWN, b"")), "none of the 2 recorded requests"),
         ("decoder", TargetOptions(recorded=FRAMES, messages=("FetchRequest",)), "none of the 60 recorded requests"),
         ("batch", TargetOptions(recorded=FRAMES), "the target batch is given no messages"),
     ],
 )
-def test_unusable_recordings_are_refused(target: str, wanted: TargetOptions, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        open_target(target, wanted)
+def test_unusable_recordings_are_refused(target: str, options: TargetOptions, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        open_target(target, options)
 
 
 def line(frame: bytes) -> str:
-    said = {"port": "bootstrap", "link": 1, "api": "X", "version": 0, "latency_ms": 1, "is_cut": False, "errors": []}
-    return json.dumps({**said, "request_bytes": base64.b64encode(frame).decode("ascii")}) + "\n"
+    fields = {
+        "port": "bootstrap",
+        "link": 1,
+        "api": "X",
+        "version": 0,
+        "latency_ms": 1,
+        "is_cut": False,
+        "errors": [],
+    }
+    return json.dumps({**fields, "request_bytes": base64.b64encode(frame).decode("ascii")}) + "\n"
 
 
 def test_the_command_reads_the_proxys_recordings(tmp_path: Path) -> None:

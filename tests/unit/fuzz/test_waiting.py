@@ -51,10 +51,10 @@ def test_only_requests_that_wait_for_others_may_have_no_response() -> None:
 
 
 def test_a_response_to_acks_0_is_a_finding() -> None:
-    answer = encode_response(ProduceResponse(), VERSION, correlation_id=7)
-    assert judge_response(framed(ProduceRequest(acks=1)), answer) == "taken"
+    response = encode_response(ProduceResponse(), VERSION, correlation_id=7)
+    assert judge_response(framed(ProduceRequest(acks=1)), response) == "taken"
     with pytest.raises(Fault, match="acks=0 is answered"):
-        judge_response(framed(ProduceRequest(acks=0)), answer)
+        judge_response(framed(ProduceRequest(acks=0)), response)
 
 
 def test_a_produce_without_a_response_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

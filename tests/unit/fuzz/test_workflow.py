@@ -93,12 +93,12 @@ def test_a_session_response_has_only_changed_partitions() -> None:
     log = Log().append(1, 70, 5)
     (first,) = responses(outcomes(broker(log), incremental_fetch()))
     assert first["rows"] == ((KEY, 0, 1, 1, 0, None, ((0, 5),)),)
-    quiet = replace(log, batches=())
-    assert responses(outcomes(broker(quiet, (1, 0)), incremental_fetch())) == [
+    empty_log = replace(log, batches=())
+    assert responses(outcomes(broker(empty_log, (1, 0)), incremental_fetch())) == [
         {"error": 0, "session": SESSION, "rows": ()}
     ]
-    (cut,) = responses(outcomes(broker(replace(quiet, start=1), (1, 0)), incremental_fetch()))
-    assert cut["rows"] == ((KEY, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1, None, ()),)
+    (truncated,) = responses(outcomes(broker(replace(empty_log, start=1), (1, 0)), incremental_fetch()))
+    assert truncated["rows"] == ((KEY, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1, None, ()),)
 
 
 def test_a_partition_named_and_forgotten_is_forgotten() -> None:
@@ -115,9 +115,9 @@ def test_a_partition_named_and_forgotten_is_forgotten() -> None:
 def test_a_full_cache_evicts_one_or_opens_none() -> None:
     row = FetchPartition(partition=0, partition_max_bytes=WIDE)
     request = FetchRequest(session_epoch=0, topics=[FetchTopic(topic="t", partitions=[row])])
-    full = {frozenset(one.state.sessions) for one in outcomes(broker(Log(), slots=1), request)}
-    made = Symbol(2, "session")
-    assert full == {frozenset({SESSION}), frozenset({SESSION, made}), frozenset({made})}
+    session_ids = {frozenset(one.state.sessions) for one in outcomes(broker(Log(), slots=1), request)}
+    new_session = Symbol(2, "session")
+    assert session_ids == {frozenset({SESSION}), frozenset({SESSION, new_session}), frozenset({new_session})}
     assert len(outcomes(broker(Log()), request)) == 2, "with a free slot no session is evicted"
 
 
@@ -128,11 +128,11 @@ def test_a_session_fetch_may_only_be_overtaken_by_a_concurrent_one() -> None:
     session = state.sessions[SESSION]
     state = replace(state, sessions=state.sessions.put(SESSION, replace(session, epoch=2)))
     next_step = Step("one", incremental_fetch(2), 12)
-    alone = list(fetch_outcomes(state, Call(3, next_step), NoNames()))
-    both = list(fetch_outcomes(state, Call(3, next_step, (first,)), NoNames()))
-    assert [set(one.responses) for one in alone] == [{3}]
-    assert [set(one.responses) for one in both] == [{3}, {2, 3}]
-    assert dict(both[1].responses[2].values)["error"] == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    after_first = list(fetch_outcomes(state, Call(3, next_step), NoNames()))
+    concurrent = list(fetch_outcomes(state, Call(3, next_step, (first,)), NoNames()))
+    assert [set(one.responses) for one in after_first] == [{3}]
+    assert [set(one.responses) for one in concurrent] == [{3}, {2, 3}]
+    assert dict(concurrent[1].responses[2].values)["error"] == ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
 def test_one_partition_gets_a_batch_despite_all_limits() -> None:
@@ -143,8 +143,8 @@ def test_one_partition_gets_a_batch_despite_all_limits() -> None:
     )
     batches = [tuple(row[-1] for row in rows) for rows in all_rows(state, requested, WIDE, 12)]
     assert batches == [(((0, 5),), ((0, 5), (1, 6))), ((), ((0, 5), (1, 6)))]
-    tight = [tuple(row[-1] for row in rows) for rows in all_rows(state, requested, 0, 12)]
-    assert tight == [(((0, 5),), ()), ((), ((0, 5),))]
+    limited = [tuple(row[-1] for row in rows) for rows in all_rows(state, requested, 0, 12)]
+    assert limited == [(((0, 5),), ()), ((), ((0, 5),))]
 
 
 # -- mirrors ------------------------------------------------------------------------------------
@@ -152,14 +152,14 @@ def test_one_partition_gets_a_batch_despite_all_limits() -> None:
 FIRST, SECOND = Batch(0, 1, 5), Batch(1, 1, 6)
 
 
-def pair(wish: Wish, *states: str, log: Content = (), **of_b: object) -> Pair:
+def pair(wish: Wish, *states: str, log: Content = (), **fields_of_b: object) -> Pair:
     """Return cluster b with this wish and these states, and cluster a with two batches."""
     fields: dict[str, object] = {
         "exists": True,
         "is_log_known": False,
         "has_own_log": bool(log),
         "was_unblocked": True,
-        **of_b,
+        **fields_of_b,
     }
     b = ClusterState(mirrors=frozenset({"m"}), wish=wish, states=frozenset(states), log=log, **fields)  # type: ignore[arg-type]
     return Pair(ClusterState(exists=True, log=(FIRST, SECOND)), b)
@@ -192,19 +192,19 @@ def test_a_stop_keeps_the_observed_records_and_ends_in_a_reset() -> None:
 
 def test_two_that_mirror_each_other_wait() -> None:
     state = pair(Wish.MIRROR, "MIRRORING")
-    (both,) = add_topic(with_reachable_states(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
-    assert "MIRRORING" not in with_reachable_states(both).a.states
-    assert logs(both, "a") == {(FIRST, SECOND)}, "nothing is cut"
-    ((_, removed),) = apply_order(with_reachable_states(both), "b", "RemoveTopicsFromMirror")
-    assert "MIRRORING" in with_reachable_states(both.put("b", removed)).a.states
+    (mutual,) = add_topic(with_reachable_states(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
+    assert "MIRRORING" not in with_reachable_states(mutual).a.states
+    assert logs(mutual, "a") == {(FIRST, SECOND)}, "nothing is cut"
+    ((_, removed),) = apply_order(with_reachable_states(mutual), "b", "RemoveTopicsFromMirror")
+    assert "MIRRORING" in with_reachable_states(mutual.put("b", removed)).a.states
 
 
 def test_an_existing_mirror_continues_after_a_pause() -> None:
     state = pair(Wish.PAUSE, "PAUSED", min_batches=2, has_own_log=False)
-    (both,) = add_topic(with_reachable_states(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
-    both = both.put("a", replace(both.a, states=frozenset({"PREPARING"})))
-    ((_, resumed),) = apply_order(with_reachable_states(both), "b", "ResumeMirrorTopics")
-    after = with_reachable_states(both.put("b", resumed))
+    (mutual,) = add_topic(with_reachable_states(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
+    mutual = mutual.put("a", replace(mutual.a, states=frozenset({"PREPARING"})))
+    ((_, resumed),) = apply_order(with_reachable_states(mutual), "b", "ResumeMirrorTopics")
+    after = with_reachable_states(mutual.put("b", resumed))
     assert after.b.states == {"PAUSED", "MIRRORING"} and "MIRRORING" not in after.a.states
 
 
@@ -237,14 +237,14 @@ def test_the_last_mirrored_epoch_is_that_of_the_last_batch_before_the_reset() ->
         Wish.REMOVE, "STOPPED", log=(FIRST, reset, own), is_log_known=True, has_mirrored=True, has_own_log=False
     )
     state = state.put("b", replace(state.b, described=frozenset({("b1", "m")})))
-    question = Step("admin", DescribeMirrorsRequest(mirror_names=["m"]), 0, "b1")
+    describe = Step("admin", DescribeMirrorsRequest(mirror_names=["m"]), 0, "b1")
     described = [
-        dict(each.values) for _, each in RESPONSES[DescribeMirrorsRequest](with_reachable_states(state), question)
+        dict(each.values) for _, each in RESPONSES[DescribeMirrorsRequest](with_reachable_states(state), describe)
     ]
     fetch = Step("consumer", FetchRequest(), 12, "b1")
-    read = [dict(each.values) for _, each in RESPONSES[FetchRequest](with_reachable_states(state), fetch)]
-    (epoch,) = {places["last_mirrored"] for places in described if "last_mirrored" in places}
-    (epochs,) = [places["epochs"] for places in read if "epochs" in places]
+    fetched = [dict(each.values) for _, each in RESPONSES[FetchRequest](with_reachable_states(state), fetch)]
+    (epoch,) = {values["last_mirrored"] for values in described if "last_mirrored" in values}
+    (epochs,) = [values["epochs"] for values in fetched if "epochs" in values]
     assert epochs == (epoch, ANYTHING, epochs[2]) and epoch != epochs[2]
 
 
@@ -254,8 +254,8 @@ def test_symbols_of_leader_epochs_may_have_the_same_value() -> None:
     first = names.with_value(one, 3)
     assert first is not None and first.with_value(other, 3) is not None
     assert first.with_value(one, 4) is None
-    taken = names.with_value(Symbol(0), 3)
-    assert taken is not None and taken.with_value(Symbol(1), 3) is None
+    named = names.with_value(Symbol(0), 3)
+    assert named is not None and named.with_value(Symbol(1), 3) is None
 
 
 def test_after_a_long_time_a_mirror_has_everything() -> None:

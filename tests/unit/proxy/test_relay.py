@@ -89,18 +89,18 @@ class Port:
     def upstream(self) -> OutboundLink:
         return OutboundLink(BROKER, "1")
 
-    def exchange(self, request: Message, answer: Message, version: int) -> bytes:
+    def exchange(self, request: Message, response: Message, version: int) -> bytes:
         """Return the response to the client, and check that the broker received the client's request."""
-        asked = encode_request(request, version, correlation_id=7, client_id="c")
-        assert self.ask(asked) == [Send(self.upstream, (asked,))]
-        (reply,) = self.answer(encode_response(answer, version, correlation_id=7))
+        frame = encode_request(request, version, correlation_id=7, client_id="c")
+        assert self.ask(frame) == [Send(self.upstream, (frame,))]
+        (reply,) = self.answer(encode_response(response, version, correlation_id=7))
         assert isinstance(reply, Reply)
         return b"".join(reply.chunks)
 
 
 def heartbeat(number: int) -> tuple[bytes, bytes]:
-    asked = encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=number, client_id="c")
-    return asked, encode_response(HeartbeatResponse(), 4, correlation_id=number)
+    request = encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=number, client_id="c")
+    return request, encode_response(HeartbeatResponse(), 4, correlation_id=number)
 
 
 def replies(effects: Sequence[Effect]) -> list[bytes]:
@@ -123,8 +123,8 @@ def test_metadata_names_the_ports_of_the_proxy(version: int) -> None:
 
 def test_a_broker_keeps_its_port_and_is_found_where_it_is_now() -> None:
     port = Port()
-    for at in (9001, 9501):
-        rows = [MetadataResponseBroker(node_id=1, host="b", port=at)]
+    for number in (9001, 9501):
+        rows = [MetadataResponseBroker(node_id=1, host="b", port=number)]
         port.exchange(MetadataRequest(topics=[]), MetadataResponse(brokers=rows), 12)
     assert port.opened == [1]
     assert port.addresses.broker(1) == Endpoint("b", 9501)
@@ -132,17 +132,17 @@ def test_a_broker_keeps_its_port_and_is_found_where_it_is_now() -> None:
 
 @pytest.mark.parametrize("version", range(7))
 def test_find_coordinator_names_the_ports_of_the_proxy(version: int) -> None:
-    answer = FindCoordinatorResponse(node_id=3, host="b", port=9)
+    response = FindCoordinatorResponse(node_id=3, host="b", port=9)
     if version >= 4:
-        answer = FindCoordinatorResponse(
+        response = FindCoordinatorResponse(
             coordinators=[
                 Coordinator(key="g", node_id=3, host="b", port=9),
                 Coordinator(key="h", node_id=-1, host="", port=-1, error_code=15),
             ]
         )
     port = Port()
-    asked = FindCoordinatorRequest(coordinator_keys=["g", "h"]) if version >= 4 else FindCoordinatorRequest(key="g")
-    body = decode_response(port.exchange(asked, answer, version), key_of(FindCoordinatorRequest), version).body
+    request = FindCoordinatorRequest(coordinator_keys=["g", "h"]) if version >= 4 else FindCoordinatorRequest(key="g")
+    body = decode_response(port.exchange(request, response, version), key_of(FindCoordinatorRequest), version).body
     assert isinstance(body, FindCoordinatorResponse)
     first = body.coordinators[0] if version >= 4 else body
     assert (first.host, first.port) == ("127.0.0.1", 7003)
@@ -160,8 +160,8 @@ def test_describe_cluster_names_the_ports_of_the_proxy() -> None:
 
 def test_new_leaders_in_produce_and_fetch_are_the_ports_of_the_proxy() -> None:
     """KIP-951: otherwise a client would bypass the proxy as soon as a leader moved."""
-    made = ProduceResponse(node_endpoints=[ProduceNode(node_id=2, host="b", port=9)])
-    body = decode_response(Port().exchange(ProduceRequest(acks=-1), made, 10), key_of(ProduceRequest), 10).body
+    produced = ProduceResponse(node_endpoints=[ProduceNode(node_id=2, host="b", port=9)])
+    body = decode_response(Port().exchange(ProduceRequest(acks=-1), produced, 10), key_of(ProduceRequest), 10).body
     assert isinstance(body, ProduceResponse)
     assert (body.node_endpoints[0].host, body.node_endpoints[0].port) == ("127.0.0.1", 7002)
     fetched = FetchResponse(node_endpoints=[FetchNode(node_id=2, host="b", port=9)])
@@ -175,8 +175,8 @@ def test_every_response_that_names_a_broker_by_host_and_port_is_known() -> None:
     others = {"StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeQuorum", "DescribeAcls", "DeleteAcls"}
     quorum = {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "UpdateRaftVoter"}
 
-    def names_hosts(of: type) -> bool:
-        fields = {field.attribute: field for field in of.FIELDS}  # type: ignore[attr-defined]
+    def names_hosts(message: type) -> bool:
+        fields = {field.attribute: field for field in message.FIELDS}  # type: ignore[attr-defined]
         inside = (field.struct for field in fields.values() if field.type == "struct")
         return "host" in fields or any(names_hosts(each) for each in inside)
 
@@ -186,12 +186,12 @@ def test_every_response_that_names_a_broker_by_host_and_port_is_known() -> None:
 
 def test_responses_without_brokers_are_forwarded_byte_for_byte() -> None:
     port = Port()
-    asked, answered = heartbeat(3)
-    view = memoryview(asked)
+    request, response = heartbeat(3)
+    view = memoryview(request)
     (sent,) = port.ask(view)
     assert isinstance(sent, Send) and sent.chunks[0] is view
-    (reply,) = port.answer(answered)
-    assert isinstance(reply, Reply) and reply.chunks[0] is answered
+    (reply,) = port.answer(response)
+    assert isinstance(reply, Reply) and reply.chunks[0] is response
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,9 @@ def test_concurrent_requests_and_a_missing_response_stay_in_order() -> None:
 def test_a_produce_without_acks_has_no_response(version: int) -> None:
     port = Port()
     port.ask(encode_request(ProduceRequest(acks=0), version, correlation_id=1, client_id="c"))
-    asked, answered = heartbeat(2)
-    port.ask(asked)
-    assert replies(port.answer(answered)) == [answered]
+    request, response = heartbeat(2)
+    port.ask(request)
+    assert replies(port.answer(response)) == [response]
     assert port.handle(LinkClosed(CLIENT))[0] == SetTimer((port.upstream,), 10_000_000), (
         "the broker may not have it yet"
     )
@@ -279,10 +279,10 @@ def test_a_link_with_too_many_pending_requests_is_not_read() -> None:
 def test_a_client_without_responses_waits_for_a_slow_broker() -> None:
     """Nothing else would limit the bytes that the proxy holds for it."""
     port = Port()
-    asked = encode_request(ProduceRequest(acks=0), 9, correlation_id=1, client_id="c")
-    assert [type(effect) for effect in port.ask(asked)] == [Send]
+    request = encode_request(ProduceRequest(acks=0), 9, correlation_id=1, client_id="c")
+    assert [type(effect) for effect in port.ask(request)] == [Send]
     port.unsent = WAITING_BYTES_MAX
-    effects = port.ask(asked)
+    effects = port.ask(request)
     assert [type(effect) for effect in effects] == [SetTimer, Send, StopReading]
     assert isinstance(effects[0], SetTimer)
     again = port.handle(TimerFired(effects[0].key))
@@ -293,10 +293,10 @@ def test_a_client_without_responses_waits_for_a_slow_broker() -> None:
 
 def test_bytes_sent_before_a_client_leaves_reach_the_broker() -> None:
     port = Port()
-    asked, answered = heartbeat(1)
-    port.ask(asked)
+    request, response = heartbeat(1)
+    port.ask(request)
     assert port.handle(LinkClosed(CLIENT)) == [SetTimer((port.upstream,), 10_000_000)]
-    assert CloseLink(port.upstream) in port.answer(answered)
+    assert CloseLink(port.upstream) in port.answer(response)
 
 
 def test_a_broker_that_hangs_is_left_in_the_end() -> None:
@@ -325,21 +325,19 @@ def test_topics_and_fetch_sessions_are_followed() -> None:
 
     def fetch(session_id: int, epoch: int, indexes: Sequence[int], forgotten: Sequence[int] = ()) -> FetchRequest:
         parts = [FetchPartition(partition=index) for index in indexes]
-        gone = [ForgottenTopic(topic_id=TOPIC_ID, partitions=list(forgotten))] if forgotten else []
+        forgotten_topics = [ForgottenTopic(topic_id=TOPIC_ID, partitions=list(forgotten))] if forgotten else []
         return FetchRequest(
             session_id=session_id,
             session_epoch=epoch,
             topics=[FetchTopic(topic_id=TOPIC_ID, partitions=parts)] if parts else [],
-            forgotten_topics_data=gone,
+            forgotten_topics_data=forgotten_topics,
         )
 
     port.exchange(fetch(0, 0, [0, 1]), FetchResponse(session_id=5), 15)
     assert list(port.relay.session_partitions(5)) == [("", TOPIC_ID, 0), ("", TOPIC_ID, 1)]
     port.exchange(fetch(5, 1, [], [0]), FetchResponse(session_id=5), 15)
     assert list(port.relay.session_partitions(5)) == [("", TOPIC_ID, 1)]
-    with_session_partitions = port.relay.with_session_partitions(fetch(5, 2, []))
-    assert isinstance(with_session_partitions, FetchRequest) and [
-        row.partition for row in with_session_partitions.topics[0].partitions
-    ] == [1]
+    request = port.relay.with_session_partitions(fetch(5, 2, []))
+    assert isinstance(request, FetchRequest) and [row.partition for row in request.topics[0].partitions] == [1]
     port.exchange(fetch(5, -1, []), FetchResponse(), 15)
     assert list(port.relay.session_partitions(5)) == []

@@ -83,7 +83,7 @@ def test_a_rule_reports_its_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         ("rule = 3", "each rule must be a [[rule]] table"),
         ("sed = 3", "unknown key 'sed': use seed and [[rule]]"),
@@ -111,17 +111,17 @@ def test_a_rule_reports_its_matches() -> None:
         ("[[rule]]\nrelease = '0.8'", "rule 1: release must be one of"),
     ],
 )
-def test_invalid_rules_are_refused_with_file_and_reason(text: str, told: str, tmp_path: Path) -> None:
+def test_invalid_rules_are_refused_with_file_and_reason(text: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
         read_rules(path)
     assert str(caught.value).startswith(f"{path}: ")
-    assert_matches(str(caught.value), told)
+    assert_matches(str(caught.value), reason)
 
 
-def assert_matches(text: str, told: str) -> None:
-    for part in told.split(".*"):
+def assert_matches(text: str, pattern: str) -> None:
+    for part in pattern.split(".*"):
         assert part in text, text
 
 

@@ -21,8 +21,8 @@ from kmirror.spec.error_codes import ErrorCode
 
 def exchange(body: Message, version: int = 1, latency: int | None = 1000) -> Exchange:
     frame = encode_request(body, version, correlation_id=1, client_id="c")
-    answered = None if latency is None else 10 + latency
-    return Exchange("broker 1", Endpoint("127.0.0.1", 5), 1, 10, peek_request(frame), frame, answered)
+    responded_at = None if latency is None else 10 + latency
+    return Exchange("broker 1", Endpoint("127.0.0.1", 5), 1, 10, peek_request(frame), frame, responded_at)
 
 
 @pytest.mark.parametrize("span", [0, 1, 15, 16, 17, 31, 32, 100, 12_345, 999_999, 60_000_000])
@@ -37,8 +37,8 @@ def test_percentiles() -> None:
     counts = RequestCounts()
     for number in range(1, 101):
         counts.add(exchange(HeartbeatRequest(), latency=number * 1000))
-    told = [counts.latency_ms(part) or 0 for part in (0.01, 0.5, 0.99, 1.0)]
-    assert [abs(found - wanted) <= wanted / 20 for found, wanted in zip(told, (1, 50, 99, 100), strict=True)] == [
+    latencies = [counts.latency_ms(part) or 0 for part in (0.01, 0.5, 0.99, 1.0)]
+    assert [abs(found - wanted) <= wanted / 20 for found, wanted in zip(latencies, (1, 50, 99, 100), strict=True)] == [
         True
     ] * 4
     assert RequestCounts().latency_ms(0.5) is None
