@@ -39,7 +39,7 @@ __version__ = "0.1.0.dev0"
 
 # Module of each public name. Type checkers need the imports above as well, and tests/repo/test_exports.py repeats the
 # list, so that the public interface does not change by accident.
-_HOME = {
+_MODULES = {
     "Simulation": "kmirror.sim.simulation",
     "Cluster": "kmirror.sim.cluster",
     "Mirror": "kmirror.sim.mirror",
@@ -103,10 +103,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'kmirror' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(module), name)
     globals()[name] = value  # Later uses cost one dictionary lookup.
     return value
 

@@ -60,12 +60,12 @@ class ProtocolError(KmirrorError):
         self.reason = message
         self.position = position
         self.field = field
-        where = []
+        location = []
         if field:
-            where.append(f"field {field}")
+            location.append(f"field {field}")
         if position is not None:
-            where.append(f"byte {position}")
-        super().__init__(f"{message} (at {', '.join(where)})" if where else message)
+            location.append(f"byte {position}")
+        super().__init__(f"{message} (at {', '.join(location)})" if location else message)
 
     def with_context(self, place: str) -> Self:
         """Prefix the text with the file or partition, and return the error so that it can be raised again."""
@@ -128,7 +128,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # Imported here because most runs have no misspelled name.
 
     by_lower = {word.lower(): word for word in known}
-    wanted = name.lower()
-    near = [lower for lower in by_lower if wanted and lower.startswith(wanted)][:SUGGESTIONS_MAX]
-    near = near or get_close_matches(wanted, by_lower, SUGGESTIONS_MAX, SIMILARITY_MIN)
-    return f"did you mean {' or '.join(by_lower[lower] for lower in near)}?" if near else ""
+    lower_name = name.lower()
+    similar = [lower for lower in by_lower if lower_name and lower.startswith(lower_name)][:SUGGESTIONS_MAX]
+    similar = similar or get_close_matches(lower_name, by_lower, SUGGESTIONS_MAX, SIMILARITY_MIN)
+    return f"did you mean {' or '.join(by_lower[lower] for lower in similar)}?" if similar else ""

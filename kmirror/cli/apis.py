@@ -31,23 +31,23 @@ def command(words: tuple[str, ...], output: str) -> int:
     -o json also contains the header versions and listeners of each version, and the unsupported parts of a served API.
     """
     apis = all_apis()
-    wanted = [_plain(word) for word in words]
-    chosen = [api for api in apis if not wanted or any(word in api.name.lower() for word in wanted)]
-    if not chosen:
+    fragments = [_normalize(word) for word in words]
+    selected = [api for api in apis if not fragments or any(word in api.name.lower() for word in fragments)]
+    if not selected:
         hint = did_you_mean(words[0], [api.name for api in apis]) or "without a name, all are shown"
         raise UsageError(f"no API's name contains {' or '.join(words)}; {hint}")
     if output == "json":
-        for api in chosen:
+        for api in selected:
             click.echo(json.dumps(as_json(api)))
         return 0
-    rows = [HEADINGS, *(as_row(api) for api in chosen)]
+    rows = [HEADINGS, *(as_row(api) for api in selected)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
     return 0
 
 
-def _plain(word: str) -> str:
+def _normalize(word: str) -> str:
     return word.lower().replace("-", "").replace("_", "")
 
 
@@ -86,17 +86,17 @@ def as_json(api: Api) -> dict[str, object]:
         "minVersion": api.min_version,
         "maxVersion": api.max_version,
         "kafkaRelease": KAFKA_RELEASE,
-        "kafkaVersions": _ends(api.kafka_versions),
-        "kip1279Versions": _ends(api.kip_versions),
+        "kafkaVersions": _first_and_last(api.kafka_versions),
+        "kip1279Versions": _first_and_last(api.kip_versions),
         "flexibleFrom": api.flexible_from,
         "latestVersionUnstable": api.latest_version_unstable,
         "listeners": list(api.listeners),
-        "served": {role: _ends(_served_versions(api, role)) for role in ROLES},
+        "served": {role: _first_and_last(_served_versions(api, role)) for role in ROLES},
         "leftOut": (row.unsupported or None) if row else None,
         "requestHeaders": {v: api.request_header_version(v) for v in versions},
         "responseHeaders": {v: api.response_header_version(v) for v in versions},
     }
 
 
-def _ends(versions: range) -> list[int] | None:
+def _first_and_last(versions: range) -> list[int] | None:
     return [versions[0], versions[-1]] if versions else None

@@ -11,13 +11,13 @@ from typing import Final
 from kmirror.logdir.available_memory import size_in_words
 
 # With one of these variables rich treats stderr as a terminal in any case.
-_FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
+_FORCE_VARIABLES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
 
 @contextmanager
 def byte_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that takes the number of bytes read; it shows a bar on stderr if stderr is a terminal."""
-    if sys.stderr is None or not (sys.stderr.isatty() or _FORCES.intersection(os.environ)):
+    if sys.stderr is None or not (sys.stderr.isatty() or _FORCE_VARIABLES.intersection(os.environ)):
         yield lambda count: None  # Importing rich takes longer than verifying 100 MiB.
         return
     from rich.console import Console

@@ -82,10 +82,10 @@ def command(
     """
     if output == "json" and template is not None:
         raise UsageError("--format cannot be used with -o json, which prints every field")
-    form = None if output == "json" else template or DEFAULT_FORMAT
+    record_template = None if output == "json" else template or DEFAULT_FORMAT
     partitions = choose_partitions(directories, topics, numbers)
-    renders = [_render(partition.tp, form) for partition in partitions]
-    wanted = ConsumeQuery(
+    renders = [_render(partition.tp, record_template) for partition in partitions]
+    query = ConsumeQuery(
         from_offset=from_offset,
         until_offset=until_offset,
         timestamp=timestamp,
@@ -93,24 +93,24 @@ def command(
         to_end=to_end,
     )
     with Output() as out:
-        for data in islice(_rendered_records(partitions, renders, wanted, out), max_messages):
+        for data in islice(_rendered_records(partitions, renders, query, out), max_messages):
             out.write_bytes(data)
     return 0
 
 
 def _rendered_records(
-    partitions: list[PartitionFolder], renders: list[Render], wanted: ConsumeQuery, out: Output
+    partitions: list[PartitionFolder], renders: list[Render], query: ConsumeQuery, out: Output
 ) -> Iterator[bytes]:
     """Yield the output of each record; report the hidden records of a partition after its last one."""
     for partition, render in zip(partitions, renders, strict=True):
-        for record in consume(partition, wanted):
+        for record in consume(partition, query):
             yield render(record)
-        hidden = hidden_records(partition, wanted)
+        hidden = hidden_records(partition, query)
         if hidden is not None:
-            least = "" if hidden.is_whole else "at least "
+            prefix = "" if hidden.is_whole else "at least "
             records = "1 record is" if hidden.records == 1 else f"{hidden.records} records are"
             out.write_stderr(
-                f"kmirror: {partition.tp}: {least}{records} not shown, at or above the high watermark "
+                f"kmirror: {partition.tp}: {prefix}{records} not shown, at or above the high watermark "
                 f"{hidden.high_watermark}; --to-end prints them\n"
             )
 

@@ -46,23 +46,23 @@ def choose_partitions(
 
     Raise UsageError as the rules say; raise Unreadable and FileFault for problems of the files.
     """
-    chosen = [candidate for folder in folders for candidate in _candidates(folder, has_topics=bool(topics))]
-    where = ", ".join(str(folder) for folder in folders)
-    names = list(dict.fromkeys(candidate.tp.topic for candidate in chosen))
+    candidates = [candidate for folder in folders for candidate in _candidates(folder, has_topics=bool(topics))]
+    folder_names = ", ".join(str(folder) for folder in folders)
+    names = list(dict.fromkeys(candidate.tp.topic for candidate in candidates))
     for topic in topics:
         if topic not in names:
-            raise UsageError(f"{where}: no partitions of topic {topic}; {_hint(topic, names)}")
-    chosen = [candidate for candidate in chosen if not topics or candidate.tp.topic in topics]
-    available = sorted({candidate.tp.partition for candidate in chosen})
+            raise UsageError(f"{folder_names}: no partitions of topic {topic}; {_hint(topic, names)}")
+    candidates = [candidate for candidate in candidates if not topics or candidate.tp.topic in topics]
+    available = sorted({candidate.tp.partition for candidate in candidates})
     for number in numbers:
         if number not in available:
-            raise UsageError(f"{where}: no partition {number}; available: {_listed(available)}")
-    chosen = [candidate for candidate in chosen if not numbers or candidate.tp.partition in numbers]
-    chosen.sort(key=lambda candidate: candidate.tp)
-    for one, other in pairwise(chosen):
+            raise UsageError(f"{folder_names}: no partition {number}; available: {_names_text(available)}")
+    candidates = [candidate for candidate in candidates if not numbers or candidate.tp.partition in numbers]
+    candidates.sort(key=lambda candidate: candidate.tp)
+    for one, other in pairwise(candidates):
         if one.tp == other.tp:
             raise UsageError(f"{one.path} and {other.path} are both {one.tp}: give only one of them")
-    return [candidate.open() for candidate in chosen]
+    return [candidate.open() for candidate in candidates]
 
 
 def _candidates(folder: Path, *, has_topics: bool) -> Iterator[Candidate]:
@@ -74,7 +74,7 @@ def _candidates(folder: Path, *, has_topics: bool) -> Iterator[Candidate]:
     if not paths:
         raise UsageError(f"{folder}: a log folder without partitions")
     if not has_topics:
-        names = _listed(dict.fromkeys(tp.topic for tp in map(_tp_of, paths)))
+        names = _names_text(dict.fromkeys(tp.topic for tp in map(_tp_of, paths)))
         raise UsageError(f"{folder}: a log folder with {names}: select a topic with --topic, or give {paths[0]}")
     facts = read_folder_facts(folder)
     for path in paths:
@@ -88,9 +88,9 @@ def _tp_of(path: Path) -> TopicPartition:
 
 
 def _hint(topic: str, names: Sequence[str]) -> str:
-    return did_you_mean(topic, names) or f"available topics: {_listed(names)}"
+    return did_you_mean(topic, names) or f"available topics: {_names_text(names)}"
 
 
-def _listed(names: Iterable[object]) -> str:
-    words = [str(name) for name in names]
-    return ", ".join(words[:_SHOWN_MAX]) + (" and more" if len(words) > _SHOWN_MAX else "")
+def _names_text(names: Iterable[object]) -> str:
+    texts = [str(name) for name in names]
+    return ", ".join(texts[:_SHOWN_MAX]) + (" and more" if len(texts) > _SHOWN_MAX else "")

@@ -57,21 +57,21 @@ ENTITIES_PER_REQUEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EntityKind:
     """A type of entities whose configs DescribeConfigs returns."""
 
     resource: ResourceType
-    altered: ConfigSource | None = None
+    shown_source: ConfigSource | None = None
     """Source of the values that --describe shows without --all; None for all of them, but see `_is_altered`."""
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    TOPICS: Kind(ResourceType.TOPIC, ConfigSource.TOPIC),
-    BROKERS: Kind(ResourceType.BROKER, ConfigSource.BROKER),
-    CLIENT_METRICS: Kind(ResourceType.CLIENT_METRICS, ConfigSource.CLIENT_METRICS),
-    GROUPS: Kind(ResourceType.GROUP, ConfigSource.GROUP),
-    MIRRORS: Kind(ResourceType.MIRROR),
-    BROKER_LOGGERS: Kind(ResourceType.BROKER_LOGGER),
+KINDS: Final[Mapping[str, EntityKind]] = {
+    TOPICS: EntityKind(ResourceType.TOPIC, ConfigSource.TOPIC),
+    BROKERS: EntityKind(ResourceType.BROKER, ConfigSource.BROKER),
+    CLIENT_METRICS: EntityKind(ResourceType.CLIENT_METRICS, ConfigSource.CLIENT_METRICS),
+    GROUPS: EntityKind(ResourceType.GROUP, ConfigSource.GROUP),
+    MIRRORS: EntityKind(ResourceType.MIRROR),
+    BROKER_LOGGERS: EntityKind(ResourceType.BROKER_LOGGER),
 }
 
 
@@ -110,7 +110,7 @@ def _singular(kind: str) -> str:
 async def _describe(admin: AsyncAdmin, task: ConfigTask) -> int:
     kind = task.kinds[0]
     if not task.names:
-        names = await _names(admin, kind)
+        names = await _list_names(admin, kind)
     elif await _is_missing(admin, task):
         text = f"The {_singular(kind)} '{task.names[0]}' doesn't exist and doesn't have dynamic config."
         write_stderr(f"{text}\n") if task.as_json else print(text)
@@ -118,18 +118,18 @@ async def _describe(admin: AsyncAdmin, task: ConfigTask) -> int:
     else:
         names = [task.names[0]]
     per_request = 1 if kind in (BROKERS, BROKER_LOGGERS) else ENTITIES_PER_REQUEST
-    for at in range(0, len(names), per_request):
-        for name, entries in (await _entries(admin, kind, names[at : at + per_request])).items():
-            shown = [entry for entry in entries if task.shows_all or _is_altered(kind, name, entry)]
-            print((_as_json if task.as_json else _as_text)(task, name, shown), end="")
+    for start in range(0, len(names), per_request):
+        for name, entries in (await _read_configs(admin, kind, names[start : start + per_request])).items():
+            selected = [entry for entry in entries if task.shows_all or _is_altered(kind, name, entry)]
+            print((_as_json if task.as_json else _as_text)(task, name, selected), end="")
     return 0
 
 
 def _is_altered(kind: str, name: str, entry: DescribeConfigsResourceResult) -> bool:
     if kind == MIRRORS:  # KIP-1279 has no number for the source of a mirror's configs.
         return entry.config_source not in (ConfigSource.STATIC, ConfigSource.DEFAULT)
-    altered = ConfigSource.CLUSTER if kind == BROKERS and not name else KINDS[kind].altered
-    return altered is None or entry.config_source == altered
+    shown_source = ConfigSource.CLUSTER if kind == BROKERS and not name else KINDS[kind].shown_source
+    return shown_source is None or entry.config_source == shown_source
 
 
 async def _is_missing(admin: AsyncAdmin, task: ConfigTask) -> bool:
@@ -139,13 +139,13 @@ async def _is_missing(admin: AsyncAdmin, task: ConfigTask) -> bool:
         return not task.shows_all and name not in await admin.topics([name])
     if kind != MIRRORS and task.shows_all:
         return False
-    if kind == GROUPS and name not in await _groups(admin):
-        configured = await _configured(admin, kind)
+    if kind == GROUPS and name not in await _list_groups(admin):
+        configured = await _list_configured(admin, kind)
         return configured is not None and name not in configured
-    return kind != GROUPS and name not in await _names(admin, kind)
+    return kind != GROUPS and name not in await _list_names(admin, kind)
 
 
-async def _names(admin: AsyncAdmin, kind: str) -> list[str]:
+async def _list_names(admin: AsyncAdmin, kind: str) -> list[str]:
     """Return the entities of a type, by name; brokers by number, followed by their default."""
     if kind == TOPICS:
         return list(await admin.topics())
@@ -153,11 +153,11 @@ async def _names(admin: AsyncAdmin, kind: str) -> list[str]:
         return [listing.name for listing in await list_mirrors(admin)]
     if kind in (BROKERS, BROKER_LOGGERS):
         return [*map(str, sorted(await admin.brokers())), ""]
-    groups = await _groups(admin) if kind == GROUPS else []
-    return sorted({*groups, *(await _configured(admin, kind) or ())})
+    groups = await _list_groups(admin) if kind == GROUPS else []
+    return sorted({*groups, *(await _list_configured(admin, kind) or ())})
 
 
-async def _groups(admin: AsyncAdmin) -> list[str]:
+async def _list_groups(admin: AsyncAdmin) -> list[str]:
     found = []
     for reply in (await admin.ask_each(ListGroupsRequest())).values():
         assert isinstance(reply, ListGroupsResponse), "the answer to its request"
@@ -166,7 +166,7 @@ async def _groups(admin: AsyncAdmin) -> list[str]:
     return found
 
 
-async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
+async def _list_configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
     """Return the names of a type that have configs; None for groups if the cluster does not return them."""
     try:
         # Before Kafka 4.1 no types could be given, and the response had those of client metrics.
@@ -182,7 +182,7 @@ async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
     return [row.resource_name for row in reply.config_resources if row.resource_type == KINDS[kind].resource]
 
 
-async def _entries(
+async def _read_configs(
     admin: AsyncAdmin, kind: str, names: Sequence[str]
 ) -> dict[str, list[DescribeConfigsResourceResult]]:
     """Return the configs of entities, by key; raise KafkaError if those of one are refused."""
@@ -214,16 +214,16 @@ async def _owning_broker(admin: AsyncAdmin, kind: str, name: str) -> int | None:
 
 def _as_text(task: ConfigTask, name: str, entries: Sequence[DescribeConfigsResourceResult]) -> str:
     kind = task.kinds[0]
-    which = "All" if task.shows_all else "Dynamic"
+    scope = "All" if task.shows_all else "Dynamic"
     lines = [
-        f"{which} configs for {_singular(kind)} {name} are:"
+        f"{scope} configs for {_singular(kind)} {name} are:"
         if name
         else f"Default configs for {kind} in the cluster are:"
     ]
     for entry in entries:
-        synonyms = ", ".join(f"{source}:{key}={_shown(value)}" for source, key, value in _synonyms(entry))
+        synonyms = ", ".join(f"{source}:{key}={_value_text(value)}" for source, key, value in _synonyms(entry))
         lines.append(
-            f"  {entry.name}={_shown(entry.value)} sensitive={boolean(entry.is_sensitive)} synonyms={{{synonyms}}}"
+            f"  {entry.name}={_value_text(entry.value)} sensitive={boolean(entry.is_sensitive)} synonyms={{{synonyms}}}"
         )
     return "".join(f"{line}\n" for line in lines)
 
@@ -258,7 +258,7 @@ def _source(number: int) -> str:
     return SOURCES.get(number, "UNKNOWN")
 
 
-def _shown(value: str | None) -> str:
+def _value_text(value: str | None) -> str:
     return "null" if value is None else value
 
 
@@ -268,7 +268,7 @@ def _shown(value: str | None) -> str:
 async def _alter(admin: AsyncAdmin, task: ConfigTask) -> None:
     kind, name = task.kinds[0], task.names[0]
     if kind == BROKER_LOGGERS:
-        loggers = {entry.name for entry in (await _entries(admin, kind, [name])).get(name, ())}
+        loggers = {entry.name for entry in (await _read_configs(admin, kind, [name])).get(name, ())}
         unknown = [key for key in (*task.deleted, *task.added) if key not in loggers]
         if unknown:
             raise UsageError(f"Invalid broker logger(s): {','.join(unknown)}")

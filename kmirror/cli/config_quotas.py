@@ -33,7 +33,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 ENTITIES: Final[Mapping[str, str]] = {USERS: "user", CLIENTS: "client-id", IPS: "ip"}
 """Entity type of the command line to that of the protocol."""
-SHOWN: Final[Mapping[str, str]] = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
+PRINTED_NAMES: Final[Mapping[str, str]] = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 """Entity type of the protocol to its printed name, in the order of output."""
 EXACT, DEFAULT, ANY = 0, 1, 2
 """Match types of DescribeClientQuotas: one name, the default, any entity with a quota."""
@@ -52,24 +52,24 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[
 
 async def describe_quotas(admin: AsyncAdmin, task: ConfigTask) -> int:
     """Print the matching quotas, and the credentials of users if no clients are given; return 0."""
-    for entry in await _quotas(admin, task):
+    for entry in await _read_quotas(admin, task):
         names = {part.entity_type: part.entity_name for part in entry.entity}
         if task.as_json:
             print(json.dumps({"entity": names, "quotas": {value.key: value.value for value in entry.values}}))
             continue
-        of = ", ".join(
-            f"{word} '{names[kind]}'" if names[kind] is not None else f"the default {word}"
-            for kind, word in SHOWN.items()
+        entity_text = ", ".join(
+            f"{label} '{names[kind]}'" if names[kind] is not None else f"the default {label}"
+            for kind, label in PRINTED_NAMES.items()
             if kind in names
         )
         quotas = ", ".join(f"{value.key}={double(value.value)}" for value in entry.values)
-        print(f"Quota configs for {of} are {quotas}")
+        print(f"Quota configs for {entity_text} are {quotas}")
     if task.kinds == (USERS,) and "" not in task.names:
         await _describe_credentials(admin, task)
     return 0
 
 
-async def _quotas(admin: AsyncAdmin, task: ConfigTask) -> list[EntryData]:
+async def _read_quotas(admin: AsyncAdmin, task: ConfigTask) -> list[EntryData]:
     components = [
         ComponentData(ENTITIES[kind], ANY if name is None else EXACT if name else DEFAULT, name or None)
         for kind, name in zip_longest(task.kinds, task.names)
@@ -110,7 +110,7 @@ async def alter_quotas(admin: AsyncAdmin, task: ConfigTask) -> None:
         *(altering.OpData(key, _quota(key, value), False) for key, value in task.added.items()),
         *(altering.OpData(key, 0.0, True) for key in task.deleted),
     ]
-    known = {value.key for entry in await _quotas(admin, task) for value in entry.values}
+    known = {value.key for entry in await _read_quotas(admin, task) for value in entry.values}
     unknown = [key for key in task.deleted if key not in known]
     if unknown:
         raise UsageError(f"Invalid config(s): {','.join(unknown)}")
@@ -133,9 +133,9 @@ def _alters_credentials(task: ConfigTask) -> bool:
         _check_keys(task.added, CLIENT_QUOTAS, f"Only quota configs can be added for '{CLIENTS}'")
         _check_keys(task.deleted, CLIENT_QUOTAS, f"Only quota configs can be deleted for '{CLIENTS}'")
         return False
-    both = (*CLIENT_QUOTAS, *MECHANISMS)
-    _check_keys(task.added, both, f"Only quota and SCRAM credential configs can be added for '{USERS}'")
-    _check_keys(task.deleted, both, f"Only quota and SCRAM credential configs can be deleted for '{USERS}'")
+    allowed = (*CLIENT_QUOTAS, *MECHANISMS)
+    _check_keys(task.added, allowed, f"Only quota and SCRAM credential configs can be added for '{USERS}'")
+    _check_keys(task.deleted, allowed, f"Only quota and SCRAM credential configs can be deleted for '{USERS}'")
     keys = {*task.added, *task.deleted}
     if not keys & set(MECHANISMS):
         return False

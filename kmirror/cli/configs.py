@@ -42,7 +42,7 @@ from kmirror.spec.configs.lists import BLANKS
 from kmirror.spec.topics import problem_with_name
 
 ACTIONS: Final = ("describe", "alter")
-NAMED: Final[Mapping[str, str]] = {
+ENTITY_OPTIONS: Final[Mapping[str, str]] = {
     "topic": TOPICS,
     "client": CLIENTS,
     "user": USERS,
@@ -53,7 +53,7 @@ NAMED: Final[Mapping[str, str]] = {
     "group": GROUPS,
 }
 """Options that name an entity, with its type, in the order in which Kafka checks them."""
-DEFAULTS: Final[Mapping[str, str]] = {
+DEFAULT_OPTIONS: Final[Mapping[str, str]] = {
     "client-defaults": CLIENTS,
     "user-defaults": USERS,
     "broker-defaults": BROKERS,
@@ -120,11 +120,14 @@ def read_task(parsed: ParsedOptions) -> ConfigTask:
         for option in ("add-config", "add-config-file", "delete-config"):
             if parsed.has(option):
                 raise UsageError(f'Option "[describe]" can\'t be used with option "[{option}]"')
-    kinds = [*parsed.values("entity-type"), *(kind for name, kind in {**NAMED, **DEFAULTS}.items() if parsed.has(name))]
+    kinds = [
+        *parsed.values("entity-type"),
+        *(kind for name, kind in {**ENTITY_OPTIONS, **DEFAULT_OPTIONS}.items() if parsed.has(name)),
+    ]
     names = [
         *parsed.values("entity-name", "entity-default"),
-        *(parsed.text(name, "") for name in NAMED if parsed.has(name)),
-        *("" for name in DEFAULTS if parsed.has(name)),
+        *(parsed.text(name, "") for name in ENTITY_OPTIONS if parsed.has(name)),
+        *("" for name in DEFAULT_OPTIONS if parsed.has(name)),
     ]
     if not parsed.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
@@ -148,9 +151,9 @@ def read_task(parsed: ParsedOptions) -> ConfigTask:
 
 
 def _check_kinds(parsed: ParsedOptions, kinds: list[str]) -> None:
-    twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
-    if twice:
-        raise UsageError(f"Duplicate entity type(s) specified: {','.join(twice)}")
+    duplicates = sorted({kind for kind in kinds if kinds.count(kind) > 1})
+    if duplicates:
+        raise UsageError(f"Duplicate entity type(s) specified: {','.join(duplicates)}")
     for kind in kinds:
         if kind not in ENTITY_TYPES:
             allowed = ", ".join(ENTITY_TYPES)
@@ -159,7 +162,7 @@ def _check_kinds(parsed: ParsedOptions, kinds: list[str]) -> None:
         raise UsageError("At least one entity type must be specified")
     if len(kinds) > 1 and set(kinds) != {USERS, CLIENTS}:
         raise UsageError(f"Only '{USERS}' and '{CLIENTS}' entity types may be specified together")
-    if parsed.has("entity-type", "entity-name", "entity-default") and parsed.has(*NAMED, *DEFAULTS):
+    if parsed.has("entity-type", "entity-name", "entity-default") and parsed.has(*ENTITY_OPTIONS, *DEFAULT_OPTIONS):
         raise UsageError("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
 
 

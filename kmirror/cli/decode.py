@@ -59,8 +59,8 @@ def command(
     data. The exit code is 1 for malformed bytes, damaged records, and bytes left after the message.
     """
     data = without_length(read_source(source))
-    wanted = DecodeOptions(is_request, is_response, api_name, message_name, version)
-    parts = wanted.parts(data)
+    options = DecodeOptions(is_request, is_response, api_name, message_name, version)
+    parts = options.parts(data)
     policy = Policy.LENIENT if lenient else Policy.STRICT
     if show_bytes:
         from kmirror.cli.decoded_bytes import print_bytes  # Importing its second parser takes long.
@@ -79,12 +79,12 @@ def print_json(data: bytes, parts: list[Part], policy: Policy, *, decodes_record
         found[part.name] = json_form.to_json(message, part.version, check=False)
         if decodes_records:
             records = RecordsInJson(may_end_inside=part.may_end_inside)
-            records.put(message, found[part.name], part.name if len(parts) > 1 else "")
+            records.replace_records(message, found[part.name], part.name if len(parts) > 1 else "")
             faults += records.faults
         if has_unknown_tags(message):
             click.echo(f"{part.name}: JSON does not contain unknown tagged fields; use --bytes to print them", err=True)
-    shown = found if len(parts) > 1 else found[parts[0].name]
-    click.echo(json.dumps(shown, indent=2))
+    selected = found if len(parts) > 1 else found[parts[0].name]
+    click.echo(json.dumps(selected, indent=2))
     return report_errors(faults, len(data) - position, position)
 
 
@@ -139,30 +139,30 @@ def read_source(source: str) -> bytes:
     if source == "-":
         if sys.stdin is None:
             raise UsageError("stdin is closed")
-        return from_text(sys.stdin.buffer.read())
-    bare = bare_hex(source)
+        return decode_hex(sys.stdin.buffer.read())
+    digits = hex_digits(source)
     # The name of a file may be hex, but no name is longer than 255 characters.
-    if bare is not None and (len(source) > 255 or not Path(source).exists()):
-        return bytes.fromhex(bare)
+    if digits is not None and (len(source) > 255 or not Path(source).exists()):
+        return bytes.fromhex(digits)
     try:
-        return from_text(Path(source).read_bytes())
+        return decode_hex(Path(source).read_bytes())
     except OSError as error:
         raise UsageError(f"{source[:60]!r} is neither hex nor a readable file: {error.strerror}") from None
 
 
-def from_text(raw: bytes) -> bytes:
+def decode_hex(raw: bytes) -> bytes:
     """Return the bytes of hex digits; other bytes are returned unchanged."""
     try:
-        bare = bare_hex(raw.decode("ascii"))
+        digits = hex_digits(raw.decode("ascii"))
     except UnicodeDecodeError:
         return raw
-    return raw if bare is None else bytes.fromhex(bare)
+    return raw if digits is None else bytes.fromhex(digits)
 
 
-def bare_hex(text: str) -> str | None:
+def hex_digits(text: str) -> str | None:
     """Return the hex digits in `text` without prefixes and separators, or None if it is not hex."""
-    bare = re.sub(r"0x|[\s:,]", "", text)
-    return bare if re.fullmatch(r"([0-9a-fA-F]{2})+", bare) else None
+    digits = re.sub(r"0x|[\s:,]", "", text)
+    return digits if re.fullmatch(r"([0-9a-fA-F]{2})+", digits) else None
 
 
 def without_length(data: bytes) -> bytes:

@@ -53,23 +53,23 @@ class FieldNotes:
         self._may_end_inside = part.may_end_inside
 
     def __call__(self, start: int, end: int, path: str, value: object) -> None:
-        whole = ".".join(name for name in (self._prefix, path) if name)
+        full_path = ".".join(name for name in (self._prefix, path) if name)
         inner: tuple[InnerRow, ...] = ()
         # In a KRaft snapshot the field is `unaligned_records`, which may begin inside a batch.
         if self._decodes_records and isinstance(value, memoryview) and path.rpartition(".")[2] == "records":
-            inner = tuple(self._batch_rows(value, end - len(value), whole))
-        self.rows.append(FieldRow(start, end, whole, value, inner))
+            inner = tuple(self._batch_rows(value, end - len(value), full_path))
+        self.rows.append(FieldRow(start, end, full_path, value, inner))
 
     def _batch_rows(self, data: memoryview, start: int, path: str) -> Iterator[InnerRow]:
         """Yield a row for each field of the batches in `data`, which begins at byte `start` of the message."""
         kind = kind_of(file_name(0, LOG_SUFFIX))
         assert kind is not None, "a segment's name is known"
         try:
-            for row, inside in with_paths(dissect(kind[0], data)):
+            for row, inner_path in with_paths(dissect(kind[0], data)):
                 shift = 0 if row.within else start
-                yield InnerRow(row.start + shift, row.end + shift, inside, row.value, row.meaning, row.within)
+                yield InnerRow(row.start + shift, row.end + shift, inner_path, row.value, row.meaning, row.within)
                 if row.is_fault:
-                    self.faults.append(f"{path}.{inside}: {row.meaning}")
+                    self.faults.append(f"{path}.{inner_path}: {row.meaning}")
         except CorruptBatch as error:
             begin = error.position or 0
             is_fault = not (self._may_end_inside and isinstance(error, TornBatch))
@@ -102,34 +102,34 @@ def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:
     width = max((len(row.path) for row in rows), default=0)
     for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
         if as_json:
-            shown = {"start": row.start, "end": row.end, "path": row.path, "value": shown_value(row.value)}
-            yield json.dumps(shown)
+            json_object = {"start": row.start, "end": row.end, "path": row.path, "value": value_text(row.value)}
+            yield json.dumps(json_object)
         else:
-            yield f"{row.start:>8} {row.end:>8}  {row.path or '(message)':<{width}}  {shown_value(row.value)}"
+            yield f"{row.start:>8} {row.end:>8}  {row.path or '(message)':<{width}}  {value_text(row.value)}"
         for inner in row.inner:
             yield inner_line(inner, row.path, as_json=as_json)
 
 
 def inner_line(row: InnerRow, path: str, *, as_json: bool) -> str:
     """Return the line of a field of a batch; `path` is the path of the records that contain it."""
-    value = "" if row.value is None else shown_value(row.value)
+    value = "" if row.value is None else value_text(row.value)
     if not as_json:
-        shown = "  ".join(text for text in (value, row.meaning) if text)
-        return f"{row.start:>8} {row.end:>8}{'~' if row.within else ' '} {path}.{row.path}  {shown}".rstrip()
+        details = "  ".join(text for text in (value, row.meaning) if text)
+        return f"{row.start:>8} {row.end:>8}{'~' if row.within else ' '} {path}.{row.path}  {details}".rstrip()
     within = f"{path}.{row.within}" if row.within else None
-    found = {"start": row.start, "end": row.end, "path": f"{path}.{row.path}", "within": within}
-    return json.dumps(found | {"value": value or None, "meaning": row.meaning or None})
+    json_object = {"start": row.start, "end": row.end, "path": f"{path}.{row.path}", "within": within}
+    return json.dumps(json_object | {"value": value or None, "meaning": row.meaning or None})
 
 
-def shown_value(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a field's value as one short line; long bytes are truncated."""
     if isinstance(value, Struct):
         return type(value).__name__
     if isinstance(value, (list, tuple)):
         return f"{len(value)} element{'' if len(value) == 1 else 's'}"
     if isinstance(value, (bytes, bytearray, memoryview)) and not isinstance(value, Uuid):
-        more = "..." if len(value) > SHOWN_BYTES_MAX else ""
-        return f"{len(value)} bytes: {bytes(value[:SHOWN_BYTES_MAX]).hex(' ')}{more}" if len(value) else "0 bytes"
+        ellipsis = "..." if len(value) > SHOWN_BYTES_MAX else ""
+        return f"{len(value)} bytes: {bytes(value[:SHOWN_BYTES_MAX]).hex(' ')}{ellipsis}" if len(value) else "0 bytes"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return json.dumps(value) if isinstance(value, str) else str(value)

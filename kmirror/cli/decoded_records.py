@@ -38,22 +38,26 @@ class RecordsInJson:
         self.faults: list[str] = []
         self._may_end_inside = may_end_inside
 
-    def put(self, struct: Struct, shown: dict[str, Any], path: str = "") -> None:
-        """Replace the records in `shown`, the JSON form of `struct`, and in all nested structs; `path` is its path."""
+    def replace_records(self, struct: Struct, json_object: dict[str, Any], path: str = "") -> None:
+        """Replace the records in `json_object`, the JSON form of `struct` at `path`, and in its nested structs."""
         for field in struct.FIELDS:
             name, value = json_name(field.name), getattr(struct, field.attribute)
-            where = f"{path}.{name}" if path else name
-            if value is None or name not in shown:
+            field_path = f"{path}.{name}" if path else name
+            if value is None or name not in json_object:
                 continue
             if field.name == RECORDS:
                 aborted = getattr(struct, "aborted_transactions", None)
-                pairs = None if aborted is None else [(one.producer_id, one.first_offset) for one in aborted]
-                shown[name] = list(self._batches(value, pairs, where))
+                pairs = (
+                    None
+                    if aborted is None
+                    else [(transaction.producer_id, transaction.first_offset) for transaction in aborted]
+                )
+                json_object[name] = list(self._batches(value, pairs, field_path))
             elif field.type == "struct" and field.is_array:
-                for index, (item, inner) in enumerate(zip(value, shown[name], strict=True)):
-                    self.put(item, inner, f"{where}[{index}]")
+                for index, (item, inner) in enumerate(zip(value, json_object[name], strict=True)):
+                    self.replace_records(item, inner, f"{field_path}[{index}]")
             elif field.type == "struct":
-                self.put(value, shown[name], where)
+                self.replace_records(value, json_object[name], field_path)
 
     def _batches(self, data: Buffer, aborted: list[tuple[int, int]] | None, path: str) -> Iterator[dict[str, Any]]:
         view, position = memoryview(data), 0
@@ -68,28 +72,28 @@ class RecordsInJson:
             yield {name: error.reason, "position": position, "base64": base64.b64encode(view[position:]).decode()}
 
     def _batch(self, batch: AnyBatch, path: str, is_aborted: bool | None) -> dict[str, Any]:
-        shown = _header(batch)
+        json_object = _header(batch)
         if is_aborted is not None:
-            shown["isAborted"] = is_aborted
+            json_object["isAborted"] = is_aborted
         try:
             batch.verify_crc()
         except CorruptBatch as error:
-            shown["isValid"] = False
+            json_object["isValid"] = False
             self.faults.append(f"{path}: {error.reason}")
         try:
-            shown["records"] = [_record(batch, record) for record in batch.records()]
+            json_object["records"] = [_record(batch, record) for record in batch.records()]
         except CorruptBatch as error:
-            if shown["isValid"]:
+            if json_object["isValid"]:
                 self.faults.append(f"{path}: {error.reason}")
-            shown |= {"records": None, "fault": error.reason}
-        return shown
+            json_object |= {"records": None, "fault": error.reason}
+        return json_object
 
 
 def _header(batch: AnyBatch) -> dict[str, Any]:
     """Return the fields of the header, with the names of kafka-dump-log."""
-    own: dict[str, Any] = {"lastOffset": batch.last_offset}
+    fields: dict[str, Any] = {"lastOffset": batch.last_offset}
     if isinstance(batch, Batch):
-        own = {
+        fields = {
             "baseOffset": batch.base_offset,
             "lastOffset": batch.last_offset,
             "count": batch.record_count,
@@ -102,7 +106,7 @@ def _header(batch: AnyBatch) -> dict[str, Any]:
             "isControl": batch.is_control,
             "deleteHorizonMs": batch.delete_horizon_ms,
         }
-    return own | {
+    return fields | {
         "timestampType": TIMESTAMP_NAMES[batch.timestamp_type],
         "maxTimestamp": batch.max_timestamp,
         "size": batch.size_in_bytes,
@@ -114,7 +118,7 @@ def _header(batch: AnyBatch) -> dict[str, Any]:
 
 
 def _record(batch: AnyBatch, record: Record) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    json_object: dict[str, Any] = {
         "offset": record.offset,
         "timestamp": record.timestamp,
         "timestampUtc": utc_or_none(record.timestamp),
@@ -123,10 +127,10 @@ def _record(batch: AnyBatch, record: Record) -> dict[str, Any]:
         "headers": [{"key": name, **payload("value", value, "valueBase64")} for name, value in record.headers],
     }
     control = batch.control() if batch.is_control else None
-    return shown if control is None else shown | {"control": _control(control)}
+    return json_object if control is None else json_object | {"control": _control(control)}
 
 
 def _control(control: ControlRecord) -> dict[str, Any]:
-    known = {"coordinatorEpoch": control.coordinator_epoch, "sourceClusterId": control.source_cluster_id}
+    identity = {"coordinatorEpoch": control.coordinator_epoch, "sourceClusterId": control.source_cluster_id}
     name = f"UNKNOWN({control.type_id})" if control.type is None else control.type.name
-    return {"type": name} | {key: value for key, value in known.items() if value is not None}
+    return {"type": name} | {key: value for key, value in identity.items() if value is not None}

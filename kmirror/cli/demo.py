@@ -68,7 +68,7 @@ class Screen(Observer):
             else self._progress
         )
 
-    def reading(self, done: int, total: int) -> None:
+    def show_read_bytes(self, done: int, total: int) -> None:
         """Show the progress of reading the log folder: `done` of `total` bytes."""
         self._progress.update(self._partitions, description="bytes read", completed=done, total=total)
 
@@ -103,23 +103,23 @@ class Screen(Observer):
 
 
 def mirror_table(rows: Sequence[MirrorRow], rows_max: int, width: int) -> RenderableType:
-    """Return the table of `kafka-mirrors.sh --describe`; with more than `most` rows, lagging ones come first."""
-    shown = rows
+    """Return the table of `kafka-mirrors.sh --describe`; with more than `rows_max` rows, lagging ones come first."""
+    visible = rows
     if len(rows) > rows_max:
-        shown = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:rows_max]
+        visible = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:rows_max]
 
-    def make(is_narrow: bool) -> Table:
+    def make_table(is_narrow: bool) -> Table:
         table = plain_table(is_narrow=is_narrow)
         add_names(table, "MIRROR", "TOPIC")
         add_numbers(table, "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", is_narrow=is_narrow)
         table.add_column("STATE", no_wrap=True)
-        for row in shown:
-            offsets = (_known(number) for number in (row.source_offset, row.destination_offset, row.lag))
+        for row in visible:
+            offsets = (_number_or_dash(number) for number in (row.source_offset, row.destination_offset, row.lag))
             table.add_row("demo", row.tp.topic, str(row.tp.partition), *offsets, row.state.name)
         return table
 
-    table = fitting_table(make, width)
-    hidden = len(rows) - len(shown)
+    table = fitting_table(make_table, width)
+    hidden = len(rows) - len(visible)
     if not hidden:
         return table
     known = [row.lag for row in rows if row.lag >= 0]
@@ -130,22 +130,22 @@ def failover_table(rows: Sequence[Failover], width: int) -> Table:
     """Return the table of each log's cut, and of the epoch and producer reset after it."""
     headings = ("PARTITION", "LOG-END-OFFSET", "CUT-OFFSET", "LAST-MIRRORED-EPOCH", "LEADER-EPOCH", "PID-RESET")
 
-    def make(is_narrow: bool) -> Table:
+    def make_table(is_narrow: bool) -> Table:
         table = plain_table("Failover on b", is_narrow=is_narrow)
         add_names(table, "TOPIC")
         add_numbers(table, *headings, is_narrow=is_narrow)
         for row in rows:
-            cells = (row.tp.partition, row.log_end_offset, row.cut_offset, _known(row.last_mirrored_epoch))
+            cells = (row.tp.partition, row.log_end_offset, row.cut_offset, _number_or_dash(row.last_mirrored_epoch))
             table.add_row(row.tp.topic, *map(str, (*cells, row.leader_epoch, row.reset_offset)))
         return table
 
-    return fitting_table(make, width)
+    return fitting_table(make_table, width)
 
 
 def failback_table(rows: Sequence[Failback], width: int) -> Table:
     """Return the table of the offsets of a that were lost, with the rule of each cut."""
 
-    def make(is_narrow: bool) -> Table:
+    def make_table(is_narrow: bool) -> Table:
         table = plain_table("Failback on a", is_narrow=is_narrow)
         add_names(table, "TOPIC")
         add_numbers(table, "PARTITION", "CUT-OFFSET", "LOST-OFFSETS", is_narrow=is_narrow)
@@ -154,14 +154,16 @@ def failback_table(rows: Sequence[Failback], width: int) -> Table:
             lost = "none"
             if row.lost_first_offset < row.lost_end_offset:
                 lost = f"{row.lost_first_offset}-{row.lost_end_offset - 1}"
-            why = ", ".join(f"{cut.why} at {cut.offset}" for cut in row.cuts)
-            table.add_row(row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, why or "nothing to truncate")
+            reasons = ", ".join(f"{cut.why} at {cut.offset}" for cut in row.cuts)
+            table.add_row(
+                row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, reasons or "nothing to truncate"
+            )
         return table
 
-    return fitting_table(make, width)
+    return fitting_table(make_table, width)
 
 
-def _known(number: int) -> str:
+def _number_or_dash(number: int) -> str:
     return "-" if number < 0 else str(number)
 
 
@@ -184,7 +186,7 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
     if data is None:
         return read_sample(topics or None)
     try:
-        return read_log_dirs(data, topics=topics or None, progress=screen.reading)
+        return read_log_dirs(data, topics=topics or None, progress=screen.show_read_bytes)
     except FileFault as error:
         raise UsageError(f"{error}; {REMEDY}") from None
 

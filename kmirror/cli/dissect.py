@@ -78,10 +78,10 @@ def _read(file: Path) -> memoryview:
 
 def as_text(row: DissectedRow) -> str:
     """Return the row as one line."""
-    place = f"{row.start}..{row.end}" + ("~" if row.within else "")
+    byte_range = f"{row.start}..{row.end}" + ("~" if row.within else "")
     fault = "  FAULT" if row.is_fault else ""
     name = "  " * row.depth + row.name
-    return f"{place:>22}  {name:<32} {_value(row):<22} {row.meaning}{fault}".rstrip()
+    return f"{byte_range:>22}  {name:<32} {_value(row):<22} {row.meaning}{fault}".rstrip()
 
 
 def _value(row: DissectedRow) -> str:

@@ -67,12 +67,12 @@ OPTIONS = (
 @click.command("dump-log", cls=KafkaCommand, rows=OPTIONS, required="files", version=KAFKA_VERSION)
 def command(parsed: ParsedOptions) -> int:
     """Print the content of log segments, indexes and snapshots, like kafka-dump-log."""
-    files = _split(parsed.text("files", ""))
+    files = _split_names(parsed.text("files", ""))
     with Output() as out:
-        own = next((make for name, make in DECODERS.items() if parsed.has(name)), None)
+        make_decoder = next((make for name, make in DECODERS.items() if parsed.has(name)), None)
         prints_data = parsed.has("print-data-log", "value-decoder-class", "key-decoder-class", *DECODERS)
         options = DumpOptions(
-            decoder=own or partial(_plain, parsed),
+            decoder=make_decoder or partial(_make_plain_decoder, parsed),
             prints_data=prints_data,
             is_deep=parsed.has("deep-iteration") or prints_data,
             verifies_only=parsed.has("verify-index-only"),
@@ -82,17 +82,17 @@ def command(parsed: ParsedOptions) -> int:
         )
         printer: Printer = TextPrinter(out.write, skip_record_metadata=parsed.has("skip-record-metadata"))
         if parsed.one_of("output", "text", "json") == "json":
-            printer = JsonPrinter(out.write, text=parsed.has("text"), is_decoded=own is not None)
+            printer = JsonPrinter(out.write, text=parsed.has("text"), is_decoded=make_decoder is not None)
         Dump(options, printer, out.write_stderr).run(files)
     return 0
 
 
-def _plain(parsed: ParsedOptions) -> Decoder:
+def _make_plain_decoder(parsed: ParsedOptions) -> Decoder:
     value_class = parsed.text("value-decoder-class", DEFAULT_DECODER)
     return plain_decoder(parsed.text("key-decoder-class", DEFAULT_DECODER), value_class)
 
 
-def _split(files: str) -> list[str]:
+def _split_names(files: str) -> list[str]:
     """Split at commas like Java's `String.split`, which drops empty names at the end but keeps a single one."""
     if "," not in files:
         return [files]

@@ -86,13 +86,13 @@ def command(
         raise click.UsageError("--master needs --spark")
     scope = scope_named(scope_name)
     model = Model(scope, rules_named(rules_name, without, option=option))
-    began = time.monotonic()
+    started_at = time.monotonic()
 
     def may_continue(states: int) -> bool:
-        return states < max_states and (max_seconds is None or time.monotonic() - began < max_seconds)
+        return states < max_states and (max_seconds is None or time.monotonic() - started_at < max_seconds)
 
     outcome = _on_spark(model, may_continue, master) if on_spark else explore(model, may_continue)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started_at
     story = story_of(model, outcome.path) if outcome.path else []
     if output == "json":
         options = {"scope": scope_name, "rules": rules_name, "without": list(without), "option": option}
@@ -155,18 +155,18 @@ def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[StoryStep
     click.echo(
         f"{counted(outcome.states, 'state')}, "
         f"{counted(outcome.transitions, 'step')} between them, depth {outcome.depth}, {seconds:.1f} s, "
-        f"{_per_second(outcome, seconds)} states a second"
+        f"{_states_per_second(outcome, seconds)} states a second"
     )
 
 
-def _per_second(outcome: Outcome, seconds: float) -> int:
+def _states_per_second(outcome: Outcome, seconds: float) -> int:
     return round(outcome.states / seconds) if seconds > 0 else outcome.states
 
 
 def _as_json(outcome: Outcome, seconds: float, story: list[StoryStep]) -> dict[str, Any]:
     return {
         "ending": outcome.ending.value, "states": outcome.states, "transitions": outcome.transitions,
-        "depth": outcome.depth, "seconds": round(seconds, 3), "states_per_second": _per_second(outcome, seconds),
+        "depth": outcome.depth, "seconds": round(seconds, 3), "states_per_second": _states_per_second(outcome, seconds),
         "anomaly": outcome.anomaly,
         "story": [
             {

@@ -52,69 +52,73 @@ class FolderPreview:
         self._pairs = pair_folders(destination, source)
         self._mirror = mirror
         self._source = source
-        self._ours, self._theirs = _states(destination), _states(source)
+        self._destination_states, self._source_states = _states(destination), _states(source)
         self._cluster_ids = [read_folder_facts(folder).cluster_id or "" for folder in (destination, source)]
 
-    def removed(self, is_wanted: Callable[[str], bool]) -> dict[TopicPartition, Removal | FailbackWait]:
+    def read_removals(self, matches: Callable[[str], bool]) -> dict[TopicPartition, Removal | FailbackWait]:
         """Return the records that would be removed from each selected partition that both folders have."""
         if not any(True for _ in _state_folders(self._source)):
             text = f"{self._source} has no {MIRROR_STATE_TOPIC}, which contains the source's state of its mirror"
             raise UsageError(f"{text}; give the folder of another broker, or query the clusters")
-        known = dict.fromkeys(key.mirror for key in (*self._theirs.keys(), *self._ours.keys()))
+        known = dict.fromkeys(key.mirror for key in (*self._source_states.keys(), *self._destination_states.keys()))
         if self._mirror not in known:
             raise UsageError(no_mirror_message(self._mirror, known))
-        return {ours.tp: self._of(ours, theirs) for ours, theirs in self._pairs.both if is_wanted(ours.tp.topic)}
+        return {
+            destination.tp: self._preview_partition(destination, source)
+            for destination, source in self._pairs.both
+            if matches(destination.tp.topic)
+        }
 
-    def _of(self, ours: PartitionFolder, theirs: PartitionFolder) -> Removal | FailbackWait:
-        ids = [_topic_id(folder) for folder in (ours, theirs)]
+    def _preview_partition(self, destination: PartitionFolder, source: PartitionFolder) -> Removal | FailbackWait:
+        ids = [_topic_id(folder) for folder in (destination, source)]
         own_state, source_state = (
-            None if topic_id is None else states.get(StateKey(self._mirror, topic_id, ours.tp.partition))
-            for states, topic_id in zip((self._ours, self._theirs), ids, strict=True)
+            None if topic_id is None else states.get(StateKey(self._mirror, topic_id, destination.tp.partition))
+            for states, topic_id in zip((self._destination_states, self._source_states), ids, strict=True)
         )
-        outline = _outline(ours)
+        outline = _outline(destination)
         wait = None
         if source_state is not None and source_state.state is not MirrorState.UNKNOWN:
             wait = waits_for_source(source_state.state, source_state.last_mirrored_epoch, outline)
         if wait is not None and not wait.unless_shared:
             return wait
-        in_ring = self._waits_for_ring(ids[1], ours.tp.partition)
-        if in_ring is not None:
-            return wait or in_ring
+        ring_wait = self._find_ring_wait(ids[1], destination.tp.partition)
+        if ring_wait is not None:
+            return wait or ring_wait
         is_same = ids[0] is not None and ids[0] == ids[1]
         facts = FailbackFacts(
             outline,
-            _outline(theirs),
+            _outline(source),
             None if source_state is None else max(-1, source_state.last_mirrored_epoch),
             max(-1, own_state.last_mirrored_epoch) if own_state is not None and is_same else -1,
             shared_epoch(self._writers(own_state, 0), self._writers(source_state, 1)),
-            _cleaned_offset(ours),
+            _cleaned_offset(destination),
         )
-        if wait is not None and not _takes_markers(ours, facts):
+        if wait is not None and not _removes_only_markers(destination, facts):
             return wait
         if facts.depends_on_holes:
-            facts = replace(facts, first_hole=_first_hole(ours, outline))
+            facts = replace(facts, first_hole=_first_hole(destination, outline))
         cut = failback_cut(facts)
-        return removal_of(cut, batches_to_check(ours, cut))
+        return removal_of(cut, batches_to_check(destination, cut))
 
-    def _waits_for_ring(self, topic_id: Uuid | None, partition: int) -> FailbackWait | None:
+    def _find_ring_wait(self, topic_id: Uuid | None, partition: int) -> FailbackWait | None:
         """Return the wait of PREPARING if, by the source's states, the destination feeds the source's log; else None
         (D58).
 
         That is the case if a mirror of the source extends a log to which the destination writes.
         """
-        ours, theirs = self._cluster_ids
-        known = self._theirs.keys()
-        for key in known:
-            state = self._theirs.get(key) or NO_STATE
+        destination_id, source_id = self._cluster_ids
+        keys = self._source_states.keys()
+        for key in keys:
+            state = self._source_states.get(key) or NO_STATE
             is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in FOLLOWING_STATES
-            if is_fed and state.lineage.stretches and state.lineage.stretches[-1].cluster_id == ours:
-                return FailbackWait(ring_reason((ours, theirs, ours)))
+            if is_fed and state.lineage.stretches and state.lineage.stretches[-1].cluster_id == destination_id:
+                return FailbackWait(ring_reason((destination_id, source_id, destination_id)))
         return None
 
-    def _writers(self, state: PartitionState | None, side: int) -> Stretches:
+    def _writers(self, state: PartitionState | None, index: int) -> Stretches:
         if state is not None and state.lineage.stretches:
             return state.lineage.stretches
-        return written_by(self._cluster_ids[side])
+        return written_by(self._cluster_ids[index])
 
 
 def _states(folder: Path) -> MirrorShard:
@@ -158,16 +162,16 @@ def _cleaned_offset(folder: PartitionFolder) -> int:
     return max(found)
 
 
-def _first_hole(folder: PartitionFolder, ours: LogOutline) -> int:
+def _first_hole(folder: PartitionFolder, outline: LogOutline) -> int:
     """Return the first offset of a log that is in no record, or its end."""
-    finder = HoleFinder(ours.log_start_offset)
-    for _, batch in iter_batches(folder.segments_from(ours.log_start_offset)):
+    finder = HoleFinder(outline.log_start_offset)
+    for _, batch in iter_batches(folder.segments_from(outline.log_start_offset)):
         if finder.add_batch(batch):
             break
     return finder.expected
 
 
-def _takes_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
+def _removes_only_markers(folder: PartitionFolder, facts: FailbackFacts) -> bool:
     """Return whether only markers of our log would be removed, and the source has everything else (D25)."""
     start, end = markers_from(facts), facts.own_log.log_end_offset
     if start is None:

@@ -77,19 +77,19 @@ def command(
     example while a failover is still ending.
     """
     with as_usage_error(KmirrorError), Output() as out:
-        is_wanted = topic_matcher(topic)
+        matches = topic_matcher(topic)
         if folders and (bootstrap_server or source):
             raise UsageError("give either two log folders, or --bootstrap-server and --source")
         if folders:
             if len(folders) != 2:
                 raise UsageError("give two log folders: one of the cluster to fail back to, and one of its source")
-            found: Found = FolderPreview(*folders, mirror=mirror).removed(is_wanted)
+            found: Found = FolderPreview(*folders, mirror=mirror).read_removals(matches)
         else:
             if not bootstrap_server or not source:
                 raise UsageError("give --bootstrap-server and --source, or two log folders")
             destination_admin = _admin(bootstrap_server, command_config, "command-config")
             source_admin = _admin(source, source_config, "source-config")
-            found = asyncio.run(_preview_clusters(destination_admin, source_admin, mirror, is_wanted))
+            found = asyncio.run(_preview_clusters(destination_admin, source_admin, mirror, matches))
         if not found:
             raise UsageError(f"no topic that exists on both sides matches {topic!r}: nothing was checked")
         render = _json if output == "json" else _text
@@ -103,13 +103,15 @@ def _admin(servers: str, config: Path | None, option: str) -> AsyncAdmin:
 
 
 async def _preview_clusters(
-    destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wanted: Callable[[str], bool]
+    destination: AsyncAdmin, source: AsyncAdmin, mirror: str, matches: Callable[[str], bool]
 ) -> Found:
     async with source, destination:
-        theirs, ours = await source.topics(), await destination.topics()
-        names = [name for name in ours if name in theirs and is_wanted(name) and not name.startswith("__")]
-        tps = [TopicPartition(name, index) for name in names for index in ours[name].leaders]
-        common = [tp for tp in sorted(tps) if tp.partition in theirs[tp.topic].leaders]
+        source_topics, destination_topics = await source.topics(), await destination.topics()
+        names = [
+            name for name in destination_topics if name in source_topics and matches(name) and not name.startswith("__")
+        ]
+        tps = [TopicPartition(name, index) for name in names for index in destination_topics[name].leaders]
+        common = [tp for tp in sorted(tps) if tp.partition in source_topics[tp.topic].leaders]
         preview = FailbackPreview(mirror, source=source, destination=destination)
         await preview.load(common)
         return {tp: await preview.removed(tp) for tp in common}
@@ -131,25 +133,27 @@ def _text(found: Found, *, with_records: bool) -> list[str]:
         if isinstance(each, FailbackWait):
             lines.append(f"{tp}: would wait: {each.why}")
             continue
-        lines.append(f"{tp}: {_sentence(each)}")
+        lines.append(f"{tp}: {_removal_text(each)}")
         if with_records:
             lines += [f"  {_record_text(record)}" for record in each.records]
-    gone = [each for each in found.values() if isinstance(each, Removal) and each.batches]
+    removals = [each for each in found.values() if isinstance(each, Removal) and each.batches]
     waiting = sum(isinstance(each, FailbackWait) for each in found.values())
-    count, size = sum(len(each.records) for each in gone), sum(each.size_in_bytes for each in gone)
+    count, size = sum(len(each.records) for each in removals), sum(each.size_in_bytes for each in removals)
     total = (
-        f"{counted(count, 'record')}, {size_in_words(size)} would be removed" if gone else "no records would be removed"
+        f"{counted(count, 'record')}, {size_in_words(size)} would be removed"
+        if removals
+        else "no records would be removed"
     )
-    checked = (
-        f" from {len(gone)} of {counted(len(found), 'partition')}"
-        if gone
+    scope = (
+        f" from {len(removals)} of {counted(len(found), 'partition')}"
+        if removals
         else f" ({counted(len(found), 'partition')} checked)"
     )
-    waits = f"; {counted(waiting, 'partition')} would wait" if waiting else ""
-    return [*lines, f"{total}{checked}{waits}"]
+    waiting_text = f"; {counted(waiting, 'partition')} would wait" if waiting else ""
+    return [*lines, f"{total}{scope}{waiting_text}"]
 
 
-def _sentence(removed: Removal) -> str:
+def _removal_text(removed: Removal) -> str:
     if not removed.batches:
         return "no records would be removed"
     first, last = removed.records[0].offset, removed.records[-1].offset
@@ -161,29 +165,31 @@ def _sentence(removed: Removal) -> str:
         counted(removed.tombstones, "tombstone"),
     ]
     why = f": {removed.why}" if removed.why else ": the source's log starts later"
-    may = f"; {removed.full_removal_reason}" if removed.full_removal_reason else ""
-    return f"offsets {first} to {last} would be removed ({', '.join(parts)}){why}{may}"
+    full_removal = f"; {removed.full_removal_reason}" if removed.full_removal_reason else ""
+    return f"offsets {first} to {last} would be removed ({', '.join(parts)}){why}{full_removal}"
 
 
 def _record_text(record: RemovedRecord) -> str:
     if record.is_control:
         return f"offset {record.offset} time {record.timestamp} control record"
     key = "no key" if record.key is None else f"key {record.key.decode('utf-8', 'backslashreplace')}"
-    what = "tombstone" if record.value_size is None else f"value of {counted(record.value_size, 'byte')}"
-    return f"offset {record.offset} time {record.timestamp} {key} {what}"
+    value_text = "tombstone" if record.value_size is None else f"value of {counted(record.value_size, 'byte')}"
+    return f"offset {record.offset} time {record.timestamp} {key} {value_text}"
 
 
 def _json(found: Found, *, with_records: bool) -> list[str]:
     lines = []
     for tp, each in found.items():
-        about = {"topic": tp.topic, "partition": tp.partition}
+        partition_fields = {"topic": tp.topic, "partition": tp.partition}
         if isinstance(each, FailbackWait):
-            lines.append({"type": "partition", **about, "waits_for": each.why, "ends_by_itself": each.is_transient})
+            lines.append(
+                {"type": "partition", **partition_fields, "waits_for": each.why, "ends_by_itself": each.is_transient}
+            )
             continue
         lines.append(
             {
                 "type": "partition",
-                **about,
+                **partition_fields,
                 "log_start_offset": each.start,
                 "log_end_offset": each.offset,
                 "why": each.why or None,
@@ -197,7 +203,7 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
             }
         )
         if with_records:
-            lines += [{"type": "record", **about, **_record_json(record)} for record in each.records]
+            lines += [{"type": "record", **partition_fields, **_record_json(record)} for record in each.records]
     return [json.dumps(line) for line in lines]
 
 

@@ -31,7 +31,7 @@ from kmirror.spec.wire_values import UpgradeType
 Levels = dict[str, int]
 """Feature to its level."""
 _INT16: Final = re.compile(r"[+-]?[0-9]{1,9}")
-_KNOWN: Final[Mapping[str, ReleasedFeature]] = {
+_KNOWN_FEATURES: Final[Mapping[str, ReleasedFeature]] = {
     row.name: row
     # No release is formatted with mirror.version, which belongs to KIP-1279.
     for row in (*RELEASED, ReleasedFeature(MIRROR_VERSION, (min(METADATA_LEVELS), max(METADATA_LEVELS) + 1)))
@@ -57,22 +57,22 @@ async def describe(admin: AsyncAdmin, node_id: int | None, *, as_json: bool) -> 
             print(json.dumps({**fields, "level": level, "epoch": epoch if epoch >= 0 else None}))
             continue
         print(
-            f"Feature: {name:<40}  SupportedMinVersion: {_shown(name, row.min_version):<15}  "
-            f"SupportedMaxVersion: {_shown(name, row.max_version):<15}  "
-            f"FinalizedVersionLevel: {_shown(name, level):<15}  Epoch: {epoch if epoch >= 0 else '-'}"
+            f"Feature: {name:<40}  SupportedMinVersion: {_level_text(name, row.min_version):<15}  "
+            f"SupportedMaxVersion: {_level_text(name, row.max_version):<15}  "
+            f"FinalizedVersionLevel: {_level_text(name, level):<15}  Epoch: {epoch if epoch >= 0 else '-'}"
         )
     return 0
 
 
-def _shown(name: str, level: int) -> str:
+def _level_text(name: str, level: int) -> str:
     return METADATA_LEVELS.get(level, f"UNKNOWN {level}") if name == METADATA_VERSION else str(level)
 
 
 def version_mapping(release: str | None) -> Iterator[str]:
     """Yield the lines with the levels that a release is formatted with; raise UsageError for an unknown release."""
-    named = METADATA_LEVELS[METADATA_LATEST] if release is None else release
-    level = metadata_version_of(named)
-    yield f"metadata.version={level} ({named})"
+    release_name = METADATA_LEVELS[METADATA_LATEST] if release is None else release
+    level = metadata_version_of(release_name)
+    yield f"metadata.version={level} ({release_name})"
     for row in RELEASED:
         yield f"{row.name}={row.level_at(level)}"
 
@@ -85,25 +85,27 @@ def dependencies(requested: Iterable[tuple[str, int]]) -> Iterator[str]:
                 raise UsageError(f"Unknown metadata.version {level}")
             yield f"{name}={level} ({METADATA_LEVELS[level]}) has no dependencies."
             continue
-        if name not in _KNOWN:
+        if name not in _KNOWN_FEATURES:
             raise UsageError(f"Unknown feature: {name}")
-        if not 0 <= level < len(_KNOWN[name].since):
+        if not 0 <= level < len(_KNOWN_FEATURES[name].since):
             raise UsageError(f"No feature:{name} with feature level {level}")
-        needs = _KNOWN[name].needs.get(level)
+        needs = _KNOWN_FEATURES[name].needs.get(level)
         if not needs:
             yield f"{name}={level} has no dependencies."
             continue
         yield f"{name}={level} requires:"
-        for other, wanted in needs.items():
-            yield f"    {other}={wanted}" + (f" ({METADATA_LEVELS[wanted]})" if other == METADATA_VERSION else "")
+        for other, required_level in needs.items():
+            yield f"    {other}={required_level}" + (
+                f" ({METADATA_LEVELS[required_level]})" if other == METADATA_VERSION else ""
+            )
 
 
 def metadata_version_of(text: str) -> int:
     """Return the level of metadata.version for a name or a release; raise UsageError for an unknown one."""
     level = metadata_level(text)
     if level is None:
-        every = ", ".join(METADATA_LEVELS.values())
-        raise UsageError(f"Unknown metadata.version '{text}'. Supported metadata.version are: {every}")
+        names = ", ".join(METADATA_LEVELS.values())
+        raise UsageError(f"Unknown metadata.version '{text}'. Supported metadata.version are: {names}")
     return level
 
 
@@ -159,18 +161,18 @@ async def update(
     failed = 0
     for name in sorted(levels):
         code, message = errors.get(name, (0, None)) if not reply.error_code else (reply.error_code, reply.error_message)
-        why = (message or code_of(code).text) if code else None
+        reason = (message or code_of(code).text) if code else None
         failed += bool(code)
-        print(_outcome(action, name, levels[name], why, is_dry=is_dry, as_json=as_json))
+        print(_outcome(action, name, levels[name], reason, is_dry=is_dry, as_json=as_json))
     if failed:
         write_stderr(f"{failed} out of {len(levels)} operation(s) failed.\n")
     return int(bool(failed))
 
 
-def _outcome(action: str, name: str, level: int, why: str | None, *, is_dry: bool, as_json: bool) -> str:
+def _outcome(action: str, name: str, level: int, reason: str | None, *, is_dry: bool, as_json: bool) -> str:
     if as_json:
-        return json.dumps({"action": action, "feature": name, "level": level, "error": why, "dry_run": is_dry})
-    to = "" if action == "disable" else f" to {level}"
-    if why is not None:
-        return f"{'Can' if is_dry else 'Could'} not {action} {name}{to}. {why}"
-    return f"{name} {'can be' if is_dry else 'was'} {action}d{to}."
+        return json.dumps({"action": action, "feature": name, "level": level, "error": reason, "dry_run": is_dry})
+    target = "" if action == "disable" else f" to {level}"
+    if reason is not None:
+        return f"{'Can' if is_dry else 'Could'} not {action} {name}{target}. {reason}"
+    return f"{name} {'can be' if is_dry else 'was'} {action}d{target}."

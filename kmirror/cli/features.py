@@ -80,7 +80,7 @@ def command(parsed: ParsedOptions) -> int:
         lines = dependencies(parse_level(text) for text in parsed.values("feature"))
     else:
         try:
-            return asyncio.run(_at_cluster(parsed, action, as_json=as_json))
+            return asyncio.run(_run_at_cluster(parsed, action, as_json=as_json))
         except KafkaError as error:
             write_stderr(f"{error}\n")
             return 1
@@ -92,18 +92,18 @@ def _action(parsed: ParsedOptions) -> str:
     known = ", ".join(COMMANDS)
     if not parsed.words:
         raise UsageError(f"too few arguments: give a command, one of {known}")
-    action, *more = parsed.words
+    action, *extra = parsed.words
     if action not in COMMANDS:
         raise UsageError(f"invalid choice: '{action}' (choose from {known})")
-    if more:
-        raise UsageError(f"unrecognized arguments: '{' '.join(more)}'")
+    if extra:
+        raise UsageError(f"unrecognized arguments: '{' '.join(extra)}'")
     for row in OPTIONS:
         if parsed.has(row.names[0]) and row.names[0] not in (*COMMON_OPTIONS, *COMMANDS[action]):
             raise UsageError(f"--{row.names[0]} is not for {action}")
     return action
 
 
-async def _at_cluster(parsed: ParsedOptions, action: str, *, as_json: bool) -> int:
+async def _run_at_cluster(parsed: ParsedOptions, action: str, *, as_json: bool) -> int:
     if not parsed.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
     servers = checked_servers(parsed.text("bootstrap-server", ""))
@@ -135,12 +135,12 @@ def _levels(parsed: ParsedOptions, action: str, upgrade_type: UpgradeType, *, as
             raise UsageError("Can not specify `release-version` with other feature flags.")
         levels = levels_of_release(parsed.text("release-version", ""), upgrade_type)
     else:
-        named = list(map(parse_level, features))
+        pairs = list(map(parse_level, features))
         if parsed.has("metadata"):
-            warned = " `metadata` flag is deprecated and may be removed in a future release."
-            write_stderr(f"{warned}\n") if as_json else print(warned)
-            named = [(METADATA_VERSION, metadata_version_of(parsed.text("metadata", ""))), *named]
-        levels = merge_levels(named, upgrade_type)
+            warning = " `metadata` flag is deprecated and may be removed in a future release."
+            write_stderr(f"{warning}\n") if as_json else print(warning)
+            pairs = [(METADATA_VERSION, metadata_version_of(parsed.text("metadata", ""))), *pairs]
+        levels = merge_levels(pairs, upgrade_type)
     if not levels:
         raise UsageError(f"You must specify at least one feature to {action}")
     return levels

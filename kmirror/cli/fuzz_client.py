@@ -193,16 +193,16 @@ class _ClientPort:
     def run(self, output: str) -> bool:
         """Print the bootstrap servers, and serve until the limit or a signal; return whether a signal came."""
         signals = Signals()
-        with signals.caught():
+        with signals.handle_signals():
             servers = self._servers.bootstrap_servers
             fields = {"bootstrap_servers": servers, "seed": self._seed}
             click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={servers}")
             began = time.monotonic()
-            while not signals.ending.wait(POLL_INTERVAL_S) and not self._is_done(time.monotonic() - began):
+            while not signals.end_requested.wait(POLL_INTERVAL_S) and not self._is_done(time.monotonic() - began):
                 pass
         for session in list(self._open.values()):
             self._end(session)
-        return signals.ending.is_set()
+        return signals.end_requested.is_set()
 
     def _is_done(self, seconds: float) -> bool:
         self.tally.seconds = seconds

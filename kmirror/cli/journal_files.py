@@ -28,7 +28,7 @@ class JournalFiles:
 
     def open(self, process: str) -> Callable[[bytes], object]:
         """Begin a journal for a process that starts, and end that of its previous start."""
-        self._end(process)
+        self._close_file(process)
         number = 1
         while True:
             try:
@@ -48,7 +48,7 @@ class JournalFiles:
 
         return write
 
-    def _end(self, process: str) -> None:
+    def _close_file(self, process: str) -> None:
         file = self._files.pop(process, None)
         if file is not None:
             file.close()
@@ -56,4 +56,4 @@ class JournalFiles:
     def close(self) -> None:
         """End all journals."""
         for process in list(self._files):
-            self._end(process)
+            self._close_file(process)

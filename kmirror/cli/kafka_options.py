@@ -39,10 +39,10 @@ class OptionRow:
 
     def as_click(self) -> click.Option:
         """Return the option for click's help."""
-        shown = f"[{self.metavar}]" if self.is_optional else self.metavar
+        metavar = f"[{self.metavar}]" if self.is_optional else self.metavar
         flags = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
         kind = click.Path() if self.metavar.startswith("FILE") else None  # Lets a shell complete the word.
-        return click.Option(flags, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
+        return click.Option(flags, type=kind, is_flag=not self.metavar, metavar=metavar or None, help=self.help)
 
 
 HELP: Final = OptionRow(("help", "h"), "Show this message.")
@@ -67,7 +67,7 @@ class ParsedOptions:
 
     def text(self, name: str, default: str) -> str:
         """Return the option's value; raise UsageError for more than one."""
-        values = [value for own, value in self._pairs if own == name and value is not None]
+        values = [value for option, value in self._pairs if option == name and value is not None]
         if len(values) > 1:
             raise UsageError(f"--{name} was given {len(values)} times, but takes one value")
         return values[0] if values else default
@@ -87,11 +87,11 @@ class ParsedOptions:
         return text
 
 
-def read(line: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
+def parse_options(line: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
     """Return the parsed command line; raise UsageError for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
     remaining = deque(line)
-    found: list[tuple[str, str | None]] = []
+    pairs: list[tuple[str, str | None]] = []
     words: list[str] = []
     while remaining:
         word = remaining.popleft()
@@ -103,16 +103,16 @@ def read(line: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
         name, value = _name_and_value(word, table)
         row = table.get(name)
         if row is None:
-            near = [known for known in table if known.startswith(name)] or get_close_matches(name, table, 1)
-            hint = f"did you mean --{' or --'.join(near)}?" if near else "--help shows all"
+            similar = [known for known in table if known.startswith(name)] or get_close_matches(name, table, 1)
+            hint = f"did you mean --{' or --'.join(similar)}?" if similar else "--help shows all"
             raise UsageError(f"there is no option {word.partition('=')[0]}; {hint}")
         if not row.metavar or (value is None and row.is_optional and (not remaining or _is_option(remaining[0]))):
-            found.append((row.names[0], None))
+            pairs.append((row.names[0], None))
             continue
         if value is None and not remaining:
             raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
-        found.append((row.names[0], remaining.popleft() if value is None else value))
-    return ParsedOptions(found, (*words, *remaining))
+        pairs.append((row.names[0], remaining.popleft() if value is None else value))
+    return ParsedOptions(pairs, (*words, *remaining))
 
 
 def _is_option(word: str) -> bool:
@@ -121,10 +121,10 @@ def _is_option(word: str) -> bool:
 
 def _name_and_value(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | None]:
     """Return name and value of a word such as --name, -name=value, or -nvalue if n alone is a name."""
-    bare = word[2:] if word.startswith("--") else word[1:]
-    name, equals, value = bare.partition("=")
-    if name not in table and not word.startswith("--") and bare[0] in table:
-        return bare[0], bare[1:]
+    text = word[2:] if word.startswith("--") else word[1:]
+    name, equals, value = text.partition("=")
+    if name not in table and not word.startswith("--") and text[0] in table:
+        return text[0], text[1:]
     return name, value if equals else None
 
 
@@ -135,13 +135,13 @@ class KafkaCommand(click.Command):
         self.rows = (*rows, HELP, VERSION)
         self._required = required
         self._version = version
-        shown = [row.as_click() for row in self.rows]
-        super().__init__(**{**settings, "params": shown, "add_help_option": False})
+        options = [row.as_click() for row in self.rows]
+        super().__init__(**{**settings, "params": options, "add_help_option": False})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)  # A shell requests completions.
-        parsed = read(args, self.rows)
+        parsed = parse_options(args, self.rows)
         if not args or parsed.has("help"):
             click.echo(ctx.get_help(), err=not args)
             ctx.exit(EXIT_NO_WORDS if not args else 0)

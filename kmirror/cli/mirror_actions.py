@@ -132,11 +132,11 @@ async def run_task(task: Task) -> int:
         return await _HANDLERS[task.action](admin, task)
 
 
-def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
+def _open_source(listing: MirrorListing, task: Task) -> AsyncAdmin:
     """Return a client of the mirror's source with a short timeout, because it may be reachable for brokers only."""
     configs = task.client.configs
-    patience_ms = min(configs.default_api_timeout_ms, SOURCE_TIMEOUT_MS)
-    client = Client(replace(configs, default_api_timeout_ms=patience_ms), task.source_client.security)
+    timeout_ms = min(configs.default_api_timeout_ms, SOURCE_TIMEOUT_MS)
+    client = Client(replace(configs, default_api_timeout_ms=timeout_ms), task.source_client.security)
     return open_admin(listing.source_servers, client)
 
 
@@ -152,10 +152,10 @@ async def _list(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _describe(admin: AsyncAdmin, task: Task) -> int:
-    is_wanted = topic_matcher(task.topic or EVERY_TOPIC)
+    matches = topic_matcher(task.topic or EVERY_TOPIC)
     while True:
-        every = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
-        mirrors = {name: described.only(is_wanted) for name, described in every.items()}
+        descriptions = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
+        mirrors = {name: described.only(matches) for name, described in descriptions.items()}
         if task.watch_interval_s is not None and not task.as_json and sys.stdout.isatty():
             print(CLEAR_SCREEN, end="")
         print((describe_json if task.as_json else describe_table)(mirrors), end="", flush=True)
@@ -166,12 +166,12 @@ async def _describe(admin: AsyncAdmin, task: Task) -> int:
         await asyncio.sleep(task.watch_interval_s)
 
 
-async def _explain(admin: AsyncAdmin, task: Task) -> int:
-    listing = await _listing(admin, task.mirror)
-    async with _source(listing, task) as source:
+async def _explain_filters(admin: AsyncAdmin, task: Task) -> int:
+    listing = await _find_listing(admin, task.mirror)
+    async with _open_source(listing, task) as source:
         found = await explain_filters(task.mirror, source=source, destination=admin)
-    is_wanted = topic_matcher(task.topic or EVERY_TOPIC)
-    rows = [row for row in filter_rows(found) if row[0] == "group" or is_wanted(row[1].partition(": ")[0])]
+    matches = topic_matcher(task.topic or EVERY_TOPIC)
+    rows = [row for row in filter_rows(found) if row[0] == "group" or matches(row[1].partition(": ")[0])]
     print((filter_json if task.as_json else filter_table)(rows), end="")
     return 0
 
@@ -193,12 +193,12 @@ async def _delete(admin: AsyncAdmin, task: Task) -> int:
 
 async def _send_order(admin: AsyncAdmin, task: Task, request: Message) -> int:
     if not task.is_dry:
-        _check(await send_mirror_request(admin, request, changes=True))
+        _check_reply(await send_mirror_request(admin, request, changes=True))
     _print_result(task, None)
     return 0
 
 
-def _check(reply: Message) -> dict[str, str]:
+def _check_reply(reply: Message) -> dict[str, str]:
     """Return the errors of refused topics; raise KafkaError if the whole order was refused."""
     refused: dict[str, str] = {}
     for each in errors_in(reply):
@@ -212,47 +212,49 @@ def _print_result(task: Task, topics: Sequence[str] | None, refused: Mapping[str
     if task.as_json:
         print(outcome_json(task.action, task.mirror, topics, refused or {}, is_dry=task.is_dry), end="")
         return
-    named = topics or ()
+    names = topics or ()
     text = (DRY_RUN_TEXTS if task.is_dry else RESULT_TEXTS)[task.action]
     # The values may be secrets.
     configs = ", ".join(task.configs or ())
-    print(text.format(count=len(named), mirror=task.mirror, topics=", ".join(named), configs=configs))
+    print(text.format(count=len(names), mirror=task.mirror, topics=", ".join(names), configs=configs))
 
 
 # -- orders about topics ----------------------------------------------------------------------
 
 
 async def _add(admin: AsyncAdmin, task: Task) -> int:
-    listing = await _listing(admin, task.mirror)
-    known = await _source_topics(listing, task)
-    if known is None:
-        ids, known = {task.topic: Uuid.ZERO}, {}
-    elif task.topic in known:
-        ids = {task.topic: known[task.topic].topic_id}
+    listing = await _find_listing(admin, task.mirror)
+    source_topics = await _read_source_topics(listing, task)
+    if source_topics is None:
+        ids, source_topics = {task.topic: Uuid.ZERO}, {}
+    elif task.topic in source_topics:
+        ids = {task.topic: source_topics[task.topic].topic_id}
     else:
-        is_wanted = topic_matcher(task.topic)
-        found = [name for name, topic in known.items() if is_wanted(name) and not _is_internal(name, topic)]
+        matches = topic_matcher(task.topic)
+        found = [name for name, topic in source_topics.items() if matches(name) and not _is_internal(name, topic)]
         if not found:
             raise _no_match(task.topic)
         described = (await describe_mirrors(admin, [task.mirror]))[task.mirror]
         mirrored = {row.tp.topic for row in described.rows if row.state is not MirrorState.STOPPED}
         mirrored.update(described.undescribed_topics)
-        ids = {name: known[name].topic_id for name in found if name not in mirrored}
+        ids = {name: source_topics[name].topic_id for name in found if name not in mirrored}
     if task.replication_factor is not None and not task.is_dry:
-        await _create_topics(admin, listing, {name: known[name] for name in ids if name in known}, task)
+        await _create_topics(admin, listing, {name: source_topics[name] for name in ids if name in source_topics}, task)
     return await _change_topics(admin, task, sorted(ids), add_topics_request(task.mirror, ids))
 
 
 async def _change(admin: AsyncAdmin, task: Task) -> int:
-    listing = await _listing(admin, task.mirror)
+    listing = await _find_listing(admin, task.mirror)
     described = (await describe_mirrors(admin, [task.mirror]))[task.mirror]
     topics = _matching_topics(task, described)
     hidden = listing.topic_count - len(described.topics)
     if task.action != "remove":
         hidden += len(described.undescribed_topics)
     if hidden > 0 and topics != [task.topic]:
-        what = counted(hidden, "topic")
-        write_stderr(f"{what} of mirror {task.mirror} cannot be matched because it has no leader: give its full name\n")
+        hidden_text = counted(hidden, "topic")
+        write_stderr(
+            f"{hidden_text} of mirror {task.mirror} cannot be matched because it has no leader: give its full name\n"
+        )
     return await _change_topics(admin, task, topics, TOPIC_REQUESTS[task.action](task.mirror, topics))
 
 
@@ -275,24 +277,24 @@ def _matching_topics(task: Task, described: Description) -> list[str]:
 async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], request: Message) -> int:
     refused: dict[str, str] = {}
     if topics and not task.is_dry:
-        refused = _check(await send_mirror_request(admin, request, changes=True))
+        refused = _check_reply(await send_mirror_request(admin, request, changes=True))
     _print_result(task, [topic for topic in topics if topic not in refused], refused)
-    for topic, why in refused.items():
-        write_stderr(f"Error while executing mirror command : topic {topic}: {why}\n")
+    for topic, reason in refused.items():
+        write_stderr(f"Error while executing mirror command : topic {topic}: {reason}\n")
     return int(bool(refused))
 
 
-async def _listing(admin: AsyncAdmin, mirror: str) -> MirrorListing:
+async def _find_listing(admin: AsyncAdmin, mirror: str) -> MirrorListing:
     found = next((row for row in await list_mirrors(admin) if row.name == mirror), None)
     if found is None:
         raise KafkaError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' not found or has no configuration")
     return found
 
 
-async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicInfo] | None:
+async def _read_source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicInfo] | None:
     """Return the topics of the source; None if it does not respond from here, and a single topic is named."""
     try:
-        async with _source(listing, task) as source:
+        async with _open_source(listing, task) as source:
             return await source.topics()
     except KafkaError as error:
         if problem_with_name(task.topic) is not None:
@@ -352,7 +354,7 @@ _HANDLERS: Final[Mapping[str, Callable[[AsyncAdmin, Task], Awaitable[int]]]] = {
     "create": _create,
     "delete": _delete,
     "describe": _describe,
-    "explain-filters": _explain,
+    "explain-filters": _explain_filters,
     "list": _list,
     "pause": _change,
     "remove": _change,

@@ -24,7 +24,12 @@ ELLIPSIS = "..."
 def list_table(listings: Iterable[MirrorListing]) -> str:
     """Return the table of mirrors."""
     rows = [
-        (_fitted(row.name, LIST_WIDTHS[0]), str(row.topic_count), row.source_cluster_id or UNKNOWN, row.source_servers)
+        (
+            _fit_width(row.name, LIST_WIDTHS[0]),
+            str(row.topic_count),
+            row.source_cluster_id or UNKNOWN,
+            row.source_servers,
+        )
         for row in listings
     ]
     return _table(LIST_HEADINGS, rows, LIST_WIDTHS) if rows else "No mirrors found\n"
@@ -34,8 +39,8 @@ def describe_table(mirrors: Mapping[str, Description]) -> str:
     """Return the table of the partitions of mirrors that have a leader."""
     rows = [
         (
-            _fitted(mirror, DESCRIBE_WIDTHS[0]),
-            _fitted(row.tp.topic, DESCRIBE_WIDTHS[1]),
+            _fit_width(mirror, DESCRIBE_WIDTHS[0]),
+            _fit_width(row.tp.topic, DESCRIBE_WIDTHS[1]),
             str(row.tp.partition),
             *(
                 UNKNOWN if number < 0 else str(number)
@@ -72,7 +77,7 @@ def _reasons(described: Description) -> Iterator[str]:
 def list_json(listings: Iterable[MirrorListing]) -> str:
     """Return one object per line for each mirror."""
     return "".join(
-        _line(
+        _json_line(
             mirror=row.name,
             topics=row.topic_count,
             cluster_id=row.source_cluster_id or None,
@@ -90,7 +95,7 @@ def describe_json(mirrors: Mapping[str, Description]) -> str:
     one without a topic.
     """
     return "".join(
-        _line(mirror=mirror, **values, mirror_reason=described.reason or None, warning=described.warning or None)
+        _json_line(mirror=mirror, **values, mirror_reason=described.reason or None, warning=described.warning or None)
         for mirror, described in mirrors.items()
         for values in _partition_fields(described)
     )
@@ -101,11 +106,11 @@ def _partition_fields(mirror: Description) -> Iterator[dict[str, object]]:
         yield {
             "topic": row.tp.topic,
             "partition": row.tp.partition,
-            "source_offset": _known(row.source_offset),
-            "destination_offset": _known(row.destination_offset),
-            "lag": _known(row.lag),
+            "source_offset": _number_or_none(row.source_offset),
+            "destination_offset": _number_or_none(row.destination_offset),
+            "lag": _number_or_none(row.lag),
             "state": row.state.name,
-            "last_mirrored_epoch": _known(row.last_mirrored_epoch),
+            "last_mirrored_epoch": _number_or_none(row.last_mirrored_epoch),
             "reason": row.reason or None,
         }
     for topic in mirror.topics_without_rows:
@@ -130,7 +135,7 @@ def filter_rows(found: Explanation) -> list[tuple[str, str, Verdict]]:
 def filter_table(rows: Iterable[tuple[str, str, Verdict]]) -> str:
     """Return the table of verdicts."""
     lines = [
-        (kind, _fitted(name, FILTER_WIDTHS[1]), "yes" if verdict.is_mirrored else "no", verdict.rule)
+        (kind, _fit_width(name, FILTER_WIDTHS[1]), "yes" if verdict.is_mirrored else "no", verdict.rule)
         for kind, name, verdict in rows
     ]
     return _table(FILTER_HEADINGS, lines, FILTER_WIDTHS)
@@ -139,7 +144,7 @@ def filter_table(rows: Iterable[tuple[str, str, Verdict]]) -> str:
 def filter_json(rows: Iterable[tuple[str, str, Verdict]]) -> str:
     """Return one object per line for each verdict."""
     return "".join(
-        _line(kind=kind, name=name, mirrored=verdict.is_mirrored, why=verdict.rule) for kind, name, verdict in rows
+        _json_line(kind=kind, name=name, mirrored=verdict.is_mirrored, why=verdict.rule) for kind, name, verdict in rows
     )
 
 
@@ -147,19 +152,19 @@ def outcome_json(
     action: str, mirror: str, topics: Sequence[str] | None, refused: Mapping[str, str], *, is_dry: bool
 ) -> str:
     """Return the object for an order: the topics for which it was carried out, and the errors of the others."""
-    about = {} if topics is None else {"topics": list(topics), "refused": dict(refused)}
-    return _line(action=action, mirror=mirror, **about, dry_run=is_dry)
+    topic_fields = {} if topics is None else {"topics": list(topics), "refused": dict(refused)}
+    return _json_line(action=action, mirror=mirror, **topic_fields, dry_run=is_dry)
 
 
-def _known(number: int) -> int | None:
+def _number_or_none(number: int) -> int | None:
     return None if number < 0 else number
 
 
-def _line(**values: object) -> str:
+def _json_line(**values: object) -> str:
     return json.dumps(values) + "\n"
 
 
-def _fitted(name: str, width: int) -> str:
+def _fit_width(name: str, width: int) -> str:
     """Return a name that fits; a long one is shortened to its end, which distinguishes names with a common prefix."""
     return name if len(name) <= width else ELLIPSIS + name[len(ELLIPSIS) - width :]
 

@@ -96,8 +96,8 @@ def _check_options(parsed: ParsedOptions, action: str) -> None:
     if action not in ("list", "describe") and not parsed.text("mirror", ""):
         raise UsageError("--mirror must be specified")
     if action in NEEDS_CONFIG and not parsed.text("mirror-config", ""):
-        doing = "creating" if action == "create" else "altering"
-        raise UsageError(f"--mirror-config must be specified when {doing} a mirror")
+        activity = "creating" if action == "create" else "altering"
+        raise UsageError(f"--mirror-config must be specified when {activity} a mirror")
     if parsed.has("all-topics") and parsed.has("topic"):
         raise UsageError("--all-topics and --topic cannot be used together")
     if action in NEEDS_TOPIC and not parsed.text("topic", "") and not parsed.has("all-topics"):

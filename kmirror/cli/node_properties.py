@@ -38,11 +38,14 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
         listeners = [NamedListener(PLAINTEXT, Endpoint("", 9092))]
     _check_protocols(path, pairs, [each.name for each in listeners] + names, names)
     advertised = {each.name: each.endpoint for each in listeners_of(path, "advertised.listeners", pairs)}
-    specs = [ListenerSpec.plain(at, name)._replace(advertised=advertised.get(name, at)) for name, at in listeners]
+    specs = [
+        ListenerSpec.plain(endpoint, name)._replace(advertised=advertised.get(name, endpoint))
+        for name, endpoint in listeners
+    ]
     broker_listeners = _role_listeners(path, [each for each in specs if each.name not in names], "broker", roles)
     controller_listeners = _role_listeners(path, [each for each in specs if each.name in names], "controller", roles)
-    inter_broker, known = pairs.get("inter.broker.listener.name"), [each.name for each in broker_listeners]
-    if inter_broker and known and inter_broker not in known:
+    inter_broker, broker_names = pairs.get("inter.broker.listener.name"), [each.name for each in broker_listeners]
+    if inter_broker and broker_names and inter_broker not in broker_names:
         raise UsageError(f"{path}: inter.broker.listener.name is {inter_broker}, but there is no listener of that name")
     unknown = sorted(set(advertised) - {each.name for each in listeners})
     if unknown:
@@ -70,7 +73,7 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
     key = "listener.security.protocol.map"
     protocols = dict(_PROTOCOLS)
     if key in pairs:
-        protocols = {name: to for name, _, to in (each.partition(":") for each in list_entries(pairs, key))}
+        protocols = {name: protocol for name, _, protocol in (each.partition(":") for each in list_entries(pairs, key))}
     else:
         protocols |= {name: PLAINTEXT for name in controllers if name not in protocols}
     for name in names:
@@ -86,39 +89,41 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
         )
 
 
-def _role_listeners(path: Path, found: list[ListenerSpec], role: str, roles: list[str]) -> Listeners:
+def _role_listeners(path: Path, listeners: list[ListenerSpec], role: str, roles: list[str]) -> Listeners:
     """Return the only listener of a role, or None if the node lacks the role; raise UsageError for more, or none."""
     condition = "is in controller.listener.names" if role == "controller" else "is not in controller.listener.names"
     if role not in roles:
-        if found:
+        if listeners:
             raise UsageError(
-                f"{path}: listeners has {found[0].name}, a listener of a {role}, but process.roles is {roles[0]}"
+                f"{path}: listeners has {listeners[0].name}, a listener of a {role}, but process.roles is {roles[0]}"
             )
         return ()
-    names = [each.name for each in found]
-    if not found or len(set(names)) < len(names) or (role == "controller" and len(found) > 1):
-        some = ", ".join(names) or "none"
-        least = "exactly one listener" if role == "controller" else "one or more listeners, each with its own name,"
-        raise UsageError(f"{path}: a {role} needs {least} that {condition}; found: {some}")
-    return tuple(found)
+    names = [each.name for each in listeners]
+    if not listeners or len(set(names)) < len(names) or (role == "controller" and len(listeners) > 1):
+        names_text = ", ".join(names) or "none"
+        requirement = (
+            "exactly one listener" if role == "controller" else "one or more listeners, each with its own name,"
+        )
+        raise UsageError(f"{path}: a {role} needs {requirement} that {condition}; found: {names_text}")
+    return tuple(listeners)
 
 
 def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_this_node: bool) -> Endpoint | None:
     """Return the address of the controller, or None if it is this node; raise UsageError for several controllers."""
-    voters = [(id_, at) for id_, _, at in (each.partition("@") for each in list_entries(pairs, _VOTERS))]
-    named = [at for _, at in voters] or list_entries(pairs, _BOOTSTRAP)
+    voters = [(id_, address) for id_, _, address in (each.partition("@") for each in list_entries(pairs, _VOTERS))]
+    addresses = [address for _, address in voters] or list_entries(pairs, _BOOTSTRAP)
     key = _VOTERS if voters else _BOOTSTRAP
-    if len(named) > 1:
-        text = f"{path}: {key} names {len(named)} controllers, but kmirror supports only a quorum of one"
+    if len(addresses) > 1:
+        text = f"{path}: {key} names {len(addresses)} controllers, but kmirror supports only a quorum of one"
         raise UsageError(f"{text}: give the cluster's controller only")
     if voters and (voters[0][0] == str(node_id)) is not is_this_node:
-        what = "this node is a controller, but not in it" if is_this_node else "this node is not a controller"
-        raise UsageError(f"{path}: {key} is {pairs[key]}, and {what} (node.id {node_id})")
+        problem = "this node is a controller, but not in it" if is_this_node else "this node is not a controller"
+        raise UsageError(f"{path}: {key} is {pairs[key]}, and {problem} (node.id {node_id})")
     if is_this_node:
         return None
-    if not named:
+    if not addresses:
         raise UsageError(f"{path}: neither {_BOOTSTRAP} nor {_VOTERS} has the controller's address")
-    parts = _ADDRESS.fullmatch(named[0])
+    parts = _ADDRESS.fullmatch(addresses[0])
     if parts is None or not 0 < int(parts["port"]) <= PORT_MAX:
-        raise UsageError(f"{path}: {key}: {named[0]!r} is not an address, such as localhost:9093")
+        raise UsageError(f"{path}: {key}: {addresses[0]!r} is not an address, such as localhost:9093")
     return Endpoint(parts["host"], int(parts["port"]))

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from kmirror.errors import UsageError
 
-_HELD_BYTES_MAX = 1 << 16
+_BUFFERED_BYTES_MAX = 1 << 16
 
 
 class Output:
@@ -24,7 +24,7 @@ class Output:
         if sys.stdout is None:
             raise UsageError("stdout is closed")
         self._stream: BinaryIO = sys.stdout.buffer
-        self._held: list[bytes] = []
+        self._buffered: list[bytes] = []
         self._size = 0
 
     def __enter__(self) -> Output:
@@ -42,16 +42,16 @@ class Output:
 
     def write_bytes(self, data: bytes) -> None:
         """Buffer the bytes for the next flush; a full buffer is flushed at once."""
-        self._held.append(data)
+        self._buffered.append(data)
         self._size += len(data)
-        if self._size > _HELD_BYTES_MAX:
+        if self._size > _BUFFERED_BYTES_MAX:
             self.flush()
 
     def flush(self) -> None:
         """Write the buffer; raise UsageError if stdout cannot be written."""
-        held, self._held, self._size = self._held, [], 0
-        with _writing(self._stream):
-            self._stream.write(b"".join(held))
+        buffered, self._buffered, self._size = self._buffered, [], 0
+        with _convert_write_errors(self._stream):
+            self._stream.write(b"".join(buffered))
             self._stream.flush()
 
     def write_stderr(self, text: str) -> None:
@@ -61,7 +61,7 @@ class Output:
 
 
 @contextmanager
-def _writing(stream: BinaryIO | TextIO) -> Iterator[None]:
+def _convert_write_errors(stream: BinaryIO | TextIO) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -72,7 +72,7 @@ def _writing(stream: BinaryIO | TextIO) -> Iterator[None]:
         raise UsageError(f"stdout cannot be written: {error.strerror or error}") from None
 
 
-class _Guarded:
+class _GuardedStdout:
     """Stdout for click and rich, which do not use `Output`, with the same errors."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -84,11 +84,11 @@ class _Guarded:
     def write(self, text: str) -> int:
         if text == "":
             return 0  # click probes with an empty text, and hides the exceptions of that.
-        with _writing(self._stream):
+        with _convert_write_errors(self._stream):
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with _writing(self._stream):
+        with _convert_write_errors(self._stream):
             self._stream.flush()
 
 
@@ -101,7 +101,7 @@ def guarded_stdout() -> Iterator[None]:
         return
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")
-    sys.stdout = cast(TextIO, _Guarded(stream))
+    sys.stdout = cast(TextIO, _GuardedStdout(stream))
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iter
     if jobs == 1 or len(pieces) == 1:
         yield map(work, pieces)
         return
-    before = active_children()
+    earlier_processes = active_children()
     # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent handles the signal.
     pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _start_worker)
     is_done = False
@@ -40,7 +40,7 @@ def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iter
             # The pool's own thread fails on cancelled work when its processes end (CPython 3.11).
             threading.excepthook = lambda _: None
             for process in active_children():
-                if process not in before:
+                if process not in earlier_processes:
                     process.terminate()
         pool.shutdown(cancel_futures=True)
         threading.excepthook = hook

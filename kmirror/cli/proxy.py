@@ -119,14 +119,14 @@ def command(
 def _run(proxy: Proxy, tables: list[RuleTable], output: str) -> list[Rule]:
     """Serve clients until a signal comes; return the rules with the number of times that each applied."""
     signals = Signals()
-    proxy.on_note += [_report_note, lambda _, note: signals.ending.set() if proxy.has_failed else None]
-    with signals.caught(), proxy:
+    proxy.on_note += [_report_note, lambda _, note: signals.end_requested.set() if proxy.has_failed else None]
+    with signals.handle_signals(), proxy:
         rules = add_rules(proxy.hooks, tables)
         previous_handler = signal.signal(signal.SIGUSR1, lambda number, frame: _release(rules))
         try:
             fields = {"bootstrap_servers": proxy.bootstrap_servers}
             click.echo(json.dumps(fields) if output == "json" else f"bootstrap.servers={proxy.bootstrap_servers}")
-            signals.ending.wait()
+            signals.end_requested.wait()
         finally:
             signal.signal(signal.SIGUSR1, previous_handler)
         if proxy.has_failed:

@@ -14,7 +14,7 @@ from kmirror.net.node import TcpNode
 POLL_INTERVAL_S = 0.1
 
 
-def logs_opened(cluster: TcpCluster | TcpNode) -> tuple[int, int]:
+def count_opened_logs(cluster: TcpCluster | TcpNode) -> tuple[int, int]:
     """Return the number of logs that the brokers have opened, and of those found so far."""
     found = [cluster.broker(broker_id).parts.replicas.opening.recovery for broker_id in cluster.living()]
     return sum(each.total - each.left for each in found), sum(each.total for each in found)
@@ -30,20 +30,20 @@ def recovery_progress(cluster: TcpCluster | TcpNode) -> Iterator[None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    over = threading.Event()
+    is_finished = threading.Event()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("opening logs", total=None)
 
         def show() -> None:
             with suppress(CancelledError, RuntimeError):  # The cluster's loop may end during the call.
-                while not over.wait(POLL_INTERVAL_S):
-                    done, total = cluster.run_on_loop(lambda: logs_opened(cluster))
-                    progress.update(task, completed=done, total=total or None)
+                while not is_finished.wait(POLL_INTERVAL_S):
+                    opened, total = cluster.run_on_loop(lambda: count_opened_logs(cluster))
+                    progress.update(task, completed=opened, total=total or None)
 
         thread = threading.Thread(target=show, name="recovery progress", daemon=True)
         thread.start()
         try:
             yield
         finally:
-            over.set()
+            is_finished.set()
             thread.join(timeout=1)

@@ -31,7 +31,7 @@ def _show(results: Path, output: str) -> int:
     try:
         from kmirror.report.notebook import load
     except ModuleNotFoundError as error:
-        raise _not_installed(error) from None
+        raise _missing_package_error(error) from None
     found = load(results)
     if output in ("json", "csv"):
         click.echo(found.to_json() if output == "json" else found.to_csv(), nl=output == "json")
@@ -42,17 +42,17 @@ def _show(results: Path, output: str) -> int:
     try:
         from kmirror.report.sweep_page import sweep_page
     except ModuleNotFoundError as error:
-        raise _not_installed(error) from None
-    text, drawn = sweep_page(found)
+        raise _missing_package_error(error) from None
+    text, plots = sweep_page(found)
     folder = file.with_suffix(".plots")
     folder.mkdir(parents=True, exist_ok=True)
-    for name, png in drawn.items():
+    for name, png in plots.items():
         (folder / f"{name}.png").write_bytes(png)
     file.write_text(text, "utf-8")
-    click.echo(f"{file}: {counted(len(found.rows), 'run')}, {counted(len(drawn), 'plot')} (also in {folder})")
+    click.echo(f"{file}: {counted(len(found.rows), 'run')}, {counted(len(plots), 'plot')} (also in {folder})")
     return 0
 
 
-def _not_installed(error: ModuleNotFoundError) -> UsageError:
+def _missing_package_error(error: ModuleNotFoundError) -> UsageError:
     name = (error.name or "").partition(".")[0]
     return UsageError(f"{name} is not installed: pip install 'kmirror[report]' installs it")

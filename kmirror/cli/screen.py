@@ -18,10 +18,10 @@ GAP = 2
 
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console as wide as the screen, or for a pipe wide enough that nothing is wrapped."""
-    made = Console(stderr=stderr)
-    if not made.is_terminal:
-        made.width = UNBOUNDED
-    return made
+    console = Console(stderr=stderr)
+    if not console.is_terminal:
+        console.width = UNBOUNDED
+    return console
 
 
 def plain_table(title: str | None = None, *, is_narrow: bool = False) -> Table:
@@ -42,11 +42,11 @@ def add_numbers(table: Table, *names: str, is_narrow: bool = False) -> None:
         table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, name.split("\n"))))
 
 
-def fitting_table(make: Callable[[bool], Table], width: int) -> Table:
-    """Return the table made by `make`, or its narrow form if it is wider than `width`."""
-    table = make(False)
-    wanted = Console(width=UNBOUNDED).measure(table).maximum
-    return table if wanted <= width else make(True)
+def fitting_table(make_table: Callable[[bool], Table], width: int) -> Table:
+    """Return the table made by `make_table`, or its narrow form if it is wider than `width`."""
+    table = make_table(False)
+    needed_width = Console(width=UNBOUNDED).measure(table).maximum
+    return table if needed_width <= width else make_table(True)
 
 
 def fitting_tables(

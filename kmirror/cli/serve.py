@@ -46,7 +46,7 @@ DEFAULT_PORT = 9092
 DEFAULT_HOST = "127.0.0.1"
 NO_PROPERTIES = Properties({}, None, None, None, (), {})
 CLUSTER_ID = re.compile("[A-Za-z0-9_-]+")
-SETTABLE = [f"{name}={level}" for name in (MIRROR_VERSION, ELIGIBLE_VERSION) for level in (0, 1)]
+FEATURE_VALUES = [f"{name}={level}" for name in (MIRROR_VERSION, ELIGIBLE_VERSION) for level in (0, 1)]
 """Values of `--feature`."""
 REPORT_AFTER_CHECKS = 10
 """Number of half seconds after which the reason of a node's wait is printed."""
@@ -56,15 +56,15 @@ class Signals:
     """Handler of signals: the first one requests a clean end, a second one ends the process."""
 
     def __init__(self) -> None:
-        self.ending = threading.Event()
+        self.end_requested = threading.Event()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.ending.is_set():
+        if self.end_requested.is_set():
             raise SystemExit(128 + number)
-        self.ending.set()
+        self.end_requested.set()
 
     @contextmanager
-    def caught(self) -> Iterator[None]:
+    def handle_signals(self) -> Iterator[None]:
         """Handle SIGTERM and SIGINT in the block; restore the former handlers afterwards."""
         former = {number: signal.signal(number, self) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
@@ -75,27 +75,29 @@ class Signals:
 
 
 def serve(
-    served: TcpCluster | TcpNode, output: str | None, signals: Signals, metrics_at: Endpoint | None = None
+    served: TcpCluster | TcpNode, output: str | None, signals: Signals, metrics_endpoint: Endpoint | None = None
 ) -> None:
     """Start a cluster, or one node of it, print its address, and stop it when a signal comes.
 
     Metrics are served from the start, before the node is ready.
     """
     served.on_note.append(report_note)
-    served.on_note.append(lambda process, note: signals.ending.set() if served.has_failed else None)
+    served.on_note.append(lambda process, note: signals.end_requested.set() if served.has_failed else None)
     try:
         with recovery_progress(served):
             served.start()
-            metrics_url = None if metrics_at is None else served.serve_metrics(metrics_at.host, metrics_at.port)
+            metrics_url = (
+                None if metrics_endpoint is None else served.serve_metrics(metrics_endpoint.host, metrics_endpoint.port)
+            )
             if metrics_url is not None:
                 write_stderr(f"kmirror: metrics at {metrics_url}\n")
             if isinstance(served, TcpNode):
-                served.wait(signals.ending.is_set, WaitReporter(served).check)
-        if not signals.ending.is_set():
+                served.wait(signals.end_requested.is_set, WaitReporter(served).check)
+        if not signals.end_requested.is_set():
             fields = {**description(served), **({} if metrics_url is None else {"metrics": metrics_url})}
             key, value = next(iter(fields.items()))
             click.echo(json.dumps(fields) if output == "json" else f"{key.replace('_', '.')}={value}")
-        signals.ending.wait()
+        signals.end_requested.wait()
         if served.has_failed:
             raise served.failure()
         write_stderr("kmirror: stopping; a second signal stops immediately\n")
@@ -125,15 +127,17 @@ def description(served: TcpCluster | TcpNode) -> dict[str, object]:
     """Return the description of a served cluster for programs, with the address for connections first."""
     if isinstance(served, TcpCluster):
         brokers = {broker_id: served.endpoint(broker_id) for broker_id in served.broker_ids}
-        first = {"bootstrap_servers": served.bootstrap_servers}
+        address = {"bootstrap_servers": served.bootstrap_servers}
     elif served.endpoint is not None:
         brokers = {served.plan.node_id: served.endpoint}
-        first = {"bootstrap_servers": str(served.endpoint)}
+        address = {"bootstrap_servers": str(served.endpoint)}
     else:
         brokers = {}
-        first = {"controller_quorum_bootstrap_servers": str(served.controller_endpoint)}
-    rows = [{"node_id": broker_id, "host": at.host, "port": at.port} for broker_id, at in brokers.items()]
-    return {**first, "cluster_id": served.cluster_id, "brokers": rows}
+        address = {"controller_quorum_bootstrap_servers": str(served.controller_endpoint)}
+    rows = [
+        {"node_id": broker_id, "host": endpoint.host, "port": endpoint.port} for broker_id, endpoint in brokers.items()
+    ]
+    return {**address, "cluster_id": served.cluster_id, "brokers": rows}
 
 
 def report_note(process: str, note: Note) -> None:
@@ -157,8 +161,8 @@ def requested_level(features: Sequence[str], name: str) -> int | None:
     """Return the requested level, or None; raise UsageError for features or levels that cannot be set here."""
     level = None
     for feature in features:
-        if feature not in SETTABLE:
-            raise UsageError(f"--feature {feature}: settable features are {', '.join(SETTABLE)}")
+        if feature not in FEATURE_VALUES:
+            raise UsageError(f"--feature {feature}: settable features are {', '.join(FEATURE_VALUES)}")
         if feature.startswith(name):
             level = int(feature[-1])
     return level
@@ -239,7 +243,7 @@ def command(
         data = tuple(Path(name.strip()) for name in (settings.log_dirs or "").split(",") if name.strip())
     plan = None if properties is None or brokers is not None else node_plan(properties, settings.pairs)
     journals = None if journal is None else JournalFiles(journal)
-    common: Common = {
+    common: CommonArguments = {
         "data": data or None,
         "cluster_id": cluster_id,
         "mirror_version": requested_level(features, MIRROR_VERSION),
@@ -259,11 +263,11 @@ def command(
             configs={**SERVED, **settings.configs},
             **common,
         )
-    metrics_at = None if metrics_port is None else Endpoint(host or DEFAULT_HOST, metrics_port)
+    metrics_endpoint = None if metrics_port is None else Endpoint(host or DEFAULT_HOST, metrics_port)
     signals = Signals()
-    with signals.caught():
+    with signals.handle_signals():
         try:
-            serve(served, output, signals, metrics_at)
+            serve(served, output, signals, metrics_endpoint)
         except OSError as error:
             if error.filename is None:
                 raise
@@ -273,7 +277,7 @@ def command(
     return 0
 
 
-class Common(TypedDict):
+class CommonArguments(TypedDict):
     """Arguments of both a cluster and a node."""
 
     data: tuple[Path, ...] | None
@@ -286,15 +290,17 @@ class Common(TypedDict):
 def with_options(plan: NodePlan, host: str | None, port: int | None, advertised_host: str | None) -> NodePlan:
     """Return `plan` with the command line's settings for the broker's listener, or for that of a lone controller."""
 
-    def replaced(spec: ListenerSpec) -> ListenerSpec:
-        at = spec.endpoint
-        here = Endpoint(at.host if host is None else host, at.port if port is None else port)
-        known_as = here if spec.advertised == at else spec.advertised
-        advertised = Endpoint(advertised_host or known_as.host, known_as.port if port is None else 0)
-        return spec._replace(endpoint=here, advertised=advertised)
+    def replace_listener(spec: ListenerSpec) -> ListenerSpec:
+        endpoint = spec.endpoint
+        listener_endpoint = Endpoint(endpoint.host if host is None else host, endpoint.port if port is None else port)
+        advertised_endpoint = listener_endpoint if spec.advertised == endpoint else spec.advertised
+        advertised = Endpoint(
+            advertised_host or advertised_endpoint.host, advertised_endpoint.port if port is None else 0
+        )
+        return spec._replace(endpoint=listener_endpoint, advertised=advertised)
 
     if plan.listeners:
         first, *others = plan.listeners
-        return replace(plan, listeners=(replaced(first), *others))
+        return replace(plan, listeners=(replace_listener(first), *others))
     assert plan.controller_listener is not None, "a node is one of both"
-    return replace(plan, controller_listener=replaced(plan.controller_listener))
+    return replace(plan, controller_listener=replace_listener(plan.controller_listener))

@@ -66,13 +66,13 @@ def read_properties(path: Path) -> Properties:
     rows = known(Scope.BROKER)
     listener = _client_listener(path, "listeners", pairs)
     advertised = _client_listener(path, "advertised.listeners", pairs)
-    own = {"listeners", "advertised.listeners", "log.dirs", "log.dir", *_STRUCTURE_KEYS, *_LISTENER_KEYS}
+    separate_keys = {"listeners", "advertised.listeners", "log.dirs", "log.dir", *_STRUCTURE_KEYS, *_LISTENER_KEYS}
     return Properties(
-        {key: value for key, value in pairs.items() if key in rows and key not in own},
+        {key: value for key, value in pairs.items() if key in rows and key not in separate_keys},
         listener,
         None if advertised is None else advertised[0],
         pairs.get("log.dirs", pairs.get("log.dir")),
-        tuple(key for key in pairs if key not in rows and key not in own),
+        tuple(key for key in pairs if key not in rows and key not in separate_keys),
         pairs,
     )
 
@@ -97,7 +97,7 @@ def parse(text: str) -> dict[str, str]:
     for line in _logical_lines(text):
         pair = _PAIR.match(line)
         assert pair is not None, "every part of it may be empty"
-        found[_plain(pair["key"])] = _plain(pair["value"])
+        found[_unescape(pair["key"])] = _unescape(pair["value"])
     return found
 
 
@@ -118,12 +118,12 @@ def _logical_lines(text: str) -> Iterator[str]:
         yield joined
 
 
-def _plain(text: str) -> str:
-    def letter(found: re.Match[str]) -> str:
+def _unescape(text: str) -> str:
+    def unescape_letter(found: re.Match[str]) -> str:
         escape = found[1]
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _LETTERS.get(escape, escape)
 
-    return _ESCAPED.sub(letter, text)
+    return _ESCAPED.sub(unescape_letter, text)
 
 
 def _client_listener(path: Path, key: str, pairs: Mapping[str, str]) -> tuple[str, int] | None:

@@ -113,10 +113,16 @@ def command(
             click.echo("\n".join(textwrap.wrap(doc, 80, initial_indent=f"{name:<14} ", subsequent_indent=" " * 15)))
         return Exit.CLEAN
     with as_usage_error():
-        of_spark = {"--results": results, "--master": master, "--remote": remote, "--tasks": tasks, "--conf": confs}
-        given = [name for name, value in of_spark.items() if value]
-        if given and not is_spark:
-            raise UsageError(f"{given[0]} needs --spark")
+        spark_options = {
+            "--results": results,
+            "--master": master,
+            "--remote": remote,
+            "--tasks": tasks,
+            "--conf": confs,
+        }
+        spark_names = [name for name, value in spark_options.items() if value]
+        if spark_names and not is_spark:
+            raise UsageError(f"{spark_names[0]} needs --spark")
         if is_spark and jobs > 1:
             raise UsageError("--jobs cannot be used with --spark, which has its own processes")
         if is_spark and is_counting:
@@ -124,7 +130,7 @@ def command(
         if plan_file is not None and (seed is not None or profile is not None or seeds > 1 or is_spark):
             raise UsageError("--plan cannot be used with --seed, --seeds, --profile or --spark")
         for file in (save, html):
-            check_target(file)
+            check_writable(file)
         plan, repeat = (None, "") if plan_file is None else (read_plan(plan_file), plan_command(plan_file))
         name = PROFILE if profile is None else profile
         if plan is None and name not in profiles():
@@ -145,7 +151,7 @@ def seed_range(first: int, count: int) -> range:
     return range(first, first + count)
 
 
-def check_target(file: Path | None) -> None:
+def check_writable(file: Path | None) -> None:
     """Raise UsageError for a file that cannot be written, before time is spent on its contents."""
     if file is not None and file.is_dir():
         raise UsageError(f"{file}: is a folder")

@@ -73,16 +73,16 @@ def plan_command(file: Path) -> str:
 def run_one(options: HistoryOptions) -> int:
     """Run and report one history; return the exit code."""
     run = runner()
-    began = time.process_time()
+    started_at = time.process_time()
     with progress("history") as (bar, task):
         bar.update(task, total=None)
-        covered = with_coverage(options, run)
+        run_counted = with_coverage(options, run)
         outcome = (
-            covered(options.plan)
+            run_counted(options.plan)
             if options.plan is not None
-            else covered(seed=options.seeds[0], profile=options.profile)
+            else run_counted(seed=options.seeds[0], profile=options.profile)
         )
-    row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - began, 3)}
+    row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - started_at, 3)}
     code = report_outcome(options, run, outcome, row)
     if options.coverage and not options.is_json:
         click.echo("\n" + "\n".join(coverage_lines(dict.fromkeys(outcome.coverage, 1), outcome.coverage)))
@@ -95,13 +95,13 @@ def report_outcome(
     """Shrink a failed history, save and report it; return the exit code. Without `row` no JSON is printed."""
     smallest, is_interrupted = outcome, False
     if outcome.exit is not Exit.CLEAN and options.shrink_runs:
-        smallest, is_interrupted = shrunk(options, run, outcome)
+        smallest, is_interrupted = shrink_outcome(options, run, outcome)
     repeat = options.repeat or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
     if options.save is not None:
-        write(options.save, smallest.plan.to_json() + "\n")
+        write_text_file(options.save, smallest.plan.to_json() + "\n")
         repeat = plan_command(options.save)
     if options.html is not None:
-        write(options.html, history_page(smallest, repeat))
+        write_text_file(options.html, history_page(smallest, repeat))
     if not options.is_json:
         click.echo(tell(smallest, repeat))
     elif row is not None:
@@ -109,7 +109,7 @@ def report_outcome(
     return EXIT_INTERRUPTED if is_interrupted else outcome.exit
 
 
-def shrunk(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
+def shrink_outcome(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
     """Return the smallest history that fails like `outcome`, and whether the search was interrupted."""
     with progress("shrinking") as (bar, task):
         bar.update(task, total=options.shrink_runs)
@@ -126,7 +126,7 @@ def shrunk(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcom
     return shrinker.best, False
 
 
-def write(file: Path, text: str) -> None:
+def write_text_file(file: Path, text: str) -> None:
     """Write a whole file; raise UsageError if it cannot be written."""
     try:
         file.write_text(text, "utf-8")
@@ -135,7 +135,7 @@ def write(file: Path, text: str) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[tuple[Progress, Any]]:
+def progress(title: str) -> Iterator[tuple[Progress, Any]]:
     """Show a bar on stderr if that is a terminal; it is removed at the end."""
     console = make_console(stderr=True)
     columns = (
@@ -146,7 +146,7 @@ def progress(what: str) -> Iterator[tuple[Progress, Any]]:
         redirect_stderr=False,
     )  # fmt: skip
     with bar:
-        yield bar, bar.add_task(what, total=None)
+        yield bar, bar.add_task(title, total=None)
 
 
 # -- several histories ----------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def progress(what: str) -> Iterator[tuple[Progress, Any]]:
 def run_several(options: HistoryOptions) -> int:
     """Run several histories, print their table, and report the first of the worst; return the worst exit code."""
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
-    run, began, is_interrupted = runner(), time.monotonic(), False
+    run, started_at, is_interrupted = runner(), time.monotonic(), False
     try:
         work = partial(history_to_row, with_coverage(options, run), profile=options.profile)
         with progress("histories") as (bar, task), in_processes(work, options.seeds, options.jobs) as rows:
@@ -164,11 +164,11 @@ def run_several(options: HistoryOptions) -> int:
                 tally.add(row)
                 if options.is_json:
                     click.echo(json.dumps(row))
-                rate = tally.done / max(time.monotonic() - began, 0.001)
-                bar.update(task, completed=tally.done, description=f"{rate:.2f}/s, {tally.so_far()}")
+                rate = tally.done / max(time.monotonic() - started_at, 0.001)
+                bar.update(task, completed=tally.done, description=f"{rate:.2f}/s, {tally.findings_text()}")
     except KeyboardInterrupt:
         is_interrupted = True
-    return summarise(options, run, tally, time.monotonic() - began, is_interrupted)
+    return summarise(options, run, tally, time.monotonic() - started_at, is_interrupted)
 
 
 def summarise(
@@ -183,7 +183,7 @@ def summarise(
     if not options.is_json:
         click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
         if options.coverage:
-            click.echo("\n" + "\n".join(coverage_lines(tally.reached, tally.times)))
+            click.echo("\n" + "\n".join(coverage_lines(tally.histories_by_event, tally.counts_by_event)))
     row = tally.worst_row
     if row is None or is_interrupted:
         for file in (options.save, options.html):
@@ -191,10 +191,10 @@ def summarise(
                 reason = "the run was interrupted" if is_interrupted else "no history failed"
                 write_stderr(f"{file}: not written, as {reason}; use --seed for a single history\n")
         return EXIT_INTERRUPTED if is_interrupted else tally.exit
-    is_wanted = not options.is_json or options.save is not None or options.html is not None
+    needs_report = not options.is_json or options.save is not None or options.html is not None
     if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.
         write_stderr(f"{row['crash']}again: kmirror sim --seed {row['seed']} --profile {row['profile']}\n")
-    elif is_wanted:
+    elif needs_report:
         if not options.is_json:
             click.echo("")
         code = report_outcome(options, run, run(seed=row["seed"], profile=row["profile"]), None)

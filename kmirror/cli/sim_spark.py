@@ -28,7 +28,7 @@ def run_on_spark(
     require_pyspark()
     from kmirror.spark.histories import prepare, read_histories, run_histories  # Needs Arrow, as Spark does.
 
-    configs, began, is_interrupted, skipped = parse_confs(confs), time.monotonic(), False, 0
+    configs, started_at, is_interrupted, skipped = parse_confs(confs), time.monotonic(), False, 0
     prepare(location, options.seeds, options.profile)
     try:
         with (
@@ -47,7 +47,7 @@ def run_on_spark(
         tally.add(row)
         if options.is_json:
             click.echo(json.dumps(row))
-    code = summarise(options, runner(), tally, time.monotonic() - began, is_interrupted, skipped)
+    code = summarise(options, runner(), tally, time.monotonic() - started_at, is_interrupted, skipped)
     if is_interrupted:
         write_stderr(f"kmirror: interrupted; finished results are kept in {location}, {RESUME_TEXT}\n")
     elif not options.is_json:

@@ -25,15 +25,15 @@ class HistoryTally:
     clean: int = 0
     events: int = 0
     virtual_seconds: float = 0.0
-    found: dict[str, list[int]] = field(default_factory=dict)
+    findings_by_name: dict[str, list[int]] = field(default_factory=dict)
     """Name of a finding to the number of histories with it, and the first seed of them."""
-    accepted: dict[str, list[int]] = field(default_factory=dict)
+    losses_by_decision: dict[str, list[int]] = field(default_factory=dict)
     """Id of a decision to the number of histories with losses, and the number of lost records."""
-    first: dict[int, dict[str, Any]] = field(default_factory=dict)
+    first_row_by_exit: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Exit code to the row of the first seed that ended with it."""
-    reached: Counter[str] = field(default_factory=Counter)
+    histories_by_event: Counter[str] = field(default_factory=Counter)
     """Row of coverage to the number of histories that reached it; empty without coverage."""
-    times: Counter[str] = field(default_factory=Counter)
+    counts_by_event: Counter[str] = field(default_factory=Counter)
     """Row of coverage to the number of times it was reached."""
 
     def add(self, row: dict[str, Any]) -> None:
@@ -42,33 +42,33 @@ class HistoryTally:
         self.clean += row["exit"] == Exit.CLEAN
         self.events += row["events"]
         self.virtual_seconds += row["virtual_seconds"]
-        self.first.setdefault(row["exit"], row)
+        self.first_row_by_exit.setdefault(row["exit"], row)
         coverage = row.get("coverage", {})
-        self.reached.update(coverage.keys())
-        self.times.update(coverage)
+        self.histories_by_event.update(coverage.keys())
+        self.counts_by_event.update(coverage)
         for name in findings(row):
-            self.found.setdefault(name, [0, row["seed"]])[0] += 1
-        here: dict[str, int] = {}
+            self.findings_by_name.setdefault(name, [0, row["seed"]])[0] += 1
+        records_by_decision: dict[str, int] = {}
         for loss in row["accepted"]:
-            here[loss["decision"]] = here.get(loss["decision"], 0) + loss["records"]
-        for decision, records in here.items():
-            count = self.accepted.setdefault(decision, [0, 0])
+            records_by_decision[loss["decision"]] = records_by_decision.get(loss["decision"], 0) + loss["records"]
+        for decision, records in records_by_decision.items():
+            count = self.losses_by_decision.setdefault(decision, [0, 0])
             count[0] += 1
             count[1] += records
 
     @property
     def exit(self) -> Exit:
         """Return the worst of the exit codes so far."""
-        return worst(list(self.first))
+        return worst(list(self.first_row_by_exit))
 
     @property
     def worst_row(self) -> dict[str, Any] | None:
         """Return the row of the failure to report: the first seed of the worst kind."""
-        return None if self.exit is Exit.CLEAN else self.first[self.exit]
+        return None if self.exit is Exit.CLEAN else self.first_row_by_exit[self.exit]
 
-    def so_far(self) -> str:
+    def findings_text(self) -> str:
         """Return a short summary of the findings for a progress bar."""
-        return ", ".join(f"{name} {count}" for name, (count, _) in self.found.items()) or "nothing found"
+        return ", ".join(f"{name} {count}" for name, (count, _) in self.findings_by_name.items()) or "nothing found"
 
     def lines(self, seconds: float, *, skipped: int = 0) -> list[str]:
         """Return the table; `seconds` is the elapsed time, `skipped` the number of histories from earlier runs."""
@@ -81,12 +81,14 @@ class HistoryTally:
             f"{self.clean} clean, {self.done - self.clean} failed; {self._skipped_text(skipped)}{rate:.2f} a second"
         )
         lines.append(f"{counted(self.events, 'event')} in {self.virtual_seconds:.0f} virtual seconds")
-        if self.found:
+        if self.findings_by_name:
             lines += ["", _row("FINDING", "HISTORIES", "FIRST SEED")]
-            lines += [_row(name, *counts) for name, counts in sorted(self.found.items(), key=_most_first)]
-        if self.accepted:
+            lines += [_row(name, *counts) for name, counts in sorted(self.findings_by_name.items(), key=_largest_first)]
+        if self.losses_by_decision:
             lines += ["", _row("ACCEPTED", "HISTORIES", "RECORDS")]
-            lines += [_row(name, *counts) for name, counts in sorted(self.accepted.items(), key=_most_first)]
+            lines += [
+                _row(name, *counts) for name, counts in sorted(self.losses_by_decision.items(), key=_largest_first)
+            ]
         return lines
 
     @staticmethod
@@ -94,7 +96,7 @@ class HistoryTally:
         return f"{skipped} from earlier runs, the rest " if skipped else ""
 
 
-def _most_first(item: tuple[str, Sequence[int]]) -> tuple[int, str]:
+def _largest_first(item: tuple[str, Sequence[int]]) -> tuple[int, str]:
     return -item[1][0], item[0]
 
 

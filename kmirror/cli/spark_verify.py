@@ -64,8 +64,8 @@ def command(
     ):
         from kmirror.spark.verification import verify  # pyarrow is installed with Spark.
 
-        wanted = topics or None
-        found = verify(spark, source, destination, topics=wanted, internal=internal, logical=logical, common=common)
+        selected = topics or None
+        found = verify(spark, source, destination, topics=selected, internal=internal, logical=logical, common=common)
     for line in json_lines(found) if output == "json" else text_lines(found):
         click.echo(line)
     return 0 if found.is_equal else 1

@@ -63,7 +63,7 @@ def command(
         click.echo(str(build_archive(py_files)))
         return 0
     if is_list or only is not None:
-        return _without_spark(sweep, only)
+        return _run_without_spark(sweep, only)
     location = output or str(file.with_suffix(".results").resolve())
     prepare(location, sweep)
     console, configs = make_console(stderr=True), parse_confs(confs)
@@ -92,7 +92,7 @@ def prepare(location: str, sweep: Sweep) -> None:
     Results(location).prepare_if_missing([item.run_id for item in sweep.runs])
 
 
-def _without_spark(sweep: Sweep, only: str | None) -> int:
+def _run_without_spark(sweep: Sweep, only: str | None) -> int:
     if only is None:
         for item in sweep.runs:
             values = " ".join(f"{axis}={getattr(item.options, axis)}" for axis in sweep.axes)
@@ -109,7 +109,7 @@ def _without_spark(sweep: Sweep, only: str | None) -> int:
 def _run(spark: Any, sweep: Sweep, location: str, tasks: int | None, console: Console) -> SweepReport:
     from kmirror.spark.sweep import run_sweep
 
-    url = _ui(spark)
+    url = _ui_url(spark)
     if url and console.is_terminal:
         console.print(f"Spark UI: {url}", highlight=False)
     columns = (
@@ -122,7 +122,7 @@ def _run(spark: Any, sweep: Sweep, location: str, tasks: int | None, console: Co
         )
 
 
-def _ui(spark: Any) -> str | None:
+def _ui_url(spark: Any) -> str | None:
     try:
         return str(spark.sparkContext.uiWebUrl or "") or None
     except Exception:

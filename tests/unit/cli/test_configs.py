@@ -18,7 +18,7 @@ from kmirror.assembly.mirrors import create_request
 from kmirror.cli import config_actions
 from kmirror.cli.config_quotas import credential
 from kmirror.cli.configs import OPTIONS, added_configs, command, deleted_configs
-from kmirror.cli.kafka_options import read
+from kmirror.cli.kafka_options import parse_options
 from kmirror.errors import UsageError
 from kmirror.net.cluster import TcpCluster
 
@@ -222,7 +222,7 @@ def test_a_cluster_without_mirroring_is_reported() -> None:
     ],
 )
 def test_how_configs_are_written(text: str, configs: dict[str, str]) -> None:
-    assert added_configs(read(["--add-config", text], OPTIONS)) == configs
+    assert added_configs(parse_options(["--add-config", text], OPTIONS)) == configs
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_how_configs_are_written(text: str, configs: dict[str, str]) -> None:
     [(["a,b", "c"], ("a", "b", "c")), ([" a ,,b"], ("a", "b")), ([""], ("",)), ([], ())],
 )
 def test_how_keys_are_deleted(words: list[str], keys: tuple[str, ...]) -> None:
-    given = read([each for word in words for each in ("--delete-config", word)], OPTIONS)
+    given = parse_options([each for word in words for each in ("--delete-config", word)], OPTIONS)
     assert deleted_configs(given) == keys
 
 

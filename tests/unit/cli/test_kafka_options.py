@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions, read
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions, parse_options
 from kmirror.errors import UsageError
 
 ROWS = (
@@ -32,15 +32,15 @@ def invoke(*words: str) -> Result:
     [("-o json", "json"), ("-o=json", "json"), ("-ojson", "json"), ("--output=json", "json"), ("--flag", "text")],
 )
 def test_one_letter_is_a_name_too(words: str, output: str) -> None:
-    assert read(words.split(), ROWS).one_of("output", "text", "json") == output
+    assert parse_options(words.split(), ROWS).one_of("output", "text", "json") == output
 
 
 def test_an_option_without_its_value_counts_as_given() -> None:
-    parsed = read(["--kind", "--flag", "-size", "-7"], ROWS)
+    parsed = parse_options(["--kind", "--flag", "-size", "-7"], ROWS)
     assert parsed.has("kind") and parsed.has("nothing", "flag") and not parsed.has("output")
     assert (parsed.text("kind", "mine"), parsed.number("size", 5)) == ("mine", -7)
-    assert read(["--kind", "yours", "left over"], ROWS).text("kind", "mine") == "yours"
-    assert read([], ROWS).number("size", 5) == 5
+    assert parse_options(["--kind", "yours", "left over"], ROWS).text("kind", "mine") == "yours"
+    assert parse_options([], ROWS).number("size", 5) == 5
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_an_option_without_its_value_counts_as_given() -> None:
 )
 def test_words_that_are_refused(words: str, reason: str) -> None:
     with pytest.raises(UsageError) as refused:
-        read(words.split(), ROWS)
+        parse_options(words.split(), ROWS)
     assert str(refused.value) == reason
 
 
 def test_values_are_validated_when_they_are_used() -> None:
-    parsed = read(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
+    parsed = parse_options(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
     with pytest.raises(UsageError, match=r"^--size was given 2 times, but takes one value$"):
         parsed.number("size", 5)
     with pytest.raises(UsageError, match=r"^--kind must be a 32-bit number, not '9223372036854775808'$"):

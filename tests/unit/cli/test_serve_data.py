@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli import serve
-from kmirror.cli.recovery_progress import logs_opened, recovery_progress
+from kmirror.cli.recovery_progress import count_opened_logs, recovery_progress
 from kmirror.cli.serve import command
 from kmirror.errors import UsageError
 from kmirror.kernel.failures import GaveUp
@@ -154,7 +154,7 @@ def test_a_terminal_shows_how_many_logs_are_open(tmp_path: Path, monkeypatch: py
     with recovery_progress(cluster):
         cluster.start()
     assert "opening logs" in screen.getvalue()
-    assert cluster.run_on_loop(lambda: logs_opened(cluster)) == (7, 7)
+    assert cluster.run_on_loop(lambda: count_opened_logs(cluster)) == (7, 7)
     cluster.close()
 
 
