@@ -87,7 +87,7 @@ def _check_create_topics(request: Any, response: Any, version: int, ask: Ask) ->
             count = _partition_count(ask, topic.name)
             number = len(requested[topic.name].assignments) or requested[topic.name].num_partitions
             if count is None or number not in (count, -1):
-                yield f"topic {topic.name:.40} has {count} partitions, {number} were wanted"
+                yield f"topic {topic.name:.40} has {count} partitions, {number} were requested"
 
 
 def _check_delete_topics(request: Any, response: Any, version: int, ask: Ask) -> Iterator[str]:

@@ -46,46 +46,46 @@ public final class Oracle {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            ObjectNode answer = MAPPER.createObjectNode();
+            ObjectNode response = MAPPER.createObjectNode();
             try {
-                JsonNode question = MAPPER.readTree(line);
-                if (question.has("errors")) answer.set("errors", errors());
-                else if (question.has("version")) answer.put("version", AppInfoParser.getVersion());
-                else if (question.has("batches")) answer.set("batches", batches(bytes(question.get("batches"))));
-                else answer(question, answer);
+                JsonNode request = MAPPER.readTree(line);
+                if (request.has("errors")) response.set("errors", errors());
+                else if (request.has("version")) response.put("version", AppInfoParser.getVersion());
+                else if (request.has("batches")) response.set("batches", batches(bytes(request.get("batches"))));
+                else convert(request, response);
             } catch (Throwable thrown) {
                 Throwable cause = thrown instanceof InvocationTargetException ? thrown.getCause() : thrown;
-                answer.put("error", String.valueOf(cause));
+                response.put("error", String.valueOf(cause));
             }
-            out.println(MAPPER.writeValueAsString(answer));
+            out.println(MAPPER.writeValueAsString(response));
             if (!in.ready()) out.flush();
         }
         out.flush();
     }
 
-    private static void answer(JsonNode question, ObjectNode answer) throws Exception {
-        String name = className(question.get("m").asText());
-        if (!question.has("v")) {
+    private static void convert(JsonNode request, ObjectNode response) throws Exception {
+        String name = className(request.get("m").asText());
+        if (!request.has("v")) {
             Class<?> type = Class.forName(name);
             short low = type.getField("LOWEST_SUPPORTED_VERSION").getShort(null);
-            answer.putArray("versions").add(low).add(type.getField("HIGHEST_SUPPORTED_VERSION").getShort(null));
+            response.putArray("versions").add(low).add(type.getField("HIGHEST_SUPPORTED_VERSION").getShort(null));
             return;
         }
-        short version = (short) question.get("v").asInt();
+        short version = (short) request.get("v").asInt();
         Message message;
-        if (question.has("hex")) {
+        if (request.has("hex")) {
             message = (Message) Class.forName(name).getConstructor().newInstance();
-            message.read(new ByteBufferAccessor(bytes(question.get("hex"))), version);
-            answer.set("json", (JsonNode) converter(name, "write", Class.forName(name), short.class)
+            message.read(new ByteBufferAccessor(bytes(request.get("hex"))), version);
+            response.set("json", (JsonNode) converter(name, "write", Class.forName(name), short.class)
                 .invoke(null, message, version));
         } else {
             message = (Message) converter(name, "read", JsonNode.class, short.class)
-                .invoke(null, question.get("json"), version);
+                .invoke(null, request.get("json"), version);
         }
         ObjectSerializationCache cache = new ObjectSerializationCache();
         ByteBuffer bytes = ByteBuffer.allocate(message.size(cache, version));
         message.write(new ByteBufferAccessor(bytes), cache, version);
-        answer.put("hex", HEX.formatHex(bytes.array(), 0, bytes.position()));
+        response.put("hex", HEX.formatHex(bytes.array(), 0, bytes.position()));
     }
 
     private static ByteBuffer bytes(JsonNode hex) {
@@ -107,10 +107,10 @@ public final class Oracle {
             }
             ArrayNode records = row.putArray("records");
             for (Record record : batch) {
-                ObjectNode one = records.addObject();
-                one.put("offset", record.offset()).put("timestamp", record.timestamp());
-                one.put("key", array(record.key())).put("value", array(record.value()));
-                ArrayNode headers = one.putArray("headers");
+                ObjectNode element = records.addObject();
+                element.put("offset", record.offset()).put("timestamp", record.timestamp());
+                element.put("key", array(record.key())).put("value", array(record.value()));
+                ArrayNode headers = element.putArray("headers");
                 for (Header header : record.headers()) {
                     headers.addObject().put("key", header.key()).put("value", header.value());
                 }

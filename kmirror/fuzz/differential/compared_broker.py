@@ -84,23 +84,23 @@ class ComparedBroker:
         await_coordinator(self, CoordinatorType.TRANSACTION, f"transaction{mark}")
         prepare_topic(self, PARTITIONS, TOPIC + mark)
         names = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC + mark)], allow_auto_topic_creation=False)
-        found: Any = self.ask(names, _METADATA_VERSION)
-        self._topic_id = found.topics[0].topic_id
+        response: Any = self.ask(names, _METADATA_VERSION)
+        self._topic_id = response.topics[0].topic_id
 
     def forget(self) -> None:
         """Delete all topics that are not internal, and all groups without members."""
         topics = self.topics()
         if topics:
             self.ask(DeleteTopicsRequest(topic_names=topics, timeout_ms=10_000), _DELETE_TOPICS_VERSION)
-        found: Any = self.ask(ListGroupsRequest(), _LIST_GROUPS_VERSION)
-        groups = [row.group_id for row in found.groups]
+        response: Any = self.ask(ListGroupsRequest(), _LIST_GROUPS_VERSION)
+        groups = [row.group_id for row in response.groups]
         if groups:
             self.ask(DeleteGroupsRequest(groups_names=groups), _DELETE_GROUPS_VERSION)
 
     def topics(self) -> list[str]:
         """Return the names of all topics that are not internal."""
-        found: Any = self.ask(MetadataRequest(topics=None), _METADATA_VERSION)
-        return [row.name for row in found.topics if not row.is_internal]
+        response: Any = self.ask(MetadataRequest(topics=None), _METADATA_VERSION)
+        return [row.name for row in response.topics if not row.is_internal]
 
     def ask(self, body: Message, version: int, broker: str = "") -> Message:
         """Return the response to a request that is not part of the comparison; raises `Fault` if there is none."""
@@ -176,13 +176,13 @@ def _fence_request(data: bytes) -> bytes:
 
 def other_rounds(response: bytes) -> list[str]:
     """Return the marks of earlier rounds in a response."""
-    return sorted({found.decode() for found in _ANY_MARK.findall(response)} - {MARK})
+    return sorted({mark.decode() for mark in _ANY_MARK.findall(response)} - {MARK})
 
 
 def check_alone(broker: ComparedBroker, node_id: int) -> None:
     """Raise `UsageError` unless a broker is alone in its cluster, has this id, and no topics of other programs."""
-    found: Any = broker.ask(MetadataRequest(topics=[]), _METADATA_VERSION)
-    ids = [row.node_id for row in found.brokers]
+    response: Any = broker.ask(MetadataRequest(topics=[]), _METADATA_VERSION)
+    ids = [row.node_id for row in response.brokers]
     if ids != [node_id]:
         raise UsageError(
             f"the cluster has brokers {ids}, and the comparison needs a single one with id {node_id}: "

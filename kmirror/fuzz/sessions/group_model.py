@@ -65,20 +65,20 @@ class Group:
 
     def find_member(self, id_: Symbol | None) -> Member | None:
         """Return the member with this id."""
-        return next((one for one in self.members if one.id == id_), None)
+        return next((member for member in self.members if member.id == id_), None)
 
     def find_static(self, instance: str | None) -> Member | None:
         """Return the static member with this instance id."""
-        return next((one for one in self.members if instance is not None and one.instance == instance), None)
+        return next((member for member in self.members if instance is not None and member.instance == instance), None)
 
     def with_member(self, member: Member) -> Group:
         """Return the group with a changed member."""
-        return replace(self, members=tuple(member if one.id == member.id else one for one in self.members))
+        return replace(self, members=tuple(member if other.id == member.id else other for other in self.members))
 
     @property
     def all_have_joined(self) -> bool:
         """Return whether no join is awaited."""
-        return not self.pending and all(one.join is not None for one in self.members)
+        return not self.pending and all(member.join is not None for member in self.members)
 
     def member_error(self, id_: Symbol | None, instance: str | None) -> ErrorCode:
         """Return the error for a request that claims this member id, or NONE."""
@@ -93,7 +93,7 @@ class Group:
 
 def _sorted_by_id(members: tuple[Member, ...]) -> tuple[Member, ...]:
     """Return the members sorted by id: their order of joining shows only in the leader."""
-    return tuple(sorted(members, key=lambda one: one.id))
+    return tuple(sorted(members, key=lambda member: member.id))
 
 
 Transitions = Iterator[tuple[Group, Responses]]
@@ -110,13 +110,13 @@ def rebalance(group: Group, responses: Responses) -> Transitions:
         else:
             yield group, responses
         return
-    sent = dict(responses)
+    all_responses = dict(responses)
     members = group.members
     if group.phase == COMPLETING:
-        for one in members:
-            if one.sync is not None:
-                sent[one.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
-        members = tuple(replace(one, sync=None, assignment=b"") for one in members)
+        for member in members:
+            if member.sync is not None:
+                all_responses[member.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
+        members = tuple(replace(member, sync=None, assignment=b"") for member in members)
     is_first = group.phase == EMPTY
     started = replace(
         group,
@@ -128,15 +128,15 @@ def rebalance(group: Group, responses: Responses) -> Transitions:
         members=members,
     )
     if not is_first and started.all_have_joined:
-        yield from complete_rebalance(started, sent)
+        yield from complete_rebalance(started, all_responses)
     else:
-        yield started, sent
+        yield started, all_responses
 
 
 def complete_rebalance(group: Group, responses: Responses) -> Transitions:
     """Yield the group in its next generation, with the members that have joined."""
     generation = group.generation + 1
-    members = tuple(one for one in group.members if one.join is not None or one.instance is not None)
+    members = tuple(member for member in group.members if member.join is not None or member.instance is not None)
     group = replace(group, generation=generation, is_first=False, is_hurried=False, members=members)
     if not members:
         no_topics: frozenset[str] | None = frozenset() if group.type == "consumer" else None
@@ -153,25 +153,25 @@ def complete_rebalance(group: Group, responses: Responses) -> Transitions:
                 protocol=protocol,
                 subscribed_topics=_subscriptions(members, protocol),
             )
-            sent = dict(responses)
-            for one in members:
-                if one.join is not None:
-                    sent[one.join] = join_response(started, one)
-            yield replace(started, members=tuple(replace(one, join=None) for one in members)), sent
+            all_responses = dict(responses)
+            for member in members:
+                if member.join is not None:
+                    all_responses[member.join] = join_response(started, member)
+            yield replace(started, members=tuple(replace(member, join=None) for member in members)), all_responses
 
 
 def _most_voted(members: tuple[Member, ...]) -> list[str]:
     """Return the protocols with the most votes, among those that all members support."""
-    common = set.intersection(*({name for name, _ in one.protocols} for one in members))
+    common = set.intersection(*({name for name, _ in member.protocols} for member in members))
     votes: dict[str, int] = {}
-    for one in members:
-        preferred = next(name for name, _ in one.protocols if name in common)
+    for member in members:
+        preferred = next(name for name, _ in member.protocols if name in common)
         votes[preferred] = votes.get(preferred, 0) + 1
     return [name for name, count in votes.items() if count == max(votes.values())]
 
 
 def _subscriptions(members: Iterable[Member], protocol: str) -> frozenset[str]:
-    return frozenset(topic for one in members for topic in subscription_topics(dict(one.protocols)[protocol]))
+    return frozenset(topic for member in members for topic in subscription_topics(dict(member.protocols)[protocol]))
 
 
 def subscription_topics(metadata: bytes) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def join_response(group: Group, member: Member, *, leader: Symbol | None = None)
     `leader` is another leader to report, which leaves the members out.
     """
     protocol = group.protocol or ""
-    rows = tuple((one.id, dict(one.protocols)[protocol]) for one in group.members)
+    rows = tuple((member.id, dict(member.protocols)[protocol]) for member in group.members)
     leads = leader is None and group.leader == member.id
     return expected(
         error=ErrorCode.NONE,
@@ -252,31 +252,33 @@ def join(group: Group, request: Join) -> Transitions:
 
 def _supports(group: Group, request: Join) -> bool:
     names = {name for name, _ in request.protocols}
-    return group.type == request.type and bool(names.intersection(*(dict(one.protocols) for one in group.members)))
+    return group.type == request.type and bool(
+        names.intersection(*(dict(member.protocols) for member in group.members))
+    )
 
 
 def _join_new(group: Group, request: Join) -> Transitions:
-    new = Symbol(request.call, "member id")
-    old = group.find_static(request.instance)
-    if old is not None:
-        yield from _replace_member(group, request, old, new)
+    new_id = Symbol(request.call, "member id")
+    static_member = group.find_static(request.instance)
+    if static_member is not None:
+        yield from _replace_member(group, request, static_member, new_id)
     elif request.instance is None and request.version >= _ID_REQUIRED_FROM:
-        sent = expected(error=ErrorCode.MEMBER_ID_REQUIRED, member=new)
-        yield replace(group, pending=group.pending | {new}), {request.call: sent}
+        response = expected(error=ErrorCode.MEMBER_ID_REQUIRED, member=new_id)
+        yield replace(group, pending=group.pending | {new_id}), {request.call: response}
     else:
-        yield from _add_member(group, request, new)
+        yield from _add_member(group, request, new_id)
 
 
 def _add_member(group: Group, request: Join, id_: Symbol) -> Transitions:
     member = Member(id_, request.instance, request.protocols, join=request.call)
-    extended = replace(
+    changed = replace(
         group,
         type=group.type if group.members else request.type,
         leader=group.leader or id_,
         members=_sorted_by_id((*group.members, member)),
         pending=group.pending - {id_},
     )
-    yield from rebalance(extended, NO_RESPONSES)
+    yield from rebalance(changed, NO_RESPONSES)
 
 
 def _join_again(group: Group, request: Join, member: Member) -> Transitions:
@@ -284,29 +286,29 @@ def _join_again(group: Group, request: Join, member: Member) -> Transitions:
     if is_settled and member.protocols == request.protocols:
         yield group, {request.call: join_response(group, member)}
         return
-    sent = {} if member.join is None else {member.join: _optional_error(ErrorCode.REBALANCE_IN_PROGRESS)}
-    yield from rebalance(group.with_member(replace(member, protocols=request.protocols, join=request.call)), sent)
+    responses = {} if member.join is None else {member.join: _optional_error(ErrorCode.REBALANCE_IN_PROGRESS)}
+    yield from rebalance(group.with_member(replace(member, protocols=request.protocols, join=request.call)), responses)
 
 
-def _replace_member(group: Group, request: Join, old: Member, new: Symbol) -> Transitions:
+def _replace_member(group: Group, request: Join, replaced: Member, new_id: Symbol) -> Transitions:
     """Yield the group with a static member that was restarted and replaces its former id."""
-    sent = {}
-    if old.join is not None:
-        sent[old.join] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
-    if old.sync is not None:
-        sent[old.sync] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
-    member = replace(old, id=new, protocols=request.protocols, join=request.call, sync=None)
-    members = tuple(member if one.id == old.id else one for one in group.members)
-    was_leader = group.leader == old.id
-    changed = replace(group, members=_sorted_by_id(members), leader=new if was_leader else group.leader)
+    responses = {}
+    if replaced.join is not None:
+        responses[replaced.join] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
+    if replaced.sync is not None:
+        responses[replaced.sync] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
+    member = replace(replaced, id=new_id, protocols=request.protocols, join=request.call, sync=None)
+    members = tuple(member if other.id == replaced.id else other for other in group.members)
+    was_leader = group.leader == replaced.id
+    changed = replace(group, members=_sorted_by_id(members), leader=new_id if was_leader else group.leader)
     if group.phase != STABLE or group.protocol not in _most_voted(members):
-        yield from rebalance(changed, sent)
+        yield from rebalance(changed, responses)
         return
     if len(_most_voted(members)) > 1:  # The coordinator may choose a different one of them now.
-        yield from rebalance(changed, sent)
+        yield from rebalance(changed, responses)
     # An older client that is reported as the leader would assign again.
-    former = group.leader if was_leader and request.version < _SKIP_FROM else None
-    yield replace(changed, pending_rejoins=(*group.pending_rejoins, (new, request.call, former))), sent
+    reported_leader = group.leader if was_leader and request.version < _SKIP_FROM else None
+    yield replace(changed, pending_rejoins=(*group.pending_rejoins, (new_id, request.call, reported_leader))), responses
 
 
 def _optional_error(error: ErrorCode) -> Expected:
@@ -328,11 +330,13 @@ def sync(
     if group.phase == STABLE:
         yield group, {call: expected(error=ErrorCode.NONE, assignment=member.assignment)}
         return
-    sent = {} if member.sync is None else {member.sync: _optional_error(ErrorCode.REBALANCE_IN_PROGRESS)}
+    responses = {} if member.sync is None else {member.sync: _optional_error(ErrorCode.REBALANCE_IN_PROGRESS)}
     waiting = group.with_member(replace(member, sync=call))
     if group.leader == id_ and group.pending_assignment is None:
-        waiting = replace(waiting, pending_assignment=tuple((one.id, rows.get(one.id, b"")) for one in group.members))
-    yield waiting, sent
+        waiting = replace(
+            waiting, pending_assignment=tuple((other.id, rows.get(other.id, b"")) for other in group.members)
+        )
+    yield waiting, responses
 
 
 def _generation_error(group: Group, id_: Symbol | None, instance: str | None, generation: int) -> ErrorCode:
@@ -355,16 +359,16 @@ def leave(group: Group, call: int, rows: list[tuple[str, Symbol | None, str | No
     results: list[tuple[Group, Responses, tuple[ErrorCode, ...]]] = [(group, NO_RESPONSES, ())]
     for member_id, id_, instance in rows:
         results = [
-            (after, sent, (*errors, error))
-            for before, responses, errors in results
-            for after, sent, error in _leave_member(before, responses, member_id, id_, instance)
+            (after, responses, (*errors, error))
+            for before, earlier_responses, errors in results
+            for after, responses, error in _leave_member(before, earlier_responses, member_id, id_, instance)
         ]
-    for after, responses, errors in results:
-        response = {**responses, call: _leave_response(errors, version)}
+    for after, earlier_responses, errors in results:
+        responses = {**earlier_responses, call: _leave_response(errors, version)}
         if ErrorCode.NONE in errors and after.phase != EMPTY:
-            yield from rebalance(after, response)
+            yield from rebalance(after, responses)
         else:
-            yield after, response
+            yield after, responses
 
 
 _MANY_FROM = 3
@@ -390,8 +394,8 @@ def _leave_member(
     if id_ is None:
         yield group, responses, ErrorCode.UNKNOWN_MEMBER_ID
         return
-    for after, sent in remove_member(group, id_):
-        yield after, {**responses, **sent}, ErrorCode.NONE
+    for after, new_responses in remove_member(group, id_):
+        yield after, {**responses, **new_responses}, ErrorCode.NONE
 
 
 def remove_member(group: Group, id_: Symbol) -> Transitions:
@@ -400,16 +404,16 @@ def remove_member(group: Group, id_: Symbol) -> Transitions:
     if member is None:
         yield replace(group, pending=group.pending - {id_}), NO_RESPONSES
         return
-    sent = {}
+    responses = {}
     if member.join is not None:
-        sent[member.join] = expected(error=ErrorCode.UNKNOWN_MEMBER_ID)
+        responses[member.join] = expected(error=ErrorCode.UNKNOWN_MEMBER_ID)
     if member.sync is not None:
-        sent[member.sync] = _optional_error(ErrorCode.UNKNOWN_MEMBER_ID)
-    left = tuple(one for one in group.members if one.id != id_)
-    leaders: list[Symbol | None] = [one.id for one in left] or [None]
+        responses[member.sync] = _optional_error(ErrorCode.UNKNOWN_MEMBER_ID)
+    remaining = tuple(other for other in group.members if other.id != id_)
+    leaders: list[Symbol | None] = [other.id for other in remaining] or [None]
     leaders = leaders if group.leader == id_ else [group.leader]
     for leader in leaders:
-        yield replace(group, members=left, leader=leader), sent
+        yield replace(group, members=remaining, leader=leader), responses
 
 
 # -- offsets ------------------------------------------------------------------------------------
@@ -437,8 +441,8 @@ def commit_error(
 
 def with_offsets(group: Group, offsets: Iterable[tuple[int, int]]) -> Group:
     """Return the group with committed offsets; -1 removes one."""
-    found = {**dict(group.offsets), **dict(offsets)}
-    return replace(group, offsets=tuple(sorted((p, offset) for p, offset in found.items() if offset >= 0)))
+    all_offsets = {**dict(group.offsets), **dict(offsets)}
+    return replace(group, offsets=tuple(sorted((p, offset) for p, offset in all_offsets.items() if offset >= 0)))
 
 
 def autonomous_changes(group: Group) -> Transitions:
@@ -448,20 +452,23 @@ def autonomous_changes(group: Group) -> Transitions:
     if group.phase == PREPARING and (group.is_first or group.is_hurried):
         yield from complete_rebalance(group, NO_RESPONSES)
     if group.pending_assignment is not None:
-        assigned = dict(group.pending_assignment)
-        sent = {one.sync: expected(error=ErrorCode.NONE, assignment=assigned[one.id]) for one in group.members
-                if one.sync is not None}  # fmt: skip
-        members = tuple(replace(one, sync=None, assignment=assigned[one.id]) for one in group.members)
-        yield replace(group, phase=STABLE, pending_assignment=None, members=members), sent
+        assignments = dict(group.pending_assignment)
+        responses = {
+            each.sync: expected(error=ErrorCode.NONE, assignment=assignments[each.id])
+            for each in group.members
+            if each.sync is not None
+        }
+        members = tuple(replace(each, sync=None, assignment=assignments[each.id]) for each in group.members)
+        yield replace(group, phase=STABLE, pending_assignment=None, members=members), responses
     if group.pending_rejoins:
-        (id_, call, former), *others = group.pending_rejoins
-        renewed = replace(group, pending_rejoins=tuple(others))
+        (id_, call, reported_leader), *others = group.pending_rejoins
+        changed = replace(group, pending_rejoins=tuple(others))
         member = group.find_member(id_)
         if member is None or member.join != call:
-            yield renewed, NO_RESPONSES
+            yield changed, NO_RESPONSES
         else:
-            response = join_response(renewed, member, leader=former)
-            yield renewed.with_member(replace(member, join=None)), {call: response}
+            response = join_response(changed, member, leader=reported_leader)
+            yield changed.with_member(replace(member, join=None)), {call: response}
     if group.pending_commits:
         (call, offsets), *later = group.pending_commits
         written = with_offsets(replace(group, pending_commits=tuple(later)), offsets)
@@ -482,10 +489,14 @@ def expire_all(group: Group) -> Transitions:
             {ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
         )
     )
-    sent: dict[int, Expected] = {}
-    for one in group.members:
-        sent.update(
-            {call: Expected((("error", possible_errors),), True) for call in (one.join, one.sync) if call is not None}
+    responses: dict[int, Expected] = {}
+    for member in group.members:
+        responses.update(
+            {
+                call: Expected((("error", possible_errors),), True)
+                for call in (member.join, member.sync)
+                if call is not None
+            }
         )
     subscribed_topics: Any = frozenset() if group.type == "consumer" else None
     for generation in generations:
@@ -495,10 +506,10 @@ def expire_all(group: Group) -> Transitions:
                 protocol=None, leader=None, members=(), pending=frozenset(), pending_assignment=None,
                 pending_rejoins=(), subscribed_topics=subscribed_topics,
             ),
-            sent,
+            responses,
         )  # fmt: skip
     if not group.offsets:  # A group that is empty and has no offsets is removed.
-        yield Group(), sent
+        yield Group(), responses
 
 
 # -- requests of observers ----------------------------------------------------------------------
@@ -515,12 +526,12 @@ def describe_responses(group: Group, version: int) -> list[Expected]:
         return [missing]
     rows = tuple(
         (
-            one.id,
-            one.instance if version >= _INSTANCES_FROM else None,
-            dict(one.protocols)[group.protocol or ""] if group.phase == STABLE else b"",
-            one.assignment if group.phase == STABLE else ANYTHING,
+            member.id,
+            member.instance if version >= _INSTANCES_FROM else None,
+            dict(member.protocols)[group.protocol or ""] if group.phase == STABLE else b"",
+            member.assignment if group.phase == STABLE else ANYTHING,
         )
-        for one in group.members
+        for member in group.members
     )
     found = expected(
         error=ErrorCode.NONE,

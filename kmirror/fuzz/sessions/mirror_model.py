@@ -336,15 +336,14 @@ def apply_order(pair: Pair, name: str, order: str) -> Iterator[tuple[int, Cluste
         if cluster.exists is not False:
             yield int(ErrorCode.UNKNOWN_MIRROR), cluster
         return
-    wanted = ORDERS[order][cluster.wish]
-    if isinstance(wanted, ErrorCode):
-        yield int(wanted), cluster
+    wish = ORDERS[order][cluster.wish]
+    if isinstance(wish, ErrorCode):
+        yield int(wish), cluster
         return
-    if (
-        wanted is Wish.REMOVE and cluster.exists is None
-    ):  # A topic that was never created leaves its mirror at once (D34).
+    if wish is Wish.REMOVE and cluster.exists is None:
+        # A topic that was never created leaves its mirror at once (D34).
         yield 0, replace(cluster, wish=None, states=frozenset(), is_log_known=True)
-    is_paused = cluster.is_paused and wanted is not Wish.MIRROR
-    exists = True if wanted is Wish.REMOVE else cluster.exists
-    is_order_known = cluster.is_order_known and wanted is cluster.wish
-    yield 0, replace(cluster, wish=wanted, is_paused=is_paused, is_order_known=is_order_known, exists=exists)
+    is_paused = cluster.is_paused and wish is not Wish.MIRROR
+    exists = True if wish is Wish.REMOVE else cluster.exists
+    is_order_known = cluster.is_order_known and wish is cluster.wish
+    yield 0, replace(cluster, wish=wish, is_paused=is_paused, is_order_known=is_order_known, exists=exists)

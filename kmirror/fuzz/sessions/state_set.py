@@ -106,17 +106,17 @@ class StateSet(Generic[S]):
         for other in self.calls.values():
             other.others.append(call)
         self.calls[call.number] = call
-        self.configs = [replace(one, waiting=one.waiting | {call.number}) for one in self.configs]
+        self.configs = [replace(config, waiting=config.waiting | {call.number}) for config in self.configs]
 
     def lose(self, number: int) -> None:
         """Record that a response will never be read."""
         self.cut.add(number)
-        self.configs = list(dict.fromkeys(one.without_response(number) for one in self.configs))
+        self.configs = list(dict.fromkeys(config.without_response(number) for config in self.configs))
 
     def settle(self, number: int) -> None:
         """Record that a call whose link was cut has taken effect by now, or never will."""
-        processed = {one: None for one in self._reachable() if number not in one.waiting}
-        lost = (replace(one, waiting=one.waiting - {number}) for one in self.configs)
+        processed = {config: None for config in self._reachable() if number not in config.waiting}
+        lost = (replace(config, waiting=config.waiting - {number}) for config in self.configs)
         self.configs = list(processed | dict.fromkeys(lost))
         del self.calls[number]
 
@@ -125,12 +125,12 @@ class StateSet(Generic[S]):
         found: dict[Config[S], None] = {}
         allowed_responses: list[tuple[Expected, Names]] = []
         for config in self._reachable(number):
-            wanted = config.response(number)
-            if wanted is None:
+            expected = config.response(number)
+            if expected is None:
                 continue
-            for names in unify(wanted, observed, config.names):
+            for names in unify(expected, observed, config.names):
                 found[replace(config.without_response(number), names=names)] = None
-            allowed_responses.append((wanted, config.names))
+            allowed_responses.append((expected, config.names))
         if not found:
             return _describe_mismatch(allowed_responses, observed)
         self.configs = list(found)
@@ -141,8 +141,8 @@ class StateSet(Generic[S]):
         """Return whether a call may have no response once all calls have taken effect and nothing changes by itself."""
         for config in self._reachable(number):
             if number not in config.waiting and config.waiting <= self.cut:
-                wanted = config.response(number)
-                if (wanted is None or wanted.is_optional) and not any(
+                expected = config.response(number)
+                if (expected is None or expected.is_optional) and not any(
                     True for _ in self.machine.autonomous_outcomes(config.state)
                 ):
                     return True
@@ -154,8 +154,8 @@ class StateSet(Generic[S]):
         found: dict[Config[S], None] = {}
         for config in self._reachable():
             if config.waiting <= self.cut:
-                quiet = replace(config, waiting=frozenset())
-                found.update(dict.fromkeys(self._apply(quiet, self._outcomes(config, call))))
+                idle = replace(config, waiting=frozenset())
+                found.update(dict.fromkeys(self._apply(idle, self._outcomes(config, call))))
         for number in self.cut & self.calls.keys():
             del self.calls[number]
         assert found, f"the model {self.machine.name} has no next state, from any state, for {call.step}"
@@ -175,10 +175,10 @@ class StateSet(Generic[S]):
             allowed = None if number is None else config.response(number)
             if allowed is not None and not allowed.is_optional:
                 continue
-            for one in self._successors(config):
-                if one not in found:
-                    found[one] = None
-                    left.append(one)
+            for successor in self._successors(config):
+                if successor not in found:
+                    found[successor] = None
+                    left.append(successor)
             if len(found) > STATES_MAX:
                 raise TooManyStates
         return list(found)
@@ -206,50 +206,50 @@ class StateSet(Generic[S]):
 # -- expected and observed ----------------------------------------------------------------------
 
 
-def unify(wanted: Expected, observed: Mapping[str, Any], names: Names) -> Iterator[Names]:
+def unify(expected: Expected, observed: Mapping[str, Any], names: Names) -> Iterator[Names]:
     """Yield the names with the values from the response, for each way in which it matches."""
-    value_names = tuple(name for name, _ in wanted.values)
+    value_names = tuple(name for name, _ in expected.values)
     assert observed.keys() >= set(value_names), f"the machine reads {', '.join(observed)}, and not all of {value_names}"
-    return _unify(tuple(value for _, value in wanted.values), tuple(observed[name] for name in value_names), names)
+    return _unify(tuple(value for _, value in expected.values), tuple(observed[name] for name in value_names), names)
 
 
-def _unify(wanted: Any, observed: Any, names: Names) -> Iterator[Names]:
-    match wanted:
+def _unify(expected: Any, observed: Any, names: Names) -> Iterator[Names]:
+    match expected:
         case Anything():
             yield names
         case OneOf(values):
             if observed in values:
                 yield names
         case Symbol():
-            found = names.with_value(wanted, observed)
+            found = names.with_value(expected, observed)
             if found is not None:
                 yield found
         case Bag(items):
             if isinstance(observed, tuple) and len(items) == len(observed):
                 yield from _unify_in_any_order(items, observed, names)
         case tuple():
-            if isinstance(observed, tuple) and len(wanted) == len(observed):
-                yield from _unify_in_order(wanted, observed, names)
+            if isinstance(observed, tuple) and len(expected) == len(observed):
+                yield from _unify_in_order(expected, observed, names)
         case _:
-            if wanted == observed:
+            if expected == observed:
                 yield names
 
 
-def _unify_in_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
-    if not wanted:
+def _unify_in_order(expected: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
+    if not expected:
         yield names
         return
-    for found in _unify(wanted[0], observed[0], names):
-        yield from _unify_in_order(wanted[1:], observed[1:], found)
+    for found in _unify(expected[0], observed[0], names):
+        yield from _unify_in_order(expected[1:], observed[1:], found)
 
 
-def _unify_in_any_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
-    if not wanted:
+def _unify_in_any_order(expected: tuple[Any, ...], observed: tuple[Any, ...], names: Names) -> Iterator[Names]:
+    if not expected:
         yield names
         return
     for index, value in enumerate(observed):
-        for found in _unify(wanted[0], value, names):
-            yield from _unify_in_any_order(wanted[1:], observed[:index] + observed[index + 1 :], found)
+        for found in _unify(expected[0], value, names):
+            yield from _unify_in_any_order(expected[1:], observed[:index] + observed[index + 1 :], found)
 
 
 def _describe_mismatch(allowed_responses: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Mismatch:
@@ -257,15 +257,15 @@ def _describe_mismatch(allowed_responses: list[tuple[Expected, Names]], observed
     if not allowed_responses:
         return Mismatch("answered, though it has to wait", "answered")
     wrong: dict[tuple[str, ...], list[Expected]] = {}
-    for wanted, names in allowed_responses:
+    for expected, names in allowed_responses:
         value_names = tuple(
-            name for name, value in wanted.values if not any(True for _ in _unify(value, observed[name], names))
+            name for name, value in expected.values if not any(True for _ in _unify(value, observed[name], names))
         )
-        wrong.setdefault(value_names or tuple(name for name, _ in wanted.values), []).append(wanted)
+        wrong.setdefault(value_names or tuple(name for name, _ in expected.values), []).append(expected)
     value_names = max(wrong, key=lambda each: (-len(each), len(wrong[each])))
-    allowed = list(dict.fromkeys(show_values(dict(wanted.values), value_names) for wanted in wrong[value_names]))
-    more = f" or {len(allowed) - _ALLOWED_MAX} others" if len(allowed) > _ALLOWED_MAX else ""
-    text = f"{show_values(observed, value_names)}; it may be {' or '.join(allowed[:_ALLOWED_MAX])}{more}"
+    allowed = list(dict.fromkeys(show_values(dict(expected.values), value_names) for expected in wrong[value_names]))
+    suffix = f" or {len(allowed) - _ALLOWED_MAX} others" if len(allowed) > _ALLOWED_MAX else ""
+    text = f"{show_values(observed, value_names)}; it may be {' or '.join(allowed[:_ALLOWED_MAX])}{suffix}"
     return Mismatch(text, ", ".join(show_values(observed, [p]) if p.endswith("error") else p for p in value_names))
 
 
@@ -276,11 +276,11 @@ def show_values(values: Mapping[str, Any], value_names: Iterable[str]) -> str:
 
 def _show_value(name: str, value: Any) -> str:
     if isinstance(value, OneOf):
-        return "/".join(sorted(_show_value(name, one) for one in value.values))
+        return "/".join(sorted(_show_value(name, each) for each in value.values))
     if isinstance(value, Bag):
         return _show_value(name, value.items)
     if isinstance(value, Symbol):
         return f"<{value.kind or 'made'} in step {value.call}>"
     if isinstance(value, tuple):
-        return f"({', '.join(_show_value(name, one) for one in value)})"
+        return f"({', '.join(_show_value(name, each) for each in value)})"
     return ErrorCode(value).name if name.endswith("error") and value in iter(ErrorCode) else repr(value)

@@ -119,7 +119,10 @@ class DecoderTarget(Stateless):
                 raise Fault(FaultKind.REFUSED, f"leniently: {error}", f"lenient {error.field}", TAKEN) from None
             if strict_outcome == TAKEN:
                 raise Fault(
-                    FaultKind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", TAKEN
+                    FaultKind.DIFFERS,
+                    f"strict reader: {TAKEN}, lenient reader: {error}",
+                    "lenient",
+                    TAKEN,
                 ) from None
             refused_field(error, len(frame.data))
         except Exception as error:
@@ -129,15 +132,15 @@ class DecoderTarget(Stateless):
         """Read lazily: an error must show at once, or when the part is accessed."""
         try:
             _class(frame).decode(frame.data, frame.version, lazy=True).encode(frame.version)  # Encoding reads all.
-            is_taken = True
+            is_accepted = True
         except LocalProtocolError:
-            is_taken = True
+            is_accepted = True
         except ProtocolError:
-            is_taken = False
+            is_accepted = False
         except Exception as error:
             raise fault_of_exception(error) from error
-        if is_taken is not (strict_outcome == TAKEN):
-            description = f"lazily it is {'taken' if is_taken else 'refused'}, strictly {strict_outcome}"
+        if is_accepted is not (strict_outcome == TAKEN):
+            description = f"lazy reader: {'taken' if is_accepted else 'refused'}, strict reader: {strict_outcome}"
             raise Fault(FaultKind.DIFFERS, description, "lazy", "the same")
 
     def check_careful(self, frame: Frame, strict_outcome: str) -> None:
@@ -151,19 +154,19 @@ class DecoderTarget(Stateless):
         except Exception as error:
             raise fault_of_exception(error) from error
         if (found is not None) is not (strict_outcome == TAKEN):
-            description = f"carefully it is {'refused' if found is None else 'taken'}, at first {strict_outcome}"
+            description = f"slow reader: {'refused' if found is None else 'taken'}, fast reader: {strict_outcome}"
             raise Fault(FaultKind.DIFFERS, description, "careful", "the same")
         if found is not None and not _is_same(found, cls.decode(frame.data, frame.version), frame.version):
-            raise Fault(FaultKind.DIFFERS, f"read carefully it is {found}", "careful contents", "the same message")
+            raise Fault(FaultKind.DIFFERS, f"the slow reader returns {found}", "careful contents", "the same message")
 
     def check_memory(self, frame: Frame) -> None:
         """Read under a watch: memory must stay below four times the frame, plus a constant."""
         peak = self._memory_probe.peak_bytes(_class(frame), frame.version, frame.data)
         limit = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
         if peak is None or peak > limit:
-            used = f"{peak} bytes" if peak is not None else "the end of the process that read it"
+            peak_text = f"{peak} bytes" if peak is not None else "the end of the process that read it"
             raise Fault(
-                FaultKind.MEMORY, f"{used} for a frame of {len(frame.data)}", "memory", f"at most {limit} bytes"
+                FaultKind.MEMORY, f"{peak_text} for a frame of {len(frame.data)}", "memory", f"at most {limit} bytes"
             )
 
 
@@ -193,6 +196,6 @@ def refused_field(error: ProtocolError, size: int) -> str:
 
 
 def open_target(options: TargetOptions) -> tuple[DecoderTarget, Stream]:
-    """Return the target, and the bodies of the wanted messages, or of all."""
+    """Return the target, and the bodies of the selected messages, or of all."""
     messages = tuple(by_name(name) for name in options.messages or names())
     return DecoderTarget(), Stream(options.seed, messages)

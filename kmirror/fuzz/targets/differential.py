@@ -145,7 +145,7 @@ class MixedStream:
 
 
 def open_target(options: TargetOptions) -> tuple[DifferentialTarget, Source]:
-    """Return the wanted readers and their frames: messages, record batches, or both.
+    """Return the selected readers and their frames: messages, record batches, or both.
 
     RecordBatch among the names of messages means batches of all formats.
     """

@@ -54,7 +54,7 @@ class FunctionTarget(Stateless):
 
 
 def open_target(options: TargetOptions) -> tuple[FunctionTarget, Stream]:
-    """Return the function as a target, and the bodies of the wanted messages, or of all."""
+    """Return the function as a target, and the bodies of the selected messages, or of all."""
     assert options.function is not None
     messages = tuple(by_name(name) for name in options.messages or names())
     target = FunctionTarget(

@@ -169,9 +169,9 @@ def check_image(image: MetadataImage) -> None:
         if counted != expected or image.topics.leads(broker_id) != leader_counts.get(broker_id, 0):
             state = f"broker {broker_id} has {sorted(counted)} and leads {image.topics.leads(broker_id)}"
             counts = f"{sorted(expected)}, {leader_counts.get(broker_id, 0)}"
-            raise Fault(FaultKind.DIFFERS, f"{state}, a walk finds {counts}", "partitions of a broker")
+            raise Fault(FaultKind.DIFFERS, f"{state}, a count finds {counts}", "partitions of a broker")
     if set(image.topics.leaderless) != leaderless:
-        description = f"{sorted(image.topics.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
+        description = f"{sorted(image.topics.leaderless)} have no leader, a count finds {sorted(leaderless)}"
         raise Fault(FaultKind.DIFFERS, description, "partitions without a leader")
 
 

@@ -75,7 +75,7 @@ def _is_filled(part: Struct, version: int) -> bool:
 
 
 def open_target(options: TargetOptions) -> tuple[RequestTarget, Stream]:
-    """Return the target, and whole requests of the wanted messages, or of all APIs."""
+    """Return the target, and whole requests of the selected messages, or of all APIs."""
     names = [name.removesuffix("Request") for name in options.messages]
     apis = [by_api_name(name) for name in names] if names else all_apis()
     return RequestTarget(), Stream(options.seed, tuple(api.request for api in apis), has_headers=True)

@@ -88,7 +88,7 @@ def _choice(data: bytes) -> RandomChoices:
 
 
 def open_target(options: TargetOptions) -> tuple[SessionTarget, SessionSource]:
-    """Return the target, and the sessions of the wanted rule machines, or of all.
+    """Return the target, and the sessions of the selected rule machines, or of all.
 
     Raises `UsageError` for an unknown machine, or one that needs simulated clusters if there is a bootstrap server.
     """

@@ -56,7 +56,7 @@ def test_an_image_that_counts_wrongly_is_found() -> None:
         image.apply(record, Delta())
     check_image(image)
     image.topics._leads[1] = 2
-    with pytest.raises(Fault, match=r"broker 1 has .* and leads 2, a walk finds .* 1"):
+    with pytest.raises(Fault, match=r"broker 1 has .* and leads 2, a count finds .* 1"):
         check_image(image)
 
 
