@@ -32,7 +32,7 @@ from kmirror.mirror.failback import (
     removal_of,
     waits_for_source,
 )
-from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
+from kmirror.mirror.lineage import Stretches, shared_epoch, single_stretch
 from kmirror.mirror.state_records import NO_STATE, MirrorShard, PartitionState, StateKey
 from kmirror.mirror.states import FOLLOWING_STATES, MirrorState
 from kmirror.mirror.upstream import ring_reason
@@ -118,7 +118,7 @@ class FolderPreview:
     def _writers(self, state: PartitionState | None, index: int) -> Stretches:
         if state is not None and state.lineage.stretches:
             return state.lineage.stretches
-        return written_by(self._cluster_ids[index])
+        return single_stretch(self._cluster_ids[index])
 
 
 def _states(folder: Path) -> MirrorShard:

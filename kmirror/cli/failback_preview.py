@@ -131,7 +131,7 @@ def _text(found: Found, *, with_records: bool) -> list[str]:
     lines = []
     for tp, each in found.items():
         if isinstance(each, FailbackWait):
-            lines.append(f"{tp}: would wait: {each.why}")
+            lines.append(f"{tp}: would wait: {each.reason}")
             continue
         lines.append(f"{tp}: {_removal_text(each)}")
         if with_records:
@@ -164,7 +164,7 @@ def _removal_text(removed: Removal) -> str:
         counted(len(removed.keys), "key"),
         counted(removed.tombstones, "tombstone"),
     ]
-    why = f": {removed.why}" if removed.why else ": the source's log starts later"
+    why = f": {removed.reason}" if removed.reason else ": the source's log starts later"
     full_removal = f"; {removed.full_removal_reason}" if removed.full_removal_reason else ""
     return f"offsets {first} to {last} would be removed ({', '.join(parts)}){why}{full_removal}"
 
@@ -183,7 +183,7 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
         partition_fields = {"topic": tp.topic, "partition": tp.partition}
         if isinstance(each, FailbackWait):
             lines.append(
-                {"type": "partition", **partition_fields, "waits_for": each.why, "ends_by_itself": each.is_transient}
+                {"type": "partition", **partition_fields, "waits_for": each.reason, "ends_by_itself": each.is_transient}
             )
             continue
         lines.append(
@@ -192,7 +192,7 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
                 **partition_fields,
                 "log_start_offset": each.start,
                 "log_end_offset": each.offset,
-                "why": each.why or None,
+                "why": each.reason or None,
                 "all_may_go": each.full_removal_reason or None,
                 "records": len(each.records),
                 "batches": each.batches,

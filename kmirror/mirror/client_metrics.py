@@ -43,7 +43,7 @@ def _totals(
 ) -> Iterator[tuple[str, float]]:
     """Yield the totals, each with its rate; with SASL the node, and not the runner, counts authentications."""
     succeeded = client_counts.authenticated if uses_sasl else link_counts.secured
-    counted: tuple[tuple[str, tuple[Sensor, ...]], ...] = (
+    totals: tuple[tuple[str, tuple[Sensor, ...]], ...] = (
         ("connection-creation", (link_counts.opened,)),
         ("connection-close", (link_counts.closed,)),
         ("successful-authentication", (succeeded,)),
@@ -55,7 +55,7 @@ def _totals(
         ("request", (client_counts.requests,)),
         ("response", (client_counts.responses,)),
     )
-    for name, sensors in counted:
+    for name, sensors in totals:
         yield f"{name}-rate", sum(sensor.count_per_second(now) for sensor in sensors)
         yield f"{name}-total", sum(sensor.count for sensor in sensors)
     for name, sizes in (("outgoing-byte", client_counts.requests), ("incoming-byte", client_counts.responses)):

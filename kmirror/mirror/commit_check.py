@@ -40,7 +40,7 @@ def commit_check_for(context: MirrorContext, client_id: str) -> CommitCheck | No
         def on_read(now: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
             errors[tp] = _error(context, mirror, tp, state)
             if len(errors) == len(keys):
-                on_checked(now, {one: error for one, error in errors.items() if error})
+                on_checked(now, {tp: error for tp, error in errors.items() if error})
 
         topics = context.broker.image.topics
         keys = {tp: StateKey(mirror, topics[tp.topic].topic_id, tp.partition) for tp in partitions}

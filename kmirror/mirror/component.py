@@ -53,7 +53,7 @@ class MirrorComponent(BrokerComponent):
         self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.schedule_step, self._on_refreshed)
         groups = GroupCoordinators(parts.components.get(GroupCoordinator), parts.internal_topics)
         self._sync = MetadataSync(self.context, groups)
-        self._altered: dict[str, None] = {}
+        self._altered_topics: dict[str, None] = {}
         """Topics whose mirror or wish the current change of the image alters."""
 
     def routes(self) -> Routes:
@@ -99,7 +99,7 @@ class MirrorComponent(BrokerComponent):
             assignment = parse(self.context.broker.image.configs.topic(topic).get(MIRROR_NAME, ""))
             if assignment != before:
                 self.context.assign(topic, assignment)
-                self._altered[topic] = None
+                self._altered_topics[topic] = None
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
         """Follow changed mirrors and assignments, and look at the partitions that changed."""
@@ -111,7 +111,7 @@ class MirrorComponent(BrokerComponent):
         for mirror in deleted:
             self._sync.forget(mirror)
             self.context.forget_settled_epochs(mirror)
-        if deleted or any(topic in self._altered for topic in delta.topics_deleted):
+        if deleted or any(topic in self._altered_topics for topic in delta.topics_deleted):
             self._remove_orphans()
         if MIRROR_STATE_TOPIC in delta.topics_deleted:
             self._schedule_all(now, self.context.sources)  # Leaders write their states again (D68).
@@ -122,8 +122,8 @@ class MirrorComponent(BrokerComponent):
         for kind, topic in delta.configs:
             if kind == ResourceType.TOPIC:
                 self._follow_topic(now, topic)
-        altered, self._altered = self._altered, {}
-        for topic in dict.fromkeys((*altered, *delta.topics_created, *delta.topics_deleted)):
+        altered_topics, self._altered_topics = self._altered_topics, {}
+        for topic in dict.fromkeys((*altered_topics, *delta.topics_created, *delta.topics_deleted)):
             self._refresh.on_topic(now, topic)
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
@@ -229,8 +229,8 @@ class MirrorComponent(BrokerComponent):
             self._schedule_all(now, [mirror])
             return
         of_topics = [mp for topic in changes.topics for mp in self.context.led_of_topic(topic)]
-        led = [mp for tp in changes.partitions if (mp := self.context.partitions.get(tp)) is not None]
-        for mp in (*of_topics, *led, *self.context.waiting_for(mirror)):
+        with_new_leaders = [mp for tp in changes.partitions if (mp := self.context.partitions.get(tp)) is not None]
+        for mp in (*of_topics, *with_new_leaders, *self.context.waiting_for(mirror)):
             if mp.assignment.mirror == mirror:
                 self._driver.schedule_step(now, mp)
 
@@ -241,7 +241,7 @@ class MirrorComponent(BrokerComponent):
                     self._driver.schedule_step(now, mp)
             case (_, context.ORPHANS_TIMER):
                 self._remove_orphans()
-            case (_, context.LOOK_TIMER):
+            case (_, context.STEP_TIMER):
                 self._driver.continue_steps()
             case (_, context.UPSTREAM_TIMER):
                 self._driver.request_upstream(now)

@@ -15,7 +15,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.facts import ReasonChanged, StateEntered
-from kmirror.mirror.lineage import Stretches, parse_lineages, with_local_names, written_by
+from kmirror.mirror.lineage import Stretches, parse_lineages, single_stretch, with_local_names
 from kmirror.mirror.naming import MIRROR_LINEAGE, Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.proved_brokers import ProvedBroker
@@ -27,7 +27,7 @@ from kmirror.mirror.sync_errors import SyncErrors
 NAME = "mirror"
 """First element of the keys of this component's timers."""
 RETRY_TIMER = "retry"
-LOOK_TIMER = "look"
+STEP_TIMER = "look"
 REFRESH_TIMER = "refresh"
 FETCH_TIMER = "fetch"
 ORPHANS_TIMER = "orphans"
@@ -135,9 +135,9 @@ class MirrorContext:
         """Return the topics that this broker, as the mirror's coordinator, cannot create, with reasons (D38)."""
         found, source = dict(self.not_created.get(mirror, {})), self.sources.get(mirror)
         if source is not None and self.coordinates(mirror):
-            found |= {name: why for name, why in source.distrusted_topics.items() if not source.has(name)}
-        known, wanted = self.broker.image.topics, Assignment(mirror, Wish.MIRROR)
-        return {t: why for t, why in found.items() if t not in known and self.assignments.get(t) == wanted}
+            found |= {name: reason for name, reason in source.distrusted_topics.items() if not source.has(name)}
+        known, assignment = self.broker.image.topics, Assignment(mirror, Wish.MIRROR)
+        return {t: reason for t, reason in found.items() if t not in known and self.assignments.get(t) == assignment}
 
     def source_cluster_id(self, mirror: str) -> str:
         """Return the id of the mirror's source that its config remembers; empty if none was stored yet (D15, D16)."""
@@ -149,8 +149,8 @@ class MirrorContext:
         mp = self.partitions.get(tp)
         if mp is not None and mp.lineage.stretches:
             return mp.lineage.stretches
-        kept = parse_lineages(self.broker.image.configs.topic(tp.topic).get(MIRROR_LINEAGE, ""))
-        return kept.get(tp.partition) or written_by(self.broker.cluster_id)
+        stored = parse_lineages(self.broker.image.configs.topic(tp.topic).get(MIRROR_LINEAGE, ""))
+        return stored.get(tp.partition) or single_stretch(self.broker.cluster_id)
 
     def source_writers_of(self, mp: MirrorPartition) -> Stretches:
         """Return the clusters that wrote the source's log, under the names that they have in our lineage (D45, D53)."""
@@ -170,10 +170,10 @@ class MirrorContext:
         """Write a line about a partition into the trace."""
         self.broker.outbox.note(f"{mp.tp} {text}", fact)
 
-    def note_state(self, mp: MirrorPartition, state: MirrorState, how: str = "") -> None:
+    def note_state(self, mp: MirrorPartition, state: MirrorState, detail: str = "") -> None:
         """Write the state of a partition into the trace; the line has a StateEntered as its fact."""
         fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
-        self.note(mp, f"state {state.name} {how}".rstrip(), fact)
+        self.note(mp, f"state {state.name} {detail}".rstrip(), fact)
 
     def note_reason(self, mp: MirrorPartition) -> None:
         """Write into the trace why a partition waits, or that it no longer waits, if that has changed."""
@@ -200,8 +200,8 @@ class MirrorContext:
     def take_retries(self, now: Instant) -> list[MirrorPartition]:
         """Return the partitions that are due for another look, each once; called when RETRY_TIMER fires."""
         due = []
-        for tp, at in self._retries.items():  # RETRY_MS is the same for all, so they are in order of time.
-            if at > now:
+        for tp, retry_at in self._retries.items():  # RETRY_MS is the same for all, so they are in order of time.
+            if retry_at > now:
                 break
             due.append(tp)
         for tp in due:
@@ -221,8 +221,8 @@ class MirrorContext:
 
     def take_upstream_requests(self) -> list[MirrorPartition]:
         """Return the partitions that `request_upstream` was called for; called when UPSTREAM_TIMER fires."""
-        wanted, self._upstream_requests = self._upstream_requests, {}
-        return [self.partitions[tp] for tp in wanted if tp in self.partitions]
+        requests, self._upstream_requests = self._upstream_requests, {}
+        return [self.partitions[tp] for tp in requests if tp in self.partitions]
 
     def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
         """Request the metadata of `topics` from the source; of all topics if none is named.

@@ -129,8 +129,8 @@ class MirrorCoordinator:
                 continue
             if partition.leader == NO_LEADER:
                 found.append(f"{shard} has no leader, it is on brokers {list(partition.replicas)}")
-            elif short := partition.short_isr_reason(min_isr):
-                found.append(f"{shard}: {short}")
+            elif isr_reason := partition.short_isr_reason(min_isr):
+                found.append(f"{shard}: {isr_reason}")
         return found
 
     def ensure(self, now: Instant) -> None:
@@ -150,13 +150,15 @@ class MirrorCoordinator:
             return
         found = NO_STATE
 
-        def look(state: MirrorShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+        def read_state(state: MirrorShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             nonlocal found
             known = state.get(key) or NO_STATE
             found = NO_STATE if is_of_former_topic(self._broker.image, key, known) else known
             return (), ErrorCode.NONE
 
-        self.runtime.submit(shard.partition, look, lambda later, error: on_read(later, None if error else found, error))
+        self.runtime.submit(
+            shard.partition, read_state, lambda later, error: on_read(later, None if error else found, error)
+        )
 
     def write(self, now: Instant, write: StateWrite, on_done: OnDone) -> None:
         """Persist `write` if it is legal; call `on_done` with NONE once it is committed, else with the error.

@@ -60,12 +60,12 @@ def kept_after_cut(log: CutLog, cut_epoch: int) -> EndOffset:
     return kept if cut_epoch >= 0 and kept.end_offset == cut_offset(log, cut_epoch) else NOTHING_KEPT
 
 
-def has_kept_records(kept: EndOffset, theirs: EndOffset, their_start: int = 0) -> bool:
-    """Return whether another log has the records that a cut leaves; `theirs` is its end offset for the kept epoch.
+def has_kept_records(kept: EndOffset, other_end: EndOffset, other_start: int = 0) -> bool:
+    """Return whether another log has the records that a cut leaves; `other_end` is its end offset for the kept epoch.
 
     A log that begins above an epoch that it never had returns its own log start as the end of that epoch.
     """
-    return theirs.epoch == kept.epoch and their_start < kept.end_offset <= theirs.end_offset
+    return other_end.epoch == kept.epoch and other_start < kept.end_offset <= other_end.end_offset
 
 
 def are_markers(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
@@ -93,8 +93,8 @@ def uncut_after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Un
 
 def without_replicas(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
     """Return the list without the replicas that have confirmed."""
-    gone = dict.fromkeys(confirmed)
-    return {replica: epoch for replica, epoch in uncut.items() if replica not in gone}
+    confirmed_set = dict.fromkeys(confirmed)
+    return {replica: epoch for replica, epoch in uncut.items() if replica not in confirmed_set}
 
 
 def merge_uncut(one: Uncut, other: Uncut) -> Uncut:

@@ -17,11 +17,11 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
-from kmirror.mirror.context import LOOK_TIMER, NAME, MirrorContext
+from kmirror.mirror.context import NAME, STEP_TIMER, MirrorContext
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.preparing import Preparing, owes_cut
+from kmirror.mirror.preparing import Preparing, has_pending_cut
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.source_requests import SourceRequests
 from kmirror.mirror.source_responses import no_response_text, untrusted_text
@@ -95,7 +95,7 @@ class PartitionDriver:
                 self._context.broker.failures.report(f"the next step of {tp}", failure)
                 self._context.retry_later(now, mp, "its next step failed in this broker")
         if self._due and not self._steps_left:
-            self._context.broker.outbox.set_timer((NAME, LOOK_TIMER), now)
+            self._context.broker.outbox.set_timer((NAME, STEP_TIMER), now)
 
     def take_step(self, now: Instant, mp: MirrorPartition) -> None:
         """Do the next step for `mp`, if there is one and nothing is under way."""
@@ -114,7 +114,7 @@ class PartitionDriver:
             self._writer.write_state(now, mp, state, mp.last_mirrored_epoch)
         elif mp.is_withheld or (mp.is_unsure and target is state):
             self._writer.write_state(now, mp, state, NOT_SETTLED)
-        elif state is MirrorState.PREPARING and owes_cut(mp, partition):
+        elif state is MirrorState.PREPARING and has_pending_cut(mp, partition):
             self._preparing.cut(now, mp, partition)
         elif target is not state:
             self._writer.transition(now, mp, target)
@@ -165,9 +165,9 @@ class PartitionDriver:
             if source.missing_topics.get(name, 0) < EXTRA_REFRESHES_MAX:  # One broker may not know it yet.
                 self._context.refresh_soon(now, mirror, name)
         elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
-            theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
+            id_text = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
             advice = "to mirror that one, remove the topic from the mirror, delete it here, then add it again"
-            reason = f"the source's topic has {theirs}, ours has {mp.topic_id}: they are different topics; {advice}"
+            reason = f"the source's topic has {id_text}, ours has {mp.topic_id}: they are different topics; {advice}"
             self._writer.fail(now, mp, reason)
         elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was generated here: not comparable (D53).
             self._writer.fail(

@@ -66,7 +66,7 @@ class EpochCheck:
 
     def _send_due(self, now: Instant) -> None:
         due, self._due = self._due, {}
-        asked: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_EpochRequest]]] = {}
+        requests_by_fetcher: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_EpochRequest]]] = {}
         for tp in due:
             found, partition = self._loop.find(tp), self._context.replicas.partitions.find_led(tp)
             if found is None:
@@ -76,21 +76,21 @@ class EpochCheck:
                 mp.resolving = False
                 continue
             row = _EpochRequest(mp, mp.source_epoch, last_epoch(partition.log))
-            asked.setdefault(fetcher.key, (fetcher, []))[1].append(row)
-        for fetcher, rows in asked.values():
+            requests_by_fetcher.setdefault(fetcher.key, (fetcher, []))[1].append(row)
+        for fetcher, rows in requests_by_fetcher.values():
             self._send(now, fetcher, rows)
 
-    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_EpochRequest]) -> None:
+    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], requests: list[_EpochRequest]) -> None:
         source: RemoteCluster | None = self._context.sources.get(str(fetcher.key[0]))
         topics: dict[str, OffsetForLeaderTopic] = {}
-        for mp, source_epoch, epoch in asked:
+        for mp, source_epoch, epoch in requests:
             row = OffsetForLeaderPartition(
                 partition=mp.tp.partition, current_leader_epoch=source_epoch, leader_epoch=epoch
             )
             topics.setdefault(mp.tp.topic, OffsetForLeaderTopic(topic=mp.tp.topic)).partitions.append(row)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._on_reply(later, fetcher, asked, reply)
+            self._on_reply(later, fetcher, requests, reply)
 
         if source is None:  # The mirror was deleted, and its partitions are forgotten.
             on_reply(now, None)
@@ -99,11 +99,11 @@ class EpochCheck:
         source.send(now, fetcher.endpoint, OFFSETS, request, on_reply)
 
     def _on_reply(
-        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_EpochRequest], reply: Message | None
+        self, now: Instant, fetcher: Fetcher[MirrorPartition], requests: list[_EpochRequest], reply: Message | None
     ) -> None:
         topics = reply.topics if isinstance(reply, OffsetForLeaderEpochResponse) else []
         rows = {(topic.topic, row.partition): row for topic in topics for row in topic.partitions}
-        for each in asked:
+        for each in requests:
             mp = each.mp
             found = self._loop.find(mp.tp)
             if found is None or found[0] is not fetcher or found[1] is not mp:
@@ -124,30 +124,30 @@ class EpochCheck:
         self._loop.on_timer(now, fetcher.key)
 
     def _compare(
-        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _EpochRequest, row: EpochEndOffset
+        self, now: Instant, fetcher: Fetcher[MirrorPartition], request: _EpochRequest, row: EpochEndOffset
     ) -> None:
         """Record the agreement, or cut our log where the response shows that the two logs diverge."""
-        mp = asked.mp
+        mp = request.mp
         partition = self._context.replicas.partitions.find_led(mp.tp)
         if partition is None:
             return
         log = partition.log
-        ours, end = asked.epoch, log.log_end_offset
-        if ours != last_epoch(log):
+        our_epoch, end = request.epoch, log.log_end_offset
+        if our_epoch != last_epoch(log):
             return  # The log was cut since; the next fetch repeats the request.
         if row.leader_epoch < 0 or row.end_offset < 0:
-            mp.agreed_epoch = asked.source_epoch
-        elif row.leader_epoch > ours:
+            mp.agreed_epoch = request.source_epoch
+        elif row.leader_epoch > our_epoch:
             self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
-        elif ours == row.leader_epoch and row.end_offset >= end:
-            mp.agreed_epoch = asked.source_epoch
-        elif is_another_topic(mp, ours, row.end_offset, end):
+        elif our_epoch == row.leader_epoch and row.end_offset >= end:
+            mp.agreed_epoch = request.source_epoch
+        elif is_another_topic(mp, our_epoch, row.end_offset, end):
             self._writer.fail(now, mp, another_topic_reason(mp, row.end_offset, end))
         else:
-            to = truncation_point(log, row.leader_epoch, row.end_offset)
-            why = f"the end of epoch {row.leader_epoch} at the source"
-            self._writer.cut_at_divergence(now, mp, partition, to.offset, why)
-            is_same = (log.log_end_offset, last_epoch(log)) == (end, ours)
+            point = truncation_point(log, row.leader_epoch, row.end_offset)
+            reason = f"the end of epoch {row.leader_epoch} at the source"
+            self._writer.cut_at_divergence(now, mp, partition, point.offset, reason)
+            is_same = (log.log_end_offset, last_epoch(log)) == (end, our_epoch)
             if is_same and not mp.is_busy:  # Repeating the request would change nothing.
                 self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
 

@@ -70,7 +70,7 @@ class FailbackFacts:
 class FailbackWait:
     """The failback does not begin with this partition yet, and removes nothing from it so far."""
 
-    why: str
+    reason: str
     is_transient: bool = False
     """The wait ends without a user; until then the cut is not known."""
     unless_shared: bool = False
@@ -81,7 +81,7 @@ TRANSIENT_STATES = frozenset((MirrorState.STOPPING, MirrorState.UNKNOWN))
 """States of the source's mirror of us that end without a user."""
 
 
-def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> FailbackWait | None:
+def waits_for_source(state: MirrorState, last_mirrored_epoch: int, own_log: LogOutline) -> FailbackWait | None:
     """Return why PREPARING waits, given a partition's state in the source's mirror of us; None if it does not wait."""
     if state in TRANSIENT_STATES:
         return FailbackWait(
@@ -89,7 +89,7 @@ def waits_for_source(state: MirrorState, last_mirrored_epoch: int, ours: LogOutl
         )
     if state is not MirrorState.STOPPED:
         return FailbackWait(f"the source still mirrors it from here ({state.name}): fail over there first")
-    if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
+    if last_mirrored_epoch < 0 and own_log.log_end_offset > own_log.log_start_offset:
         return FailbackWait(
             "the source's mirror was stopped before it mirrored anything, or its state was lost, so ours may be the "
             "only copy",
@@ -103,13 +103,15 @@ def markers_from(facts: FailbackFacts) -> int | None:
 
     None if the failback waits in any case.
     """
-    ours, theirs, epoch = facts.own_log, facts.source_log, facts.own_epoch
-    kept = kept_after_cut(ours, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
+    own_log, source_log, epoch = facts.own_log, facts.source_log, facts.own_epoch
+    kept = kept_after_cut(own_log, epoch if facts.shared_epoch is None else min(epoch, facts.shared_epoch))
     if kept == NOTHING_KEPT:
         return None
-    there = theirs.end_offset_for_epoch(kept.epoch)
-    is_there = kept.end_offset <= ours.log_start_offset or has_kept_records(kept, there, theirs.log_start_offset)
-    return max(kept.end_offset, ours.log_start_offset) if is_there else None
+    source_end = source_log.end_offset_for_epoch(kept.epoch)
+    has_source_records = kept.end_offset <= own_log.log_start_offset or has_kept_records(
+        kept, source_end, source_log.log_start_offset
+    )
+    return max(kept.end_offset, own_log.log_start_offset) if has_source_records else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,62 +122,62 @@ class Cut:
     """Where the logs diverge; a batch of ours that contains this offset is removed as a whole."""
     start: int
     """The log start offset afterwards."""
-    why: str
+    reason: str
     """Empty if nothing is cut."""
 
 
 def failback_cut(facts: FailbackFacts) -> Cut:
     """Return the ranges that a failback with these facts removes."""
     end, start = facts.own_log.log_end_offset, facts.own_log.log_start_offset
-    log, why = _after_prepare(facts)
+    log, reason = _after_prepare(facts)
     while True:
         if start < log.log_end_offset < min(facts.cleaned_offset, end) and facts.first_hole < log.log_end_offset:
-            return Cut(start, start, f"{why}, and the cleaner has passed that: everything is copied again")
+            return Cut(start, start, f"{reason}, and the cleaner has passed that: everything is copied again")
         if log.log_end_offset <= log.log_start_offset:
             break
-        further, reason = _cut_by_fetch(log, facts.source_log)
-        if further is None:
+        next_log, next_reason = _cut_by_fetch(log, facts.source_log)
+        if next_log is None:
             break
-        log, why = further, reason
+        log, reason = next_log, next_reason
     if log.log_end_offset >= end:
         return Cut(end, min(max(start, facts.source_log.log_start_offset), end), "")
     if log.log_end_offset <= start:
-        return Cut(start, start, why)
-    return Cut(log.log_end_offset, min(max(start, facts.source_log.log_start_offset), log.log_end_offset), why)
+        return Cut(start, start, reason)
+    return Cut(log.log_end_offset, min(max(start, facts.source_log.log_start_offset), log.log_end_offset), reason)
 
 
 def _after_prepare(facts: FailbackFacts) -> tuple[LogOutline, str]:
     """Return our log as PREPARING leaves it, and why."""
-    ours = facts.own_log
+    own_log = facts.own_log
     settled = facts.own_epoch if facts.settled_epoch is None else max(facts.settled_epoch, facts.own_epoch)
     epoch = settled if facts.shared_epoch is None else min(settled, facts.shared_epoch)
     if epoch < 0:
         known = settled >= 0
-        why = "the two logs have no leader epoch in common" if known else "the source knows nothing of this log"
-        return ours.below(0), f"{why}, so it is mirrored from scratch"
-    offset = cut_offset(ours, epoch)
+        reason = "the two logs have no leader epoch in common" if known else "the source knows nothing of this log"
+        return own_log.below(0), f"{reason}, so it is mirrored from scratch"
+    offset = cut_offset(own_log, epoch)
     boundary = "the last mirrored epoch" if epoch == settled else "the last epoch that the same clusters wrote"
-    return ours.below(offset), f"{boundary}, {epoch}, ends at offset {offset}"
+    return own_log.below(offset), f"{boundary}, {epoch}, ends at offset {offset}"
 
 
-def _cut_by_fetch(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, str]:
+def _cut_by_fetch(own_log: LogOutline, source_log: LogOutline) -> tuple[LogOutline | None, str]:
     """Return our log after the cut that a fetch from its end causes, and why; None if the fetch succeeds."""
-    end, last = ours.log_end_offset, ours.epochs.latest_epoch()
+    end, last = own_log.log_end_offset, own_log.epochs.latest_epoch()
     if last >= 0:
-        epoch, epoch_end = theirs.end_offset_for_epoch(last)
+        epoch, epoch_end = source_log.end_offset_for_epoch(last)
         if epoch >= 0 and (epoch < last or epoch_end < end):
-            to = truncation_point(ours, epoch, epoch_end).offset
-            shorter = ours.below(to)
+            point = truncation_point(own_log, epoch, epoch_end).offset
+            shorter = own_log.below(point)
             if shorter.log_end_offset == end and shorter.epochs.latest_epoch() == last:
                 return None, ""  # Another fetch would change nothing.
             return shorter, f"epoch {epoch} ends at offset {epoch_end} at the source"
-        if epoch >= 0 and theirs.log_start_offset <= end <= theirs.log_end_offset:
+        if epoch >= 0 and source_log.log_start_offset <= end <= source_log.log_end_offset:
             return None, ""
-    if theirs.log_end_offset < end:
-        return ours.below(theirs.log_end_offset), f"the source's log ends at offset {theirs.log_end_offset}"
-    if theirs.log_start_offset > end:
-        why = f"the source's log begins at offset {theirs.log_start_offset}, and ours would end at {end}"
-        return ours.below(0), why
+    if source_log.log_end_offset < end:
+        return own_log.below(source_log.log_end_offset), f"the source's log ends at offset {source_log.log_end_offset}"
+    if source_log.log_start_offset > end:
+        reason = f"the source's log begins at offset {source_log.log_start_offset}, and ours would end at {end}"
+        return own_log.below(0), reason
     return None, ""
 
 
@@ -201,7 +203,7 @@ class Removal:
     """The log end offset afterwards."""
     start: int
     """The log start offset afterwards."""
-    why: str
+    reason: str
     full_removal_reason: str = ""
     """Why everything may be removed instead; empty if that cannot happen."""
     batches: int = 0
@@ -233,18 +235,18 @@ class Removal:
 
 def removal_of(cut: Cut, batches: Iterable[AnyBatch]) -> Removal:
     """Return the part of a log that a cut removes; `batches` are all of its batches, or at least the affected ones."""
-    removed = Removal(cut.offset, cut.start, cut.why)
+    removal = Removal(cut.offset, cut.start, cut.reason)
     for batch in batches:
-        removed.add(batch)
-    return removed
+        removal.add(batch)
+    return removal
 
 
 async def read_removal(cut: Cut, batches: AsyncIterable[AnyBatch]) -> Removal:
     """Return the same as `removal_of`, for batches that are still being read from a broker."""
-    removed = Removal(cut.offset, cut.start, cut.why)
+    removal = Removal(cut.offset, cut.start, cut.reason)
     async for batch in batches:
-        removed.add(batch)
-    return removed
+        removal.add(batch)
+    return removal
 
 
 def no_mirror_message(name: str, known: Iterable[str]) -> str:

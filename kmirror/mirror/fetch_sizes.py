@@ -29,34 +29,36 @@ class FetchSizes:
         self._configs = configs
 
     @property
-    def _least(self) -> int:
+    def _size_min(self) -> int:
         return self._configs().integer("replica.fetch.max.bytes")
 
     @property
-    def _most(self) -> int:
-        return max(self._least, self._configs().integer("mirror.replica.fetch.max.bytes"))
+    def _size_max(self) -> int:
+        return max(self._size_min, self._configs().integer("mirror.replica.fetch.max.bytes"))
 
     def partition_max_bytes_of(self, mp: MirrorPartition) -> int:
         """Return PartitionMaxBytes for a partition, in bytes."""
-        return max(self._least, min(mp.fetch_bytes, self._most))
+        return max(self._size_min, min(mp.fetch_bytes, self._size_max))
 
     def max_bytes_of(self, fetcher: Fetcher[MirrorPartition]) -> int:
         """Return MaxBytes for a fetch: no less than PartitionMaxBytes of any of its partitions."""
-        return max(self._configs().integer("replica.fetch.response.max.bytes"), min(fetcher.fetch_bytes, self._most))
+        return max(
+            self._configs().integer("replica.fetch.response.max.bytes"), min(fetcher.fetch_bytes, self._size_max)
+        )
 
     def on_full(self, fetcher: Fetcher[MirrorPartition], mp: MirrorPartition) -> None:
         """Resize the next fetch: the newest response was full for `mp`, and the source has more records."""
         if fetcher.sized_at != fetcher.answered_at:  # Else another partition of the same response did it.
             fetcher.sized_at = fetcher.answered_at
-            took, size = fetcher.answered_at - fetcher.asked_at, max(fetcher.fetch_bytes, self._least, 1)
-            fetcher.fastest = min(fetcher.fastest or took, took)
-            if took > SHRINK_LATENCY:
+            latency, size = fetcher.answered_at - fetcher.asked_at, max(fetcher.fetch_bytes, self._size_min, 1)
+            fetcher.fastest = min(fetcher.fastest or latency, latency)
+            if latency > SHRINK_LATENCY:
                 size //= 2
-            elif GROWTH_LATENCY_MIN <= took <= min(
+            elif GROWTH_LATENCY_MIN <= latency <= min(
                 GROWTH_LATENCY_MAX, RTT_FACTOR * fetcher.fastest
             ) and not self._is_throttled(fetcher):
                 size *= 2
-            fetcher.fetch_bytes = min(size, self._most)
+            fetcher.fetch_bytes = min(size, self._size_max)
         mp.fetch_bytes = fetcher.fetch_bytes
 
     def _is_throttled(self, fetcher: Fetcher[MirrorPartition]) -> bool:

@@ -114,17 +114,19 @@ class MirrorFetchers:
         if mp.source_epoch != leader.epoch:
             mp.paused_until = mp.fetch_bytes = 0  # The former leader's error and fetch size do not apply to this one.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
-        ours = last_epoch(self._led(mp).log)
-        if source_epoch_is_behind(mp, ours, leader.epoch):
+        our_epoch = last_epoch(self._led_partition(mp).log)
+        if source_epoch_is_behind(mp, our_epoch, leader.epoch):
             self.remove(mp)
-            mp.reason = f"our log has records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
+            mp.reason = (
+                f"our log has records of leader epoch {our_epoch}, the source is in {leader.epoch}: {CREATED_AGAIN}"
+            )
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
         if mp.cuts.barred_epoch == leader.epoch:
             self.remove(mp)
             mp.reason = mp.cuts.reason()
             return
-        self._note_source_version(mp, endpoint)
+        self._record_source_version(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
         mp.fetcher = self.find(mp.tp)
@@ -202,8 +204,8 @@ class MirrorFetchers:
             if epoch <= partition.leader_epoch:
                 self._epoch_check.request(mp)
             else:
-                theirs = f"the source's is {mp.source_epoch}"
-                mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
+                source_text = f"the source's is {mp.source_epoch}"
+                mp.reason = f"waiting for leader epoch {epoch}: {source_text}, here it is {partition.leader_epoch}"
                 self._bumps.request(mp, epoch)
         return position
 
@@ -221,7 +223,7 @@ class MirrorFetchers:
             partition_max_bytes=self._sizes.partition_max_bytes_of(mp),
         )
 
-    def _note_source_version(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
+    def _record_source_version(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
         """Record whether the source's leader reports divergence in Fetch responses, if its versions are known."""
         source = self._context.sources.get(mp.assignment.mirror)
         version = None if source is None else source.version(endpoint, FetchRequest)
@@ -247,11 +249,11 @@ class MirrorFetchers:
     def handle(self, now: Instant, fetcher: MirrorFetcher, event: FetchEvent[MirrorPartition]) -> None:
         """Follow the source's log; an error about leaders causes a metadata refresh."""
         match event:
-            case Records(mp, asked, data) if self._is_at(mp, asked):
-                self._on_records(now, fetcher, mp, asked, data)
+            case Records(mp, fetch, data) if self._is_current(mp, fetch):
+                self._on_records(now, fetcher, mp, fetch, data)
             case PartitionConfirmed(mp):
                 confirm_caught_up(mp, to_ms(fetcher.confirmed_at))
-            case Diverged(mp, asked, data) if self._is_at(mp, asked):
+            case Diverged(mp, fetch, data) if self._is_current(mp, fetch):
                 self._on_diverged(now, fetcher, mp, data)
             case PartitionError(mp, error):
                 self._on_error(now, mp, error)
@@ -263,44 +265,44 @@ class MirrorFetchers:
                 self._on_lost(now, fetcher)
             case NoOffset():
                 self._refresh(now, fetcher)
-            case LogEndsEarlier(mp, asked, offset) if self._is_at(mp, asked):
+            case LogEndsEarlier(mp, fetch, offset) if self._is_current(mp, fetch):
                 self._confirm(now, mp, lambda later: self._cut_to_end(later, mp, offset))
-            case LogStartsLater(mp, asked, offset) if self._is_at(mp, asked):
+            case LogStartsLater(mp, fetch, offset) if self._is_current(mp, fetch):
                 self._confirm(now, mp, lambda later: self._restart_log(later, mp, offset))
-            case UnknownEpoch(mp, asked) if self._is_at(mp, asked):
+            case UnknownEpoch(mp, fetch) if self._is_current(mp, fetch):
                 self._drop_unknown_epoch(now, fetcher, mp)
 
-    def _is_at(self, mp: MirrorPartition, asked: PartitionFetch) -> bool:
+    def _is_current(self, mp: MirrorPartition, fetch: PartitionFetch) -> bool:
         """Return whether the log is led here, and still ends at the offset of the request."""
         partition = self._replicas.partitions.find_led(mp.tp)
-        return partition is not None and asked.fetch_offset == partition.log.log_end_offset
+        return partition is not None and fetch.fetch_offset == partition.log.log_end_offset
 
     def _on_records(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: PartitionFetch, data: PartitionData
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, fetch: PartitionFetch, data: PartitionData
     ) -> None:
         """Append the records, once the response is known to be about our topic (D65)."""
-        begins_later = data.log_start_offset > self._led(mp).log.log_start_offset
+        begins_later = data.log_start_offset > self._led_partition(mp).log.log_start_offset
         if (data.records or begins_later) and self._topic_check.fetches_by_name(fetcher):
-            self._confirm(now, mp, lambda later: self._append_records(later, fetcher, mp, asked, data))
+            self._confirm(now, mp, lambda later: self._append_records(later, fetcher, mp, fetch, data))
         else:
-            self._append_records(now, fetcher, mp, asked, data)
+            self._append_records(now, fetcher, mp, fetch, data)
 
     def _confirm(self, now: Instant, mp: MirrorPartition, on_confirmed: Callable[[Instant], None]) -> None:
-        """Call `then` once the source's leader has confirmed the topic's id; at once if it has no id (D53)."""
+        """Call `on_confirmed` once the source's leader has confirmed the topic's id; at once if it has no id (D53)."""
         fetcher = self.find(mp.tp)
         if fetcher is None or mp.source_topic_id == Uuid.ZERO:
             on_confirmed(now)
         else:
-            self._topic_check.confirm(fetcher, mp, self._led(mp).log.log_end_offset, on_confirmed)
+            self._topic_check.confirm(fetcher, mp, self._led_partition(mp).log.log_end_offset, on_confirmed)
 
     def _append_records(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: PartitionFetch, data: PartitionData
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, fetch: PartitionFetch, data: PartitionData
     ) -> None:
         """Append the source's batches unchanged; a damaged batch makes the partition FAILED (D21)."""
-        partition = self._led(mp)
+        partition = self._led_partition(mp)
         mp.reason = ""
         mp.is_failing = False
-        _note_source(mp, data)
+        _record_source(mp, data)
         if data.records:
             is_throttled = self.quota.is_throttled(mp.tp)
             if is_throttled and self.quota.record(now, len(data.records)):
@@ -310,9 +312,9 @@ class MirrorFetchers:
                 if not mp.is_busy:  # Else the next fetch gets the same response.
                     self._writer.copy_again(now, mp, partition, "deletions may have been missed (D64)")
                 return
-            ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
+            epoch_max = min(fetch.current_leader_epoch, partition.leader_epoch)
             try:
-                info = partition.log.append_as_mirror(data.records, source_epoch=ceiling)
+                info = partition.log.append_as_mirror(data.records, source_epoch=epoch_max)
             except CorruptBatch as error:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
@@ -325,12 +327,12 @@ class MirrorFetchers:
                 self._loop.pause(now, fetcher, mp)
             if info.batches:
                 mp.cuts.on_appended(partition.log.log_end_offset)
-                partition.log.record_copied_range(asked.fetch_offset, data.high_watermark)
+                partition.log.record_copied_range(fetch.fetch_offset, data.high_watermark)
                 self._replicas.changes.mark_appended(partition)
                 if is_throttled:
                     mp.fetch_bytes = 0  # Small responses keep to the rate more evenly.
                 elif (
-                    len(data.records) >= asked.partition_max_bytes // 2
+                    len(data.records) >= fetch.partition_max_bytes // 2
                     and partition.log.log_end_offset < data.last_stable_offset
                 ):
                     self._sizes.on_full(fetcher, mp)
@@ -344,7 +346,7 @@ class MirrorFetchers:
                 if self.quota.is_throttled(mp.tp):
                     fetcher.mark(mp)
 
-    def _led(self, mp: MirrorPartition) -> Partition:
+    def _led_partition(self, mp: MirrorPartition) -> Partition:
         partition = self._replicas.partitions.find_led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         return partition
@@ -354,10 +356,10 @@ class MirrorFetchers:
         partition = self._replicas.partitions.find_led(mp.tp)
         if partition is None or mp.source_log_start <= partition.log.log_start_offset:
             return
-        wanted = min(mp.source_log_start, partition.log.high_watermark)
-        if wanted > partition.log.log_start_offset:
+        log_start = min(mp.source_log_start, partition.log.high_watermark)
+        if log_start > partition.log.log_start_offset:
             with self._replicas.appends.writing_to(mp.tp):
-                partition.log.advance_log_start(wanted)
+                partition.log.advance_log_start(log_start)
             self._replicas.changes.mark_changed(mp.tp)
             self._loop.mark_changed(mp.tp)
 
@@ -369,21 +371,21 @@ class MirrorFetchers:
             self._cut_diverging(now, fetcher, mp, data)
 
     def _cut_diverging(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
-        partition = self._led(mp)
+        partition = self._led_partition(mp)
         if data.diverging_epoch.end_offset < 0:
             self._loop.report_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
-        _note_source(mp, data)  # The source's session reports it again only when it changes.
+        _record_source(mp, data)  # The source's session reports it again only when it changes.
         end = truncation_point(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
         self._cut_at_divergence(now, mp, end.offset, "diverging epoch")
         self.raise_log_start(mp)
 
-    def _cut_at_divergence(self, now: Instant, mp: MirrorPartition, offset: int, why: str) -> None:
+    def _cut_at_divergence(self, now: Instant, mp: MirrorPartition, offset: int, reason: str) -> None:
         """Cut where the two logs diverge, unless that needs a write of the state and another write is under way."""
-        partition = self._led(mp)
+        partition = self._led_partition(mp)
         if not mp.is_busy or not loses_keys(partition.log, offset):  # Else the next fetch gets the same response.
             self._cut_unless_repeated(
-                mp, partition.log, lambda: self._writer.cut_at_divergence(now, mp, partition, offset, why)
+                mp, partition.log, lambda: self._writer.cut_at_divergence(now, mp, partition, offset, reason)
             )
 
     def _cut_unless_repeated(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
@@ -426,12 +428,12 @@ class MirrorFetchers:
                 fetcher.is_dead = True
                 return
             for mp in fetcher.partitions.values():
-                self._note_source_version(mp, fetcher.endpoint)
+                self._record_source_version(mp, fetcher.endpoint)
                 self._loop.mark_changed(mp.tp)
-        trouble = "" if source is None else source.connection_error_suffix(fetcher.endpoint)
+        error_suffix = "" if source is None else source.connection_error_suffix(fetcher.endpoint)
         self._sizes.on_lost(fetcher)
         self.proofs.renew(now, str(fetcher.key[0]), fetcher.endpoint)
-        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not respond{trouble}"
+        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not respond{error_suffix}"
         for mp in fetcher.partitions.values():
             mp.is_failing = True
             if mp.reason != reason:  # A source may be down for hours.
@@ -448,7 +450,7 @@ class MirrorFetchers:
 
     def _cut_to_end(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Cut where the source's log ends, unless that log belongs to another topic."""
-        log = self._led(mp).log
+        log = self._led_partition(mp).log
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic_reason(mp, offset, log.log_end_offset))
             return
@@ -456,15 +458,15 @@ class MirrorFetchers:
 
     def _restart_log(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Restart the log where the source's log starts."""
-        partition, why = self._led(mp), "the source's log start"
-        self._cut_unless_repeated(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, why))
+        partition, reason = self._led_partition(mp), "the source's log start"
+        self._cut_unless_repeated(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, reason))
 
     def _drop_unknown_epoch(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
         """Drop our last epoch if it has no batch; if nothing is dropped, pause the partition.
 
         A log without any epoch has none to drop: from then on fetches name no epoch (D28).
         """
-        partition = self._led(mp)
+        partition = self._led_partition(mp)
         before = partition.log.latest_epoch
         self._replicas.appends.truncate(now, partition, partition.log.log_end_offset)
         if partition.log.latest_epoch == before:
@@ -486,6 +488,6 @@ def _last_fetched_epoch(mp: MirrorPartition, partition: Partition) -> int:
     return partition.log.latest_epoch if mp.source_without_epochs else last_epoch(partition.log)
 
 
-def _note_source(mp: MirrorPartition, data: PartitionData) -> None:
+def _record_source(mp: MirrorPartition, data: PartitionData) -> None:
     mp.source_offset, mp.source_offset_epoch = data.high_watermark, mp.source_epoch
     mp.source_log_start = data.log_start_offset

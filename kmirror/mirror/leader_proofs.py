@@ -35,35 +35,35 @@ class LeaderProofs:
     def require(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
         """Ask a broker for a proof, once the present event is handled, unless it has given one, or is being asked."""
         broker = self._context.proved.get((mirror, endpoint))
-        if broker is not None and broker.failures and not broker.is_asked:
+        if broker is not None and broker.failures and not broker.is_requested:
             broker.next_at = now
         if broker is None or broker.next_at == now:
-            self._wake(mirror, now)
+            self._set_timer(mirror, now)
 
     def renew(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
         """Ask a broker again soon: a link to it has ended, so its proofs no longer count."""
         broker = self._context.proved.get((mirror, endpoint))
-        if broker is not None and not broker.is_asked and not broker.failures:
+        if broker is not None and not broker.is_requested and not broker.failures:
             broker.on_failure(now, "")
-            self._wake(mirror, broker.next_at)
+            self._set_timer(mirror, broker.next_at)
 
     def on_timer(self, now: Instant, mirror: str) -> None:
         """Ask the brokers whose proofs are due, and forget those that are no longer fetched from."""
         self._timers.pop(mirror, None)
         source, proved = self._context.sources.get(mirror), self._context.proved
-        used = {} if source is None else self._fetched(mirror)
-        for key in [key for key in proved if key[0] == mirror and key[1] not in used]:
+        endpoints = {} if source is None else self._fetched(mirror)
+        for key in [key for key in proved if key[0] == mirror and key[1] not in endpoints]:
             del proved[key]
         if source is None:
             return
-        for endpoint in used:
+        for endpoint in endpoints:
             broker = proved.get((mirror, endpoint))
             if broker is None or broker.source is not source:
                 broker = proved[mirror, endpoint] = ProvedBroker(mirror, source, endpoint)
-            if not broker.is_asked and broker.next_at <= now:
+            if not broker.is_requested and broker.next_at <= now:
                 self._ask(now, broker)
-            elif not broker.is_asked:
-                self._wake(mirror, broker.next_at)
+            elif not broker.is_requested:
+                self._set_timer(mirror, broker.next_at)
 
     def _fetched(self, mirror: str) -> Mapping[Endpoint, list[MirrorPartition]]:
         """Return the partitions that are fetched for a mirror, by the broker from which they are fetched."""
@@ -73,20 +73,20 @@ class LeaderProofs:
                 found.setdefault(mp.fetcher.endpoint, []).append(mp)
         return found
 
-    def _wake(self, mirror: str, at: Instant) -> None:
+    def _set_timer(self, mirror: str, at: Instant) -> None:
         if mirror not in self._timers or at < self._timers[mirror]:
             self._timers[mirror] = at
             self._context.broker.outbox.set_timer((NAME, PROOF_TIMER, mirror), at)
 
     def _ask(self, now: Instant, broker: ProvedBroker) -> None:
-        broker.is_asked = True
+        broker.is_requested = True
 
         def on_found(later: Instant, found: Witnesses) -> None:
             if found.endpoints == [broker.endpoint]:
                 self._on_proof(later, broker, now)
             elif found.endpoints:
                 topics = dict.fromkeys(mp.tp.topic for mp in self._fetched(broker.mirror).get(broker.endpoint, ()))
-                on_answers = partial(self._on_answers, broker, later)
+                on_answers = partial(self._on_responses, broker, later)
                 found.ask(later, broker.source, metadata_request(topics), on_answers)
             else:
                 self._on_failure(
@@ -95,29 +95,31 @@ class LeaderProofs:
 
         ask_for_proof(broker.source, now, broker.endpoint, on_found)
 
-    def _on_answers(self, broker: ProvedBroker, asked_at: Instant, now: Instant, answers: Sequence[Message]) -> None:
+    def _on_responses(
+        self, broker: ProvedBroker, asked_at: Instant, now: Instant, responses: Sequence[Message]
+    ) -> None:
         """Accept the responses as a proof if all brokers name the leaders from which we fetch."""
-        named = [_leaders_in(answer) for answer in answers if isinstance(answer, MetadataResponse)]
+        reports = [_read_leaders(response) for response in responses if isinstance(response, MetadataResponse)]
         fetched = self._fetched(broker.mirror).get(broker.endpoint, ())
-        if named and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in named for mp in fetched):
+        if reports and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in reports for mp in fetched):
             self._on_proof(now, broker, asked_at)
         else:
-            self._on_failure(now, broker, NOT_AGREED if named else "not all brokers of the source respond")
+            self._on_failure(now, broker, NOT_AGREED if reports else "not all brokers of the source respond")
 
     def _on_proof(self, now: Instant, broker: ProvedBroker, asked_at: Instant) -> None:
         broker.on_proof(now, asked_at, proof_interval(self._context))
-        self._wake(broker.mirror, max(now, broker.next_at))
+        self._set_timer(broker.mirror, max(now, broker.next_at))
 
     def _on_failure(self, now: Instant, broker: ProvedBroker, reason: str) -> None:
         broker.on_failure(now, reason)
-        self._wake(broker.mirror, broker.next_at)
+        self._set_timer(broker.mirror, broker.next_at)
 
 
-def _leaders_in(answer: MetadataResponse) -> dict[TopicPartition, tuple[int, int]]:
+def _read_leaders(response: MetadataResponse) -> dict[TopicPartition, tuple[int, int]]:
     """Return the leaders that a response names, with their leader epochs."""
     return {
         TopicPartition(topic.name or "", row.partition_index): (row.leader_id, row.leader_epoch)
-        for topic in answer.topics
+        for topic in response.topics
         for row in topic.partitions
     }
 

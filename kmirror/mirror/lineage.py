@@ -48,7 +48,7 @@ class Lineage:
 OWN_LINEAGE = Lineage()
 
 
-def written_by(cluster_id: str) -> Stretches:
+def single_stretch(cluster_id: str) -> Stretches:
     """Return the lineage of a log that was written by one cluster alone."""
     return (Stretch(0, cluster_id),)
 
@@ -64,7 +64,7 @@ def with_copy(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
     return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
 
 
-def copy_begun(stretches: Stretches, leader_epoch: int, cluster_id: str) -> Lineage:
+def begin_copy(stretches: Stretches, leader_epoch: int, cluster_id: str) -> Lineage:
     """Return the lineage of a log whose leader will copy it from scratch; it holds from the next leader epoch on."""
     return Lineage(with_copy(stretches, leader_epoch + 1, cluster_id), leader_epoch + 1)
 
@@ -144,10 +144,12 @@ def stretches_from(rows: Iterable[StretchRow]) -> Stretches:
 
 def to_text(lineages: Mapping[int, Stretches]) -> str:
     """Return the lineages of a topic's partitions as the value of a config; equal ones are written once."""
-    alike: dict[Stretches, list[int]] = {}
+    partitions_by_lineage: dict[Stretches, list[int]] = {}
     for partition in sorted(lineages):
-        alike.setdefault(lineages[partition], []).append(partition)
-    return json.dumps([[partitions, stretches] for stretches, partitions in alike.items()], separators=(",", ":"))
+        partitions_by_lineage.setdefault(lineages[partition], []).append(partition)
+    return json.dumps(
+        [[partitions, stretches] for stretches, partitions in partitions_by_lineage.items()], separators=(",", ":")
+    )
 
 
 @lru_cache(maxsize=4096)

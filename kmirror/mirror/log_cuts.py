@@ -18,24 +18,26 @@ _WITHOUT_SOURCE = (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED
 """States in which the source adds nothing more: the log continues where a cut ends it."""
 
 
-def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+def cut(
+    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, reason: str
+) -> None:
     """Cut the log that this broker leads at `offset`, and keep the ends of the transactions that this reopens.
 
-    `why` goes into the trace.
+    `reason` goes into the trace.
     """
     offset = partition.log.end_after_cut(offset)  # The source's batches may differ: this may lie inside one of ours.
     tail = read_tail(partition.log, offset)
-    _note_cut(context, mp, partition.log, offset, why)
+    _trace_cut(context, mp, partition.log, offset, reason)
     context.replicas.appends.truncate(now, partition, offset)
     mp.cut_markers = tail.reopened(partition.log, mp.cut_markers)
 
 
 def restart(
-    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
+    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, reason: str
 ) -> None:
     """Remove everything from the log that this broker leads; it then begins at `offset` (truncateFullyAndStartAt)."""
     log = partition.log
-    _note_cut(context, mp, log, log.log_start_offset, why)
+    _trace_cut(context, mp, log, log.log_start_offset, reason)
     context.replicas.appends.truncate_fully(now, partition, offset)
     mp.cut_markers = {}
 
@@ -46,7 +48,7 @@ def effective_cut_epoch(log: PartitionLog, epoch: int) -> int:
 
 
 def cut_at_divergence(
-    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
+    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, reason: str
 ) -> None:
     """Cut at `offset`, where the source's log diverges from the one that this broker leads.
 
@@ -54,9 +56,9 @@ def cut_at_divergence(
     where the source's begins (D56).
     """
     if removes_everything(partition.log, offset, mp.source_log_start):
-        restart(context, now, mp, partition, 0, f"{why}, with nothing in common from both log starts on")
+        restart(context, now, mp, partition, 0, f"{reason}, with nothing in common from both log starts on")
     else:
-        cut(context, now, mp, partition, offset, why)
+        cut(context, now, mp, partition, offset, reason)
 
 
 def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, missed: bool) -> None:
@@ -73,18 +75,18 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
         epoch = FROM_SCRATCH  # The followers make the same cut; it is persisted before this log is served (D63).
         apply_uncut(mp, partition, uncut_after_cut(mp.uncut, partition.image.replicas, epoch))
     mp.is_withheld = True
-    why = f"a cut to epoch {epoch} {'that this replica missed' if missed else 'of every replica'}"
+    reason = f"a cut to epoch {epoch} {'that this replica missed' if missed else 'of every replica'}"
     if epoch < 0:
-        restart(context, now, mp, partition, 0, why)
+        restart(context, now, mp, partition, 0, reason)
     else:
-        how = cut if mp.state in _WITHOUT_SOURCE else cut_at_divergence
-        how(context, now, mp, partition, cut_offset(partition.log, epoch), why)
+        cut_log = cut if mp.state in _WITHOUT_SOURCE else cut_at_divergence
+        cut_log(context, now, mp, partition, cut_offset(partition.log, epoch), reason)
     partition.on_log_cut(now)
 
 
-def _note_cut(context: MirrorContext, mp: MirrorPartition, log: PartitionLog, offset: int, why: str) -> None:
+def _trace_cut(context: MirrorContext, mp: MirrorPartition, log: PartitionLog, offset: int, reason: str) -> None:
     """Trace the range that a cut is about to remove, if any."""
     end = log.log_end_offset
     if offset < end:
-        fact = LogCut(mp.tp, offset, end, why, log.segments_from(offset))
-        context.note(mp, f"cut at {offset} (was {end}): {why}", fact)
+        fact = LogCut(mp.tp, offset, end, reason, log.segments_from(offset))
+        context.note(mp, f"cut at {offset} (was {end}): {reason}", fact)

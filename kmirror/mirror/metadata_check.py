@@ -37,23 +37,25 @@ class MetadataCheck:
         if remembered and reply.cluster_id != remembered:  # Nothing is done with the response (D16).
             on_checked(now, reply, {})
             return
-        doubted = [topic.name or "" for topic in reply.topics if self._needs_witness(topic, reply.cluster_id or "")]
-        if not doubted:
+        doubted_topics = [
+            topic.name or "" for topic in reply.topics if self._needs_witness(topic, reply.cluster_id or "")
+        ]
+        if not doubted_topics:
             on_checked(now, reply, {})
             return
 
         def on_found(later: Instant, witnesses: Witnesses) -> None:
-            def on_answers(then: Instant, answers: Sequence[Message]) -> None:
-                proved = [answer for answer in answers if isinstance(answer, MetadataResponse)]
-                if proved:
-                    on_checked(then, proved[-1], dict.fromkeys(differing_topics(proved), DIFFER))
+            def on_responses(latest: Instant, responses: Sequence[Message]) -> None:
+                replies = [response for response in responses if isinstance(response, MetadataResponse)]
+                if replies:
+                    on_checked(latest, replies[-1], dict.fromkeys(differing_topics(replies), DIFFER))
                     return
-                why = (
+                reason = (
                     f"{NO_PROOF}: {no_response_text(self._source)}" if witnesses.endpoints else witnesses.missing_reason
                 )
-                on_checked(then, reply, dict.fromkeys(doubted, why))
+                on_checked(latest, reply, dict.fromkeys(doubted_topics, reason))
 
-            witnesses.ask(later, self._source, request, on_answers)
+            witnesses.ask(later, self._source, request, on_responses)
 
         listed = [Endpoint(row.host, row.port) for row in reply.brokers]
         find_witnesses(self._source, now, listed, on_found)
@@ -61,24 +63,24 @@ class MetadataCheck:
     def _needs_witness(self, topic: MetadataResponseTopic, cluster_id: str) -> bool:
         """Return whether the response would cause an action on the topic that cannot be undone."""
         name, source = topic.name or "", self._source
-        ours = self._context.broker.image.topics.get(name)
+        local_topic = self._context.broker.image.topics.get(name)
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return ours is not None
+            return local_topic is not None
         if topic.error_code:
             return False
-        if ours is None or name in source.missing_topics:
+        if local_topic is None or name in source.missing_topics:
             return True
         known, count = source.topics.get(name), len(topic.partitions)
         if known is not None and Uuid.ZERO not in (known.topic_id, topic.topic_id) and known.topic_id != topic.topic_id:
             return True
-        if not is_same_topic(topic.topic_id, ours.topic_id, cluster_id, self._context.broker.cluster_id, name):
+        if not is_same_topic(topic.topic_id, local_topic.topic_id, cluster_id, self._context.broker.cluster_id, name):
             return True
-        return count != len(ours.partitions) and (known is None or count != known.partitions)
+        return count != len(local_topic.partitions) and (known is None or count != known.partitions)
 
 
-def differing_topics(answers: Sequence[MetadataResponse]) -> list[str]:
+def differing_topics(responses: Sequence[MetadataResponse]) -> list[str]:
     """Return the topics about which the responses differ: whether they exist, in their ids, in their partitions."""
-    rows = [{topic.name or "": topic for topic in answer.topics} for answer in answers]
+    rows = [{topic.name or "": topic for topic in response.topics} for response in responses]
     return [
         name
         for name in rows[-1]

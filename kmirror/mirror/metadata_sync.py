@@ -35,10 +35,10 @@ class MetadataSync:
         self._cycles: dict[str, SyncCycle] = {}
         self._reports: dict[str, Reports] = {}
         """Mirror to its reports, which outlive a change of its source."""
-        self._remembering: dict[str, None] = {}
+        self._storing: dict[str, None] = {}
 
     def run(self, now: Instant, mirror: str, source: RemoteCluster, refreshed: RefreshRequest) -> None:
-        """Sync with the source, whose metadata of the topics in `asked` has just been refreshed.
+        """Sync with the source, whose metadata of the topics in `refreshed` has just been refreshed.
 
         A refresh of all topics begins a cycle of all syncs; any other affects these topics alone.
         """
@@ -67,22 +67,24 @@ class MetadataSync:
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
         """Return whether the source has this topic, and it is the same as the topic here, if there is one."""
-        here = self._broker.image.topics.get(topic)
-        if not source.has(topic) or here is None:
+        local_topic = self._broker.image.topics.get(topic)
+        if not source.has(topic) or local_topic is None:
             return source.has(topic)
-        theirs = source.topics[topic].topic_id
-        return is_same_topic(theirs, here.topic_id, source.cluster_id or "", self._broker.cluster_id, topic)
+        source_topic_id = source.topics[topic].topic_id
+        return is_same_topic(
+            source_topic_id, local_topic.topic_id, source.cluster_id or "", self._broker.cluster_id, topic
+        )
 
     def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        if source.cluster_id is None or mirror in self._remembering:
+        if source.cluster_id is None or mirror in self._storing:
             return
-        self._remembering[mirror] = None
+        self._storing[mirror] = None
         config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=ConfigOp.SET, value=source.cluster_id)
         request = IncrementalAlterConfigsRequest(
             resources=[AlterConfigsResource(resource_type=ResourceType.MIRROR, resource_name=mirror, configs=[config])]
         )
 
         def on_reply(_: Instant, reply: Message | None) -> None:
-            self._remembering.pop(mirror, None)
+            self._storing.pop(mirror, None)
 
         self._broker.ask_controller(now, request, on_reply)

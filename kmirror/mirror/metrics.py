@@ -43,19 +43,19 @@ def _fetcher_samples(context: MirrorContext, fetchers: MirrorFetchers, now: Inst
         for mp in context.partitions.values()
         if mp.state is MirrorState.MIRRORING and context.replicas.partitions.find_led(mp.tp) is not None
     }
-    at_work = [fetcher for fetcher in fetchers.fetchers() if fetcher.partitions]
-    slowest = min((fetcher.requests.rates(now)[0] for fetcher in at_work), default=0.0)
+    active = [fetcher for fetcher in fetchers.fetchers() if fetcher.partitions]
+    fetch_rate_min = min((fetcher.requests.rates(now)[0] for fetcher in active), default=0.0)
     failed = sum(1 for mp in context.partitions.values() if _has_failed(context, mp))
     for name, value in (
         ("MaxLag", UNKNOWN if UNKNOWN in lags.values() else max(lags.values(), default=0)),
-        ("MinFetchRate", slowest),
+        ("MinFetchRate", fetch_rate_min),
         ("DeadThreadCount", sum(1 for fetcher in fetchers.fetchers() if fetcher.is_dead)),
         ("FailedPartitionsCount", failed),
     ):
         yield gauge(row(_MANAGER, name, "clientId"), value, REPLICA_CLIENT)
     for fetcher in fetchers.fetchers():
-        at = fetcher.endpoint
-        tags = (thread_name(fetcher), at.host, str(at.port), str(fetcher.key[0]))
+        endpoint = fetcher.endpoint
+        tags = (thread_name(fetcher), endpoint.host, str(endpoint.port), str(fetcher.key[0]))
         yield meter(row(_STATS, "BytesPerSec", *_FETCHER), fetcher.record_bytes, now, *tags)
         yield meter(row(_STATS, "RequestsPerSec", *_FETCHER), fetcher.requests, now, *tags)
         yield gauge(row(_STATS, "ThrottleTimeMs", *_FETCHER), fetcher.throttled_ms, *tags)
@@ -76,14 +76,14 @@ def _has_failed(context: MirrorContext, mp: MirrorPartition) -> bool:
     if mp.state not in FETCHED:
         return mp.state is MirrorState.FAILED
     source = context.sources.get(mp.assignment.mirror)
-    refused = None if source is None else source.topic_errors.get(mp.tp.topic)
-    return mp.is_failing or (refused is not None and refused not in TRANSIENT_ERRORS)
+    topic_error = None if source is None else source.topic_errors.get(mp.tp.topic)
+    return mp.is_failing or (topic_error is not None and topic_error not in TRANSIENT_ERRORS)
 
 
 def _state_samples(context: MirrorContext) -> Iterator[Sample]:
-    led = [mp for mp in context.partitions.values() if mp.state is not None]
-    counts = Counter(mp.state for mp in led)
-    by_mirror = Counter((mp.assignment.mirror, mp.state) for mp in led)
+    partitions = [mp for mp in context.partitions.values() if mp.state is not None]
+    counts = Counter(mp.state for mp in partitions)
+    by_mirror = Counter((mp.assignment.mirror, mp.state) for mp in partitions)
     for state in MirrorState:
         if state is not MirrorState.UNKNOWN:
             yield gauge(row(_SYNCS, f"{state.name.capitalize()}PartitionState"), counts[state])

@@ -51,10 +51,10 @@ class OnlyCopyCheck:
     def _on_epoch_ends(
         self, epoch: int, now: Instant, query: SourceQuery, ends: Mapping[TopicPartition, EndOffset] | None
     ) -> None:
-        theirs = None if ends is None else ends.get(query.mp.tp)
-        if theirs is None:
+        source_end = None if ends is None else ends.get(query.mp.tp)
+        if source_end is None:
             self._retry_later(now, query, f"the source returned no end offset of leader epoch {query.kept.epoch}")
-        elif has_kept_records(query.kept, theirs):
+        elif has_kept_records(query.kept, source_end):
             self._source_requests.log_starts(query, partial(self._on_log_starts, epoch))
         else:
             self._wait_for_operator(now, query)

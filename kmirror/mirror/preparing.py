@@ -118,34 +118,34 @@ class Preparing:
         if query is not None:
             self._source_requests.describe(query, self._on_first_answer)
 
-    def _on_first_answer(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
+    def _on_first_answer(self, now: Instant, query: SourceQuery, result: DescribeResult | None) -> None:
         mp = query.mp
-        if described is None and query.has_no_describe():
+        if result is None and query.has_no_describe():
             epoch = self._own_cut_epoch(mp)
             cut_text = f"to our own last mirrored epoch {epoch}" if epoch >= 0 else "from scratch, no delta failback"
             self._context.note(mp, f"the source has no DescribeMirrors: cut {cut_text}")
             query.record_lineage(None)
             self._confirm(now, query, epoch)
         else:
-            self._on_described(now, query, described)
+            self._on_described(now, query, result)
 
-    def _on_described(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
+    def _on_described(self, now: Instant, query: SourceQuery, result: DescribeResult | None) -> None:
         mp = query.mp
-        reason = query.response_error(described) or query.record_lineage(described)
-        if reason or described is None:
+        reason = query.response_error(result) or query.record_lineage(result)
+        if reason or result is None:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)
             return
-        ring = self._ring_reason(now, mp)
-        if ring:
-            self._context.retry_later(now, mp, ring)
+        ring_text = self._ring_reason(now, mp)
+        if ring_text:
+            self._context.retry_later(now, mp, ring_text)
             return
-        found = described.detail(mp.tp)
-        if described.refused:
-            name = code_of(described.refused).name
+        detail = result.detail(mp.tp)
+        if result.mirror_error:
+            name = code_of(result.mirror_error).name
             self._context.retry_later(now, mp, f"the source returned {name} for its mirror {mp.assignment.mirror}")
-        elif found is not None:
-            self._on_found(now, query, found)
+        elif detail is not None:
+            self._on_found(now, query, detail)
         elif _is_empty(self._context.replicas.partitions.find_led(mp.tp)):
             self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
@@ -165,36 +165,36 @@ class Preparing:
             return ""
         return unknown_upstream_reason(upstream)
 
-    def _on_found(self, now: Instant, query: SourceQuery, found: PartitionDetail) -> None:
+    def _on_found(self, now: Instant, query: SourceQuery, detail: PartitionDetail) -> None:
         """Use the epoch that the source reported, but only if its mirror of that name mirrors this cluster (D25)."""
-        if found.state == MirrorState.UNKNOWN.name:
+        if detail.state == MirrorState.UNKNOWN.name:
             self._context.retry_later(now, query.mp, "the source has not loaded its own state yet")
         else:
-            self._source_requests.list_mirrors(query, partial(self._on_listed, found))
+            self._source_requests.list_mirrors(query, partial(self._on_listed, detail))
 
-    def _on_listed(self, found: PartitionDetail, now: Instant, query: SourceQuery, listed: ListResult | None) -> None:
+    def _on_listed(self, detail: PartitionDetail, now: Instant, query: SourceQuery, result: ListResult | None) -> None:
         mp = query.mp
         mirror = mp.assignment.mirror
-        if listed is None:
+        if result is None:
             self._context.retry_later(now, mp, "the source did not respond to ListMirrors")
-        elif listed.error_code:
-            self._context.retry_later(now, mp, f"the source returned {code_of(listed.error_code).name} for ListMirrors")
-        elif mirror not in listed.sources:
+        elif result.error_code:
+            self._context.retry_later(now, mp, f"the source returned {code_of(result.error_code).name} for ListMirrors")
+        elif mirror not in result.sources:
             # It was deleted, or we may not see it: the epoch may be for another cluster.
             self._context.retry_later(now, mp, "the source described its mirror, but does not list it")
-        elif listed.sources[mirror] not in ("", self._context.broker.cluster_id):
+        elif result.sources[mirror] not in ("", self._context.broker.cluster_id):
             # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
             self._confirm(now, query, self._own_cut_epoch(mp))
-        elif found.state != MirrorState.STOPPED.name:
+        elif detail.state != MirrorState.STOPPED.name:
             # Two clusters that mirror each other would each cut records that only the other one has.
-            reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
+            reason = f"the source still mirrors this topic from us ({detail.state}): remove it there first"
             self._context.retry_later(now, mp, reason)
-        elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.find_led(mp.tp)):
+        elif detail.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.partitions.find_led(mp.tp)):
             epoch = self._lineage_check.limit_by_lineage(mp, self._own_cut_epoch(mp))
             self._only_copy.check(now, query, epoch)
         else:
             # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
-            self._confirm(now, query, max(found.last_mirror_epoch, self._own_cut_epoch(mp)))
+            self._confirm(now, query, max(detail.last_mirror_epoch, self._own_cut_epoch(mp)))
 
     def _prove_silence(self, now: Instant, query: SourceQuery) -> None:
         """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
@@ -209,12 +209,12 @@ class Preparing:
         if self._leads(now, query, offsets):
             self._source_requests.describe(query, self._on_described_again)
 
-    def _on_described_again(self, now: Instant, query: SourceQuery, described: DescribeResult | None) -> None:
-        silent = described is not None and described.is_silent(query.mp.tp)
-        if silent and not query.record_lineage(described) and not self._ring_reason(now, query.mp):
+    def _on_described_again(self, now: Instant, query: SourceQuery, result: DescribeResult | None) -> None:
+        silent = result is not None and result.is_silent(query.mp.tp)
+        if silent and not query.record_lineage(result) and not self._ring_reason(now, query.mp):
             self._source_requests.list_offsets(query, self._on_leading_after)
         else:
-            self._on_described(now, query, described)
+            self._on_described(now, query, result)
 
     def _on_leading_after(self, now: Instant, query: SourceQuery, offsets: OffsetsResult | None) -> None:
         if self._leads(now, query, offsets):
@@ -236,8 +236,8 @@ class Preparing:
         """
         source = self._context.sources.get(mp.assignment.mirror)
         topic = None if source is None else source.topics.get(mp.tp.topic)
-        proven = topic is not None and topic.topic_id == mp.topic_id
-        return mp.last_mirrored_epoch if proven and mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
+        is_same = topic is not None and topic.topic_id == mp.topic_id
+        return mp.last_mirrored_epoch if is_same and mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
     # -- the cut --------------------------------------------------------------------------------
 
@@ -264,9 +264,9 @@ class Preparing:
 
     def _persist_uncut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the list of replicas that must be cut, before anything is cut (D30)."""
-        listed = uncut_before_cut(mp, partition)
+        uncut = uncut_before_cut(mp, partition)
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
-        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
+        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=uncut)
 
     def cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Cut this leader's log where the first epoch above the decided one begins."""
@@ -314,15 +314,15 @@ def unconfirmed_reason(mp: MirrorPartition, partition: Partition, *, all_replica
         missing = [b for b in partition.image.replicas if b not in isr]
         if missing:
             return f"replicas {missing} are not in the ISR"
-    if short := partition.short_isr_reason():
-        return short
+    if isr_reason := partition.short_isr_reason():
+        return isr_reason
     uncut = partition.unconfirmed_members(isr)
     if uncut:
         return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
     return ""
 
 
-def owes_cut(mp: MirrorPartition, partition: Partition) -> bool:
+def has_pending_cut(mp: MirrorPartition, partition: Partition) -> bool:
     """Return whether this leader has persisted a list with itself on it, and has not cut its log since.
 
     The followers on the list already get the order to cut, ISR members among them. So the leader's own log and high

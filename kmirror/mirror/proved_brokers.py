@@ -41,7 +41,7 @@ class ProvedBroker:
     endpoint: Endpoint
     proofs: deque[Proof] = field(default_factory=lambda: deque(maxlen=KEPT))
     """The newest comes first. The ones before count until a fetch is answered that was sent after it."""
-    is_asked: bool = False
+    is_requested: bool = False
     """A proof is under way."""
     next_at: Instant = 0
     """When to ask for the next proof."""
@@ -62,9 +62,9 @@ class ProvedBroker:
         """Record a proof that was requested at `asked_at`; the next one is due after `interval`."""
         self.proofs.appendleft(Proof(asked_at, now, self.source.closed_links(self.endpoint)))
         self.next_at = asked_at + max(interval, SECOND)
-        self.is_asked, self.failures, self.last_error = False, 0, ""
+        self.is_requested, self.failures, self.last_error = False, 0, ""
 
     def on_failure(self, now: Instant, reason: str) -> None:
         """Record that the broker has proved nothing."""
         self.next_at = now + PAUSES.pause_ms(self.failures) * MILLISECOND
-        self.is_asked, self.failures, self.last_error = False, self.failures + 1, reason
+        self.is_requested, self.failures, self.last_error = False, self.failures + 1, reason

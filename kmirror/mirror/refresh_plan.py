@@ -24,9 +24,9 @@ class RefreshPlan:
 
     def request(self, topics: Iterable[str]) -> None:
         """Request some topics, or all if none is named."""
-        named = dict.fromkeys(topics)
-        self.requested.update(named)
-        self.full_requested = self.full_requested or not named
+        names = dict.fromkeys(topics)
+        self.requested.update(names)
+        self.full_requested = self.full_requested or not names
 
     def is_full(self, now: Instant) -> bool:
         """Return whether the next refresh is one of all topics."""

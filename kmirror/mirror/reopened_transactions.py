@@ -74,20 +74,25 @@ def read_tail(log: PartitionLog, offset: int) -> Tail:
         if record is None:
             tail.with_records[batch.producer_id] = None
         elif record.type in (ControlType.COMMIT, ControlType.ABORT):
-            whole = batch.producer_id not in tail.with_records
+            is_complete = batch.producer_id not in tail.with_records
             tail.ended[batch.producer_id] = CutMarker(
-                batch.producer_id, whole and record.type is ControlType.COMMIT, offset
+                batch.producer_id, is_complete and record.type is ControlType.COMMIT, offset
             )
     return tail
 
 
 def known_outcome(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMarker | None:
     """Return the outcome before the cut of the open transaction that begins at `first_offset`, None if unknown."""
-    producer_id, own = log.producers.ongoing[first_offset], known.get(first_offset)
+    producer_id, outcome = log.producers.ongoing[first_offset], known.get(first_offset)
     batches = log.producers.entries[producer_id].batches
-    if own is None or own.producer_id != producer_id or not batches or batches[-1].last_offset >= own.log_end_offset:
+    if (
+        outcome is None
+        or outcome.producer_id != producer_id
+        or not batches
+        or batches[-1].last_offset >= outcome.log_end_offset
+    ):
         return None
-    return own
+    return outcome
 
 
 def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
@@ -104,10 +109,10 @@ def make_stop_plan(log: PartitionLog, known: CutMarkers, offset: int, epoch: int
     """
     tail = read_tail(log, offset)
     ends = [
-        own for first, producer_id in log.producers.ongoing.items()
+        outcome for first, producer_id in log.producers.ongoing.items()
         if first < offset
         and producer_id not in tail.with_records
-        and (own := known_outcome(log, first, known)) is not None
+        and (outcome := known_outcome(log, first, known)) is not None
     ]  # fmt: skip
     ends += tail.ended.values()
-    return StopPlan(offset, epoch, tuple(sorted(own.producer_id for own in ends if own.commit)))
+    return StopPlan(offset, epoch, tuple(sorted(outcome.producer_id for outcome in ends if outcome.commit)))

@@ -19,7 +19,7 @@ from kmirror.mirror.lineage import (
     OWN_LINEAGE,
     Lineage,
     adopt,
-    copy_begun,
+    begin_copy,
     is_copied_again,
     shared_epoch,
     with_copy_name,
@@ -61,10 +61,10 @@ class LineageCheck:
         A log that follows a copy has nothing in common with the next one (D69). Before it follows, the offsets that are
         missing at the source decide (D64).
         """
-        ours = self._context.writers_of(mp.tp)
-        if mp.state is MirrorState.MIRRORING and is_copied_again(ours, mp.source_lineage, self._cluster_id):
+        our_stretches = self._context.writers_of(mp.tp)
+        if mp.state is MirrorState.MIRRORING and is_copied_again(our_stretches, mp.source_lineage, self._cluster_id):
             return FROM_SCRATCH
-        return shared_epoch(ours, self._context.source_writers_of(mp))
+        return shared_epoch(our_stretches, self._context.source_writers_of(mp))
 
     def limit_by_lineage(self, mp: MirrorPartition, cut_epoch: int) -> int:
         """Return a cut epoch, or the last epoch that both logs have from the same cluster if that is lower (D45)."""
@@ -79,16 +79,16 @@ class LineageCheck:
         a compacted log (D69), and perhaps another topic if it has no id at the source (D53).
         """
         log, epoch = partition.log, partition.leader_epoch
-        untouched = mp.lineage == OWN_LINEAGE and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
-        valid_from_epoch = epoch if untouched else epoch + 1
-        begins, source = cut_epoch < 0 or log.log_end_offset == 0, self._context.source_writers_of(mp)
+        is_unused = mp.lineage == OWN_LINEAGE and not mp.is_touched and epoch == 0 and log.log_end_offset == 0
+        valid_from_epoch = epoch if is_unused else epoch + 1
+        begins_copy, source = cut_epoch < 0 or log.log_end_offset == 0, self._context.source_writers_of(mp)
         source_id = self._context.source_cluster_id(mp.assignment.mirror)
-        is_named = begins and mp.topic_id == generated_topic_id(source_id, mp.tp.topic)
+        is_named = begins_copy and mp.topic_id == generated_topic_id(source_id, mp.tp.topic)
         if is_named:
             source = with_copy_name(mp.source_lineage, source_id, self._cluster_id, valid_from_epoch)
         stretches = adopt(self._context.writers_of(mp.tp), source, self._cluster_id)
-        if begins and log.config.compact and not untouched:
-            return copy_begun(stretches, epoch, self._cluster_id)
+        if begins_copy and log.config.compact and not is_unused:
+            return begin_copy(stretches, epoch, self._cluster_id)
         if not is_named and self.shared_with_source(mp) is None:
             return Lineage(stretches, mp.lineage.valid_from_epoch)
         return Lineage(stretches, valid_from_epoch)

@@ -11,7 +11,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EndOffset
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import NOTHING_KEPT
-from kmirror.mirror.lineage import written_by
+from kmirror.mirror.lineage import single_stretch
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_responses import DescribeResult
 from kmirror.mirror.states import MirrorState
@@ -63,33 +63,33 @@ class SourceQuery:
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
-    def response_error(self, described: DescribeResult | None) -> str:
+    def response_error(self, result: DescribeResult | None) -> str:
         """Return why a response to DescribeMirrors is unusable: it is missing or an error; else empty."""
-        if described is None:
+        if result is None:
             return f"the source did not respond to DescribeMirrors{self.source.connection_error_suffix(self.endpoint)}"
-        code = described.error_code
+        code = result.error_code
         return f"the source returned {code_of(code).name} for DescribeMirrors" if code else ""
 
-    def record_lineage(self, described: DescribeResult | None) -> str:
+    def record_lineage(self, result: DescribeResult | None) -> str:
         """Record the lineage of the source's log, and where that is mirrored from; return the reason if that fails.
 
         A source that responds without lineages does not know mirroring: its own cluster wrote the whole log (D45).
         """
         mp = self.mp
-        self.described_id = Uuid.ZERO if described is None else described.topic_id(mp.tp.topic)
-        if described is None or not described.has_lineages:
-            mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
+        self.described_id = Uuid.ZERO if result is None else result.topic_id(mp.tp.topic)
+        if result is None or not result.has_lineages:
+            mp.source_lineage, mp.source_lineage_epoch = single_stretch(self.source.cluster_id or ""), self.leader.epoch
             self._assume_nothing_upstream()
-            mp.lineage_is_assumed = described is None  # Else it cannot report more before it is upgraded.
+            mp.lineage_is_assumed = result is None  # Else it cannot report more before it is upgraded.
             return ""
-        row = described.lineage(mp.tp)
+        row = result.lineage(mp.tp)
         if row is None:
             return "the source returned lineages of other logs, but not of this one"
         if row.error_code:
             return f"the source returned no lineage of the log: {code_of(row.error_code).name}"
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know leader epoch {self.leader.epoch} yet"
-        stretches, upstream = described.stretches(row), described.upstream(row, self.started_at)
+        stretches, upstream = result.stretches(row), result.upstream(row, self.started_at)
         if stretches is None or upstream is None:
             return "the source's lineage of the log lacks the id of a cluster"
         mp.upstream, mp.lineage_is_assumed = upstream, False
@@ -97,16 +97,16 @@ class SourceQuery:
         self.source.record_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
-    def record_upstream(self, described: DescribeResult | None) -> None:
+    def record_upstream(self, result: DescribeResult | None) -> None:
         """Record where the source's log is mirrored from, unless the response is from an earlier leader epoch."""
-        if described is None:
+        if result is None:
             if self.has_no_describe():
                 self._assume_nothing_upstream()
                 self.mp.lineage_is_assumed = True
             return
-        row = described.lineage(self.mp.tp)
+        row = result.lineage(self.mp.tp)
         if row is not None and not row.error_code and row.leader_epoch >= self.leader.epoch:
-            self.mp.upstream = described.upstream(row, self.started_at) or self.mp.upstream
+            self.mp.upstream = result.upstream(row, self.started_at) or self.mp.upstream
 
     def _assume_nothing_upstream(self) -> None:
         """Assume that a source that reports nothing about mirroring mirrored from none when the request was sent."""

@@ -71,11 +71,11 @@ class SourceRefresh:
         """Follow mirrors that were created, altered or deleted: connect to the sources in their configs."""
         context, image = self._context, self._context.broker.image
         names = mirror_names(image)
-        for gone in [m for m in context.sources if m not in names]:
-            context.refreshes.pop(gone, None)
-            context.sources.pop(gone).close(now)
-            context.source_errors.pop(gone, None)
-            self._silent.pop(gone, None)
+        for mirror in [m for m in context.sources if m not in names]:
+            context.refreshes.pop(mirror, None)
+            context.sources.pop(mirror).close(now)
+            context.source_errors.pop(mirror, None)
+            self._silent.pop(mirror, None)
         for mirror in names:
             configs = mirror_configs(image, mirror)
             assert configs is not None, f"mirror {mirror} is in the image"
@@ -202,9 +202,9 @@ class SourceRefresh:
             plan.request(() if refreshed.is_full else refreshed.topics)
             plan.not_before = now + RETRY_MS * MILLISECOND
         else:
-            still = set(self._still_mirrored(mirror, refreshed.topics))
+            mirrored = set(self._still_mirrored(mirror, refreshed.topics))
             for topic in refreshed.topics:
-                if topic not in still:  # Removed since: it must be refreshed when it is added again.
+                if topic not in mirrored:  # Removed since: it must be refreshed when it is added again.
                     source.forget(topic)
             # The response also covers requests made meanwhile; a partition that finds it outdated requests the topic
             # again.
@@ -212,9 +212,9 @@ class SourceRefresh:
                 plan.requested.pop(topic, None)
                 if source.topic_errors.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
                     self._context.sync_errors.add(SyncKind.METADATA)
-            doubted = self._still_mirrored(mirror, source.distrusted_topics)
-            if doubted:
-                plan.request(doubted)
+            distrusted = self._still_mirrored(mirror, source.distrusted_topics)
+            if distrusted:
+                plan.request(distrusted)
             if refreshed.is_full:
                 plan.next_full_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
@@ -243,17 +243,17 @@ class SourceRefresh:
         for endpoint in without_describe:
             source.request_versions(now, endpoint, PURPOSE, partial(on_versions, endpoint))
 
-    def _report_error(self, now: Instant, mirror: str, why: str) -> None:
+    def _report_error(self, now: Instant, mirror: str, reason: str) -> None:
         """Keep and trace why the source cannot be reached, if the cause changed; empty for none."""
         context = self._context
-        if why == context.source_errors.get(mirror, ""):
+        if reason == context.source_errors.get(mirror, ""):
             return
-        if why:
-            context.source_errors[mirror] = why
+        if reason:
+            context.source_errors[mirror] = reason
         else:
             del context.source_errors[mirror]
-        text = f"cannot reach its source: {why}" if why else "reaches its source again"
-        context.broker.outbox.note(f"mirror {mirror} {text}", SourceTrouble(mirror, why))
+        text = f"cannot reach its source: {reason}" if reason else "reaches its source again"
+        context.broker.outbox.note(f"mirror {mirror} {text}", SourceTrouble(mirror, reason))
         for mp in context.waiting_for(mirror):
             self._schedule_step(now, mp)
 

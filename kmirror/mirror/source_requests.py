@@ -87,37 +87,37 @@ class SharedRequest(Generic[A]):
         """
         if query.state is not None:
             query.mp.is_busy = True
-        to = SourceBroker(query.source, query.endpoint)
-        self._waiting.setdefault(to, []).append(_Waiting(query, on_response))
+        broker = SourceBroker(query.source, query.endpoint)
+        self._waiting.setdefault(broker, []).append(_Waiting(query, on_response))
         self._context.broker.defer(self.send_waiting)
 
     def send_waiting(self, now: Instant) -> None:
         """Send the waiting requests to brokers that have none under way."""
-        for to in [to for to in self._waiting if to not in self._under_way]:
-            self._send(now, to)
+        for broker in [broker for broker in self._waiting if broker not in self._under_way]:
+            self._send(now, broker)
 
-    def _send(self, now: Instant, to: SourceBroker) -> None:
-        waiting = [each for each in self._waiting.pop(to) if each.query.is_current()]
+    def _send(self, now: Instant, broker: SourceBroker) -> None:
+        waiting = [each for each in self._waiting.pop(broker) if each.query.is_current()]
         if not waiting:
             return
-        sent, later = waiting[:PARTITIONS_MAX], waiting[PARTITIONS_MAX:]
-        if later:
-            self._waiting[to] = later
-        self._under_way[to] = None
+        sent, rest = waiting[:PARTITIONS_MAX], waiting[PARTITIONS_MAX:]
+        if rest:
+            self._waiting[broker] = rest
+        self._under_way[broker] = None
 
-        def on_reply(then: Instant, reply: Message | None) -> None:
+        def on_reply(latest: Instant, reply: Message | None) -> None:
             first = sent[0].query
-            self._under_way.pop(to, None)
+            self._under_way.pop(broker, None)
             self._context.broker.defer(self.send_waiting)  # Requests that waited for this response may be sent.
-            served = sent
+            answered = sent
             if reply is None and not first.has_no_describe():
                 # Requests queued behind an unanswered one fail with it.
-                served = sent + self._waiting.pop(to, [])
+                answered = sent + self._waiting.pop(broker, [])
             response = None if reply is None else self._read(reply, first)
-            for each in served:
-                self._deliver(then, each, response)
+            for each in answered:
+                self._deliver(latest, each, response)
 
-        to.source.send(now, to.endpoint, PURPOSE, self._compose([each.query for each in sent]), on_reply)
+        broker.source.send(now, broker.endpoint, PURPOSE, self._compose([each.query for each in sent]), on_reply)
 
     def _deliver(self, now: Instant, waiting: _Waiting[A], response: A | None) -> None:
         query = waiting.query

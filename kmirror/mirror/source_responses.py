@@ -32,9 +32,9 @@ def no_response_text(source: RemoteCluster, about: str = "") -> str:
     return f"no response from the source at {servers}{about}{source.connection_error_suffix()}"
 
 
-def untrusted_text(topic: str, why: str) -> str:
+def untrusted_text(topic: str, reason: str) -> str:
     """Return the message that the source's metadata of a topic is not trusted, with the cause (D60)."""
-    return f"the source's metadata of topic {topic} is not trusted: {why}"
+    return f"the source's metadata of topic {topic} is not trusted: {reason}"
 
 
 class DescribeResult:
@@ -43,18 +43,18 @@ class DescribeResult:
     def __init__(self, reply: DescribeMirrorsResponse, mirror: str) -> None:
         self.error_code = reply.error_code
         """Error code of the whole response, 0 for none."""
-        self.refused = 0
+        self.mirror_error = 0
         """Error code of our mirror's row; UNKNOWN_MIRROR does not count as an error."""
         self._details: dict[tuple[str, int], PartitionDetail] = {}
         self._lineages = {(t.topic_name, row.partition_index): row for t in reply.lineages for row in t.partitions}
         self._topic_ids = {topic.topic_name: topic.topic_id for topic in reply.lineages}
         self._cluster_ids = reply.cluster_ids
         self._shared: dict[tuple[tuple[int, int], ...], Stretches] = {}
-        for described in reply.mirrors:
-            if described.mirror_name != mirror or described.error_code == ErrorCode.UNKNOWN_MIRROR:
+        for mirror_row in reply.mirrors:
+            if mirror_row.mirror_name != mirror or mirror_row.error_code == ErrorCode.UNKNOWN_MIRROR:
                 continue
-            self.refused = self.refused or described.error_code
-            for topic in described.topics:
+            self.mirror_error = self.mirror_error or mirror_row.error_code
+            for topic in mirror_row.topics:
                 for row in topic.partitions:
                     self._details.setdefault((topic.topic_name, row.partition_index), row)
 
@@ -64,7 +64,7 @@ class DescribeResult:
 
     def is_silent(self, tp: TopicPartition) -> bool:
         """Return whether the source responded without an error and knows nothing of the partition."""
-        return not self.error_code and not self.refused and tp not in self._details
+        return not self.error_code and not self.mirror_error and tp not in self._details
 
     @property
     def has_lineages(self) -> bool:

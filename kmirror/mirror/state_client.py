@@ -86,8 +86,8 @@ class _Reads(StateRequests[_ReadRow, read_response.PartitionResult]):
         if result.error_code:
             row.on_read(now, None)
             return
-        state, kept = MirrorState(result.state), persisted_fields(result)
-        row.on_read(now, PartitionState(row.topic, state, result.leader_epoch, result.last_mirror_epoch, *kept))
+        state, fields = MirrorState(result.state), persisted_fields(result)
+        row.on_read(now, PartitionState(row.topic, state, result.leader_epoch, result.last_mirror_epoch, *fields))
 
     def fail(self, now: Instant, row: _ReadRow, error: ErrorCode) -> None:
         row.on_read(now, None)

@@ -77,31 +77,31 @@ class StateLoader:
         own = found[mp.key]
         if own.state is MirrorState.UNKNOWN and mp.previous_state is not None:
             own, mp.state_topic_id = mp.previous_state, Uuid.ZERO  # It was lost, and is written again (D68).
-        elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
-        listed, lineage = own.uncut, own.lineage
-        for state in elsewhere.values():
-            listed = merge_uncut(listed, without_replicas(state.uncut, [SESSION]))
+        other_states = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
+        uncut, lineage = own.uncut, own.lineage
+        for state in other_states.values():
+            uncut = merge_uncut(uncut, without_replicas(state.uncut, [SESSION]))
             # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN_LINEAGE else lineage
-        own = replace(own, uncut=listed, lineage=lineage)
+        own = replace(own, uncut=uncut, lineage=lineage)
         mp.settled_epochs = {
             key.mirror: state.last_mirrored_epoch
             for key, state in found.items()
             if key != mp.key and state.state is MirrorState.STOPPED and state.last_mirrored_epoch >= 0
         }
 
-        def emptied(later: Instant) -> None:
-            if not elsewhere:
+        def empty_next(later: Instant) -> None:
+            if not other_states:
                 self._after_state_read(later, mp, own)
                 return
-            key, state = elsewhere.popitem()
-            kept = NO_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
-            self._persist(later, mp, key, replace(state, uncut=kept, lineage=OWN_LINEAGE), emptied)
+            key, state = other_states.popitem()
+            session_uncut = NO_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
+            self._persist(later, mp, key, replace(state, uncut=session_uncut, lineage=OWN_LINEAGE), empty_next)
 
-        if elsewhere:
-            self._persist(now, mp, mp.key, own, emptied)
+        if other_states:
+            self._persist(now, mp, mp.key, own, empty_next)
         else:
-            emptied(now)
+            empty_next(now)
 
     def _persist(
         self,

@@ -174,8 +174,8 @@ class MirrorShard(TableShard[StateKey, PartitionState]):
             return
         name = decode_key(MIRROR_STATE_TOPIC, record.key)
         assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
-        at = StateKey(name.mirror_name, name.topic_id, name.partition)
-        before = self.get(at) or NO_STATE
+        state_key = StateKey(name.mirror_name, name.topic_id, name.partition)
+        before = self.get(state_key) or NO_STATE
         found = decode_value(MIRROR_STATE_TOPIC, name, record.value)
         data = None if found is None else found[0]
         if isinstance(data, MirrorPartitionStateValue):
@@ -188,4 +188,4 @@ class MirrorShard(TableShard[StateKey, PartitionState]):
             after = replace(before, topic=topic.name, last_mirrored_epoch=topic.partitions[0].last_mirror_epoch)
         else:
             after = replace(before, last_mirrored_epoch=NOT_SETTLED)
-        self.put(at, None if replace(after, topic="", leader_epoch=-1) == NO_STATE else after)
+        self.put(state_key, None if replace(after, topic="", leader_epoch=-1) == NO_STATE else after)

@@ -11,7 +11,7 @@ from kmirror.mirror.access import has_foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, uncut_after_cut
-from kmirror.mirror.lineage import Lineage, copy_begun
+from kmirror.mirror.lineage import Lineage, begin_copy
 from kmirror.mirror.log_cuts import cut_at_divergence, cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
@@ -39,8 +39,8 @@ class StateWriter:
         if target is not MirrorState.MIRRORING:
             self._stop_fetching(mp)
         epoch = NOT_SETTLED
-        untouched = mp.state is MirrorState.PREPARING or (mp.state is MirrorState.FAILED and not mp.is_touched)
-        if target is MirrorState.STOPPING and untouched:
+        is_unused = mp.state is MirrorState.PREPARING or (mp.state is MirrorState.FAILED and not mp.is_touched)
+        if target is MirrorState.STOPPING and is_unused:
             # Nothing was mirrored in this session: the epoch that the last stop settled still holds (D37).
             epoch = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else mp.last_mirrored_epoch
         self.write_state(now, mp, target, epoch)
@@ -53,25 +53,27 @@ class StateWriter:
             self.transition(now, mp, MirrorState.FAILED)
         mp.reason = reason
 
-    def cut_at_divergence(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+    def cut_at_divergence(
+        self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, reason: str
+    ) -> None:
         """Cut at `offset`, where the source's log diverges from the one that this broker leads.
 
         If that may lose keys, every replica is cut from scratch instead: none may keep records that the source's
         cleaner has removed since (D63).
         """
         if not loses_keys(partition.log, offset):
-            cut_at_divergence(self._context, now, mp, partition, offset, why)
+            cut_at_divergence(self._context, now, mp, partition, offset, reason)
         elif not mp.is_busy:  # Else the next fetch leads here again.
             self.copy_again(
-                now, mp, partition, f"a cut at {offset} ({why}) may lose keys, as the cleaner has passed it"
+                now, mp, partition, f"a cut at {offset} ({reason}) may lose keys, as the cleaner has passed it"
             )
 
-    def copy_again(self, now: Instant, mp: MirrorPartition, partition: Partition, why: str) -> None:
+    def copy_again(self, now: Instant, mp: MirrorPartition, partition: Partition, reason: str) -> None:
         """Cut every replica from scratch, and copy the source's log again; the mirrors of this log follow (D69)."""
         self._stop_fetching(mp)
-        self._context.note(mp, f"copies the log again: {why}")
+        self._context.note(mp, f"copies the log again: {reason}")
         stretches = self._context.writers_of(mp.tp)
-        lineage = copy_begun(stretches, partition.leader_epoch, self._context.broker.cluster_id)
+        lineage = begin_copy(stretches, partition.leader_epoch, self._context.broker.cluster_id)
         self.order_cut(now, mp, partition, FROM_SCRATCH, lineage=lineage)
 
     def order_cut(
@@ -106,14 +108,14 @@ class StateWriter:
         partition = self._context.replicas.partitions.find_led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.is_busy = True
-        listed = uncut_to_persist(mp, partition, state) if uncut is None else uncut
+        new_uncut = uncut_to_persist(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
-        written_by = mp.lineage if lineage is None else lineage
+        new_lineage = mp.lineage if lineage is None else lineage
         pending_reason = f"waiting for the mirror's coordinator to persist state {state.name}"
         if state is not MirrorState.FAILED:  # There the reason of the failure must stay.
             mp.reason = pending_reason
             self._context.note_reason(mp)
-        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, new_uncut, plan, new_lineage)
         state_topic_id = self._context.coordinator.incarnation()
 
         def on_written(later: Instant, error: ErrorCode) -> None:
@@ -133,18 +135,18 @@ class StateWriter:
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
-            was_held = mp.is_withheld
-            apply_uncut(mp, partition, listed)
-            if was_held and not mp.is_withheld:
+            was_withheld = mp.is_withheld
+            apply_uncut(mp, partition, new_uncut)
+            if was_withheld and not mp.is_withheld:
                 self._context.replicas.changes.mark_changed(
                     mp.tp
                 )  # Requests that wait for its log may be served now (D30).
-            mp.stop, mp.lineage, mp.state_topic_id = plan, written_by, state_topic_id
+            mp.stop, mp.lineage, mp.state_topic_id = plan, new_lineage, state_topic_id
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)
             elif state is MirrorState.MIRRORING:  # This broker is on the list if the source's log was rewritten (D45).
-                cut_if_listed(self._context, later, mp, missed=was_held)
+                cut_if_listed(self._context, later, mp, missed=was_withheld)
             self.continue_in_state(later, mp)
 
         self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))

@@ -242,11 +242,11 @@ class Stopping:
 def isr_behind_reason(partition: Partition) -> str:
     """Return why ISR members may not have exactly the leader's log; empty if they have (D37)."""
     log, isr = partition.log, partition.isr
-    if short := partition.short_isr_reason():
-        return short
+    if isr_reason := partition.short_isr_reason():
+        return isr_reason
     if log.high_watermark < log.log_end_offset or partition.unconfirmed_members(isr):
-        behind = partition.members_behind(isr)
-        missing = f": {behind} not yet" if behind else ""
+        members = partition.members_behind(isr)
+        missing = f": {members} not yet" if members else ""
         return f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end{missing}"
     return ""
 

@@ -68,8 +68,8 @@ class TopicCheck:
         source's metadata is refreshed then, which makes the partition fail (D16).
         """
         row = _PendingCheck(mp, mp.rank, mp.source_topic_id, mp.source_epoch, log_end, on_confirmed)
-        for known, rows in self._due:
-            if known is fetcher:
+        for other, rows in self._due:
+            if other is fetcher:
                 rows.append(row)
                 return
         self._due.append((fetcher, [row]))

@@ -19,23 +19,27 @@ def generated_topic_id(source_cluster_id: str, topic: str) -> Uuid:
         raw = bytearray(sha256(f"{source_cluster_id}\n{topic}\n{attempt}".encode()).digest()[:16])
         raw[6] = raw[6] & 0x0F | 0x80
         raw[8] = raw[8] & 0x3F | 0x80
-        made = Uuid(raw)
-        if not str(made).startswith("-"):  # As in Kafka: a command would parse the text as an option.
-            return made
+        topic_id = Uuid(raw)
+        if not str(topic_id).startswith("-"):  # As in Kafka: a command would parse the text as an option.
+            return topic_id
     raise AssertionError("one in 64 begins with a dash")
 
 
-def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, cluster_id: str, topic: str) -> bool:
+def is_same_topic(
+    source_topic_id: Uuid, local_topic_id: Uuid, source_cluster_id: str, cluster_id: str, topic: str
+) -> bool:
     """Return whether, by its ids, the source's topic is the one that exists here, in the cluster `cluster_id` (D16).
 
     A source without ids counts as having those that are generated here. The id that it has since its upgrade proves
     nothing.
     """
-    if theirs == ours:
+    if source_topic_id == local_topic_id:
         return True
-    return ours == generated_topic_id(source_cluster_id, topic) or was_copied_without_id(theirs, cluster_id, topic)
+    return local_topic_id == generated_topic_id(source_cluster_id, topic) or was_copied_without_id(
+        source_topic_id, cluster_id, topic
+    )
 
 
-def was_copied_without_id(theirs: Uuid, cluster_id: str, topic: str) -> bool:
+def was_copied_without_id(source_topic_id: Uuid, cluster_id: str, topic: str) -> bool:
     """Return whether the source mirrored its topic from us when the topics of our cluster had no ids."""
-    return theirs == generated_topic_id(cluster_id, topic)
+    return source_topic_id == generated_topic_id(cluster_id, topic)

@@ -31,12 +31,14 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
     known, mp.uncut = mp.uncut, uncut
     if partition is None:
         return
-    mine = partition.broker_id
+    own_id = partition.broker_id
     for replica, epoch in uncut.items():
-        if replica not in (SESSION, mine) and known.get(replica) != epoch:
+        if replica not in (SESSION, own_id) and known.get(replica) != epoch:
             partition.demand_cut(replica, epoch)
-    partition.barred_from_isr = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NO_REPLICAS
-    mp.is_withheld = mp.is_withheld and mine in uncut
+    partition.barred_from_isr = (
+        frozenset(replica for replica in uncut if replica not in (SESSION, own_id)) or NO_REPLICAS
+    )
+    mp.is_withheld = mp.is_withheld and own_id in uncut
 
 
 def has_new_confirmation(mp: MirrorPartition, partition: Partition) -> bool:

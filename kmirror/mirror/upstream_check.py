@@ -42,8 +42,10 @@ def _follows_source(context: MirrorContext, mp: MirrorPartition) -> bool:
     if mp.state is not MirrorState.PREPARING:
         return mp.state in FOLLOWING_STATES
     source = context.sources.get(mp.assignment.mirror)
-    is_heard = source is not None and source.cluster_id is not None
-    return mp.reported_since is not None or (not is_heard and context.source_cluster_id(mp.assignment.mirror) != "")
+    has_responded = source is not None and source.cluster_id is not None
+    return mp.reported_since is not None or (
+        not has_responded and context.source_cluster_id(mp.assignment.mirror) != ""
+    )
 
 
 def ring_of(context: MirrorContext, mp: MirrorPartition) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def test_configs_agree_under_the_rules_and_stay(
     made = configs.plan(NAMES, theirs, ours, rules, BROKER)
     after = altered_configs(ours, made.alter)
     for topic in NAMES:
-        refused = made.refused.get(topic, {})
+        refused = made.rejected.get(topic, {})
         for name in {*ours[topic], *theirs.get(topic, {})}:
             if topic not in theirs or not rules.config(name).is_mirrored or name in refused:
                 assert after[topic].get(name) == ours[topic].get(name), "stays as it is"
@@ -93,7 +93,7 @@ def test_configs_agree_under_the_rules_and_stay(
                 assert after[topic].get(name) == theirs[topic].get(name)
     again = configs.plan(reversed(NAMES), theirs, after, rules, BROKER)
     assert again.alter == []
-    assert again.refused == made.refused, "told again, and in any order"
+    assert again.rejected == made.rejected, "told again, and in any order"
 
 
 UUIDS = st.sampled_from([Uuid(bytes([n] * 16)) for n in range(3)])  # The first is ZERO, as from an old source.
@@ -150,7 +150,7 @@ def test_only_topics_missing_in_two_cycles_are_gone(cycles: list[list[TopicFacts
         assert len(cycles) >= 2
         for cycle in cycles[-2:]:
             topic = next(each for each in cycle if each.name == name)
-            assert topic.source_topic is None and topic.refused is None and topic.wish is Wish.MIRROR
+            assert topic.source_topic is None and topic.source_error is None and topic.wish is Wish.MIRROR
 
 
 TPS = [TopicPartition(name, index) for name in NAMES for index in range(2)]

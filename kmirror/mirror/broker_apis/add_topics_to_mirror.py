@@ -44,14 +44,14 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMir
             continue  # No state is persisted, or the controller rejects the topic anyway.
         for index in known.partitions:
             keys[TopicPartition(topic.topic_name, index)] = StateKey(assignment.mirror, known.topic_id, index)
-    found: dict[TopicPartition, PartitionState | None] = {}
+    states: dict[TopicPartition, PartitionState | None] = {}
 
     @inbound.guard
     def on_read(later: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
-        found[tp] = state
-        if len(found) < len(keys):
+        states[tp] = state
+        if len(states) < len(keys):
             return
-        error, message = _state_error(found)
+        error, message = _state_error(states)
         if error:
             inbound.reply(
                 AddTopicsToMirrorResponse(error_code=error, error_message=message, mirror_name=request.mirror_name)
@@ -65,14 +65,17 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[AddTopicsToMir
         forward(context.broker, now, inbound)
 
 
-def _state_error(found: dict[TopicPartition, PartitionState | None]) -> tuple[ErrorCode, str]:
+def _state_error(states: dict[TopicPartition, PartitionState | None]) -> tuple[ErrorCode, str]:
     """Return the error for topics whose partitions are in these states; NONE if they can be added."""
-    wrong = [
-        f"{tp} is {state.state.name}" for tp, state in sorted(found.items()) if state and state.state not in ADDABLE
+    not_addable = [
+        f"{tp} is {state.state.name}" for tp, state in sorted(states.items()) if state and state.state not in ADDABLE
     ]
-    if wrong:
-        return ErrorCode.INVALID_REQUEST, f"Every partition must be UNKNOWN or STOPPED: {few(wrong, 'partitions')}."
-    unread = sorted(tp for tp, state in found.items() if state is None)
+    if not_addable:
+        return (
+            ErrorCode.INVALID_REQUEST,
+            f"Every partition must be UNKNOWN or STOPPED: {few(not_addable, 'partitions')}.",
+        )
+    unread = sorted(tp for tp, state in states.items() if state is None)
     if unread:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, f"The states of {few(unread, 'partitions')} cannot be read now."
     return ErrorCode.NONE, ""

@@ -34,18 +34,18 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[DeleteMirrorRe
         inbound.reply(DeleteMirrorResponse(error_code=denied, error_message=denied.text))
         return
     keys = _keys_of(context, request.mirror_name)
-    found: dict[TopicPartition, PartitionState | None] = {}
+    states: dict[TopicPartition, PartitionState | None] = {}
 
     def forward_to_controller(later: Instant) -> None:
-        forwarded = DeleteMirrorRequest(mirror_name=request.mirror_name, stopped_topics=_stopped(found))
+        forwarded = DeleteMirrorRequest(mirror_name=request.mirror_name, stopped_topics=_stopped_topics(states))
         forward_in_place(context.broker, later, inbound, forwarded, inbound.reply)
 
     @inbound.guard
     def on_read(later: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
-        found[tp] = state
-        if len(found) < len(keys):
+        states[tp] = state
+        if len(states) < len(keys):
             return
-        rejection = _error_response(found)
+        rejection = _error_response(states)
         if rejection is not None:
             inbound.reply(rejection)
         else:
@@ -71,16 +71,18 @@ def _keys_of(context: MirrorContext, mirror: str) -> dict[TopicPartition, StateK
     return keys
 
 
-def _error_response(found: dict[TopicPartition, PartitionState | None]) -> DeleteMirrorResponse | None:
-    unread = [str(tp) for tp, state in found.items() if state is None]
+def _error_response(states: dict[TopicPartition, PartitionState | None]) -> DeleteMirrorResponse | None:
+    unread = [str(tp) for tp, state in states.items() if state is None]
     if unread:
         text = f"The states of {few(unread, 'partitions')} cannot be read now."
         return DeleteMirrorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, error_message=text)
-    waits = [
-        f"{tp} {why}" for tp, state in sorted(found.items()) if state is not None and (why := _unstopped_reason(state))
+    unstopped = [
+        f"{tp} {reason}"
+        for tp, state in sorted(states.items())
+        if state is not None and (reason := _unstopped_reason(state))
     ]
-    if waits:
-        text = f"Every partition must be STOPPED: {few(waits, 'partitions')}."
+    if unstopped:
+        text = f"Every partition must be STOPPED: {few(unstopped, 'partitions')}."
         return DeleteMirrorResponse(error_code=ErrorCode.MIRROR_NOT_EMPTY, error_message=text)
     return None
 
@@ -96,9 +98,9 @@ def _unstopped_reason(state: PartitionState) -> str:
     return f"has replicas that have not cut their logs yet (brokers {brokers}: start them, or ones with empty disks)"
 
 
-def _stopped(found: dict[TopicPartition, PartitionState | None]) -> list[StoppedTopic]:
+def _stopped_topics(states: dict[TopicPartition, PartitionState | None]) -> list[StoppedTopic]:
     topics: dict[str, StoppedTopic] = {}
-    for tp, state in found.items():
+    for tp, state in states.items():
         assert state is not None, "checked"
         row = StoppedPartition(partition_index=tp.partition)
         row.lineage = [Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in state.lineage.stretches]

@@ -61,15 +61,15 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[DescribeMirror
         denied = inbound.rights.error(AclOperation.DESCRIBE, Resource.mirror(mirror))
         if denied and not request.mirror_names:
             continue
-        described = DescribedMirror(mirror_name=mirror)
-        response.mirrors.append(described)
+        description = DescribedMirror(mirror_name=mirror)
+        response.mirrors.append(description)
         if denied or mirror_configs(context.broker.image, mirror) is None:
-            described.error_code = denied or ErrorCode.UNKNOWN_MIRROR
+            description.error_code = denied or ErrorCode.UNKNOWN_MIRROR
             continue
         if request.include_authorized_operations:
-            described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
-        described.reason = _reason_of_mirror(context, mirror)
-        described.warning = warnings_of(context, mirror)
+            description.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
+        description.reason = _reason_of_mirror(context, mirror)
+        description.warning = warnings_of(context, mirror)
         topics: dict[str, TopicPartitions] = {}
         for tp, detail in sorted(_details(context, now, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
@@ -77,7 +77,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[DescribeMirror
         if not request.named_only:
             for name in _without_leader(context, mirror):
                 topics.setdefault(name, TopicPartitions(topic_name=name))
-        described.topics = [topics[name] for name in sorted(topics)]
+        description.topics = [topics[name] for name in sorted(topics)]
     denied_topics = inbound.rights.denied_topics(
         AclOperation.DESCRIBE, [topic.topic_name for topic in request.lineages]
     )
@@ -96,8 +96,10 @@ def _details(
     if not request.named_only:
         yield from ((mp.tp, _detail(context, now, mp)) for mp in context.partitions_of(mirror))
         return
-    named = {TopicPartition(topic.topic_name, index): None for topic in request.lineages for index in topic.partitions}
-    for tp in named:
+    requested_tps = {
+        TopicPartition(topic.topic_name, index): None for topic in request.lineages for index in topic.partitions
+    }
+    for tp in requested_tps:
         mp = context.partitions.get(tp)
         if mp is not None and mp.assignment.mirror == mirror:
             yield tp, _detail(context, now, mp)
@@ -115,9 +117,9 @@ def _details(
 
 def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
     """Yield the topics of a mirror that do not exist, or that have no partition with a leader."""
-    known = context.broker.image.topics
+    topics = context.broker.image.topics
     for name in context.topics_of(mirror):
-        topic = known.get(name)
+        topic = topics.get(name)
         if topic is None or not any(partition.leader != NO_LEADER for partition in topic.partitions.values()):
             yield name
 
@@ -127,9 +129,9 @@ def _lineages(
 ) -> TopicLineage:
     """Return the lineages of a topic's partitions; `clusters` has the index of each cluster that was named so far."""
     topic = TopicLineage(topic_name=requested.topic_name)
-    known = context.broker.image.topics.get(requested.topic_name)
-    if known is not None and denied is None:
-        topic.topic_id = known.topic_id
+    topic_image = context.broker.image.topics.get(requested.topic_name)
+    if topic_image is not None and denied is None:
+        topic.topic_id = topic_image.topic_id
     for partition in requested.partitions:
         if denied is not None:
             topic.partitions.append(PartitionLineage(partition_index=partition, error_code=denied, leader_epoch=-1))
@@ -180,8 +182,8 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
     """
     partition, mp = context.replicas.partitions.find_led(tp), context.partitions.get(tp)
     if partition is None or now >= context.broker.in_session_until:
-        known = context.broker.image.topics.partition(tp) is not None
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
+        is_known = context.broker.image.topics.partition(tp) is not None
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
     if withholds_log(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.valid_from_epoch):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
     return ErrorCode.NONE, partition.leader_epoch, reported_stretches(context.writers_of(tp), context.broker.cluster_id)
@@ -194,7 +196,9 @@ def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
         return context.source_errors[mirror]
     if source is not None and source.is_unresponsive:
         return no_response_text(source)
-    missing = [f"topic {name} is not created: {why}" for name, why in sorted(context.missing_topics(mirror).items())]
+    missing = [
+        f"topic {name} is not created: {reason}" for name, reason in sorted(context.missing_topics(mirror).items())
+    ]
     return few(missing, "topics") if missing else ""
 
 
@@ -213,18 +217,18 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     if fetcher is not None and (fetcher.in_flight or fetcher.held or mp.is_failing):
         since = fetcher.answered_at if mp.is_failing else fetcher.asked_at
         if now - since > response_time_max(context):
-            silent = f"for {(now - since) // SECOND} s" if since else "yet"
-            return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not responded {silent}"
+            duration_text = f"for {(now - since) // SECOND} s" if since else "yet"
+            return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not responded {duration_text}"
     unproved = unproved_reason(context, now, mp)
     if unproved:
         return unproved
     partition = context.replicas.partitions.find_led(mp.tp)
     if partition is not None and partition.log.high_watermark < partition.log.log_end_offset:
-        short = partition.short_isr_reason()
-        if short:
-            return short
-    source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
-    known = None if source is None else source.topics.get(mp.tp.topic)
-    if known is None or here is None or known.partitions <= len(here.partitions):
+        isr_reason = partition.short_isr_reason()
+        if isr_reason:
+            return isr_reason
+    source, local_topic = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
+    source_topic = None if source is None else source.topics.get(mp.tp.topic)
+    if source_topic is None or local_topic is None or source_topic.partitions <= len(local_topic.partitions):
         return ""
-    return f"the source's topic has {known.partitions} partitions, ours has {len(here.partitions)} so far"
+    return f"the source's topic has {source_topic.partitions} partitions, ours has {len(local_topic.partitions)} so far"

@@ -26,7 +26,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStat
     """Respond for each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
     request = inbound.body
     response = ReadMirrorStatesResponse()
-    gathering = PendingResponse(inbound, response)
+    pending = PendingResponse(inbound, response)
 
     for topic in request.topics:
         result = TopicResult(name=topic.name)
@@ -39,14 +39,14 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[ReadMirrorStat
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
 
-            @gathering.row
+            @pending.row
             def on_read(_: Instant, found: PartitionState | None, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
                 if found is not None:
                     _fill(row, found)
 
             context.coordinator.read(now, StateKey(request.mirror_name, topic_id, requested.partition_index), on_read)
-    gathering.end()
+    pending.end()
 
 
 def _fill(row: PartitionResult, found: PartitionState) -> None:

@@ -26,7 +26,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorSta
     """Write every partition's state, and respond when the last write is committed or rejected."""
     request = inbound.body
     response = WriteMirrorStatesResponse()
-    gathering = PendingResponse(inbound, response)
+    pending = PendingResponse(inbound, response)
 
     for topic in request.topics:
         result = TopicResult(name=topic.name)
@@ -41,7 +41,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorSta
                 row.error_code = ErrorCode.INVALID_REQUEST
                 continue
 
-            @gathering.row
+            @pending.row
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
 
@@ -55,4 +55,4 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound[WriteMirrorSta
                 *persisted_fields(requested),
             )
             context.coordinator.write(now, write, on_done)
-    gathering.end()
+    pending.end()

@@ -72,8 +72,8 @@ def _topic_records(context: ControllerContext, mirror: str, stopped: StoppedLine
         ]
         new_lineages = {index: stretches for index, stretches in found.items() if stretches}
         if new_lineages:
-            kept = {**parse_lineages(configs.get(MIRROR_LINEAGE, "")), **new_lineages}
-            records.append(_record(ResourceType.TOPIC, topic, MIRROR_LINEAGE, to_text(kept)))
+            lineages = {**parse_lineages(configs.get(MIRROR_LINEAGE, "")), **new_lineages}
+            records.append(_record(ResourceType.TOPIC, topic, MIRROR_LINEAGE, to_text(lineages)))
         records.append(_record(ResourceType.TOPIC, topic, MIRROR_NAME, None))
     if active:
         raise ApiError(

@@ -44,8 +44,10 @@ def alter_for_sync(context: ControllerContext, resource: AlterConfigsResource) -
     for config in resource.configs:
         if _names_mirror(config):
             check_mirrored(context, config.value or "", resource.resource_name)
-    rest = [config for config in resource.configs if not _names_mirror(config)]
-    return cluster.alter_topic(context, AlterConfigsResource(resource.resource_type, resource.resource_name, rest))
+    other_configs = [config for config in resource.configs if not _names_mirror(config)]
+    return cluster.alter_topic(
+        context, AlterConfigsResource(resource.resource_type, resource.resource_name, other_configs)
+    )
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
@@ -53,7 +55,7 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
     if not context.mirror_enabled:  # A request of an older version can still name resource type MIRROR (D1).
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION, DISABLED_MESSAGE)
     known = mirror_configs(context, resource.resource_name)
-    learned = {
+    new_source_id = {
         config.name: config.value
         for config in resource.configs
         if config.name == SOURCE_CLUSTER_ID
@@ -61,10 +63,10 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
         and config.value
         and SOURCE_CLUSTER_ID not in known
     }
-    rest = [config for config in resource.configs if config.name not in learned]
-    changes = {**cluster.changes_of(Scope.MIRROR, known, rest), **learned}
+    other_configs = [config for config in resource.configs if config.name not in new_source_id]
+    changes = {**cluster.changes_of(Scope.MIRROR, known, other_configs), **new_source_id}
     problem = problem_with_security({key: value for key, value in {**known, **changes}.items() if value is not None})
-    if problem is not None and changes.keys() - learned.keys():
+    if problem is not None and changes.keys() - new_source_id.keys():
         raise ApiError(ErrorCode.INVALID_CONFIG, problem)
     return changes
 

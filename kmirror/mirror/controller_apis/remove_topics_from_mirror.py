@@ -25,16 +25,16 @@ def decide(
 ) -> Decision:
     """Return the configs to set, and each topic's error; a topic that is removed already is a success (D6)."""
     response = RemoveTopicsFromMirrorResponse(mirror_name=request.mirror_name)
-    gone = [topic for topic in request.topics if _is_gone(context, topic)]
-    if gone and (rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)):
-        gone = []  # A user may remove a topic that does not exist.
-    topics = [topic for topic in request.topics if topic not in gone]
+    deleted = [topic for topic in request.topics if _is_deleted(context, topic)]
+    if deleted and (rights.is_forwarded or not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)):
+        deleted = []  # A user may remove a topic that does not exist.
+    topics = [topic for topic in request.topics if topic not in deleted]
     records, rows = change_topics(context, rights, request.mirror_name, topics, WISHES, response)
-    rows += [(topic.topic_name, ErrorCode.INCONSISTENT_TOPIC_ID) for topic in gone if not response.error_code]
+    rows += [(topic.topic_name, ErrorCode.INCONSISTENT_TOPIC_ID) for topic in deleted if not response.error_code]
     response.topics = [TopicResult(name=name, error_code=error) for name, error in rows]
     return Decision(records, response, atomic=False)
 
 
-def _is_gone(context: ControllerContext, topic: TopicData) -> bool:
+def _is_deleted(context: ControllerContext, topic: TopicData) -> bool:
     """Return whether the topic was deleted here: for a sync, the name may have been added again since (D75)."""
     return topic.topic_id != Uuid.ZERO and topic.topic_name not in context.image.topics

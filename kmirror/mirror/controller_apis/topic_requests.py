@@ -46,7 +46,7 @@ def change_topics(
     wishes: Wishes,
     response: ErrorFields,
 ) -> tuple[list[Message], list[tuple[str, ErrorCode]]]:
-    """Return the configs to set, and each topic's error; if the request fails as a whole, set it in `answer`.
+    """Return the configs to set, and each topic's error; if the request fails as a whole, set it in `response`.
 
     Errors of a topic, in addition to those in `wishes`: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
     UNKNOWN_MIRROR for a topic in no mirror, TOPIC_NOT_IN_MIRROR, and INCONSISTENT_TOPIC_ID if its id differs from the
@@ -75,12 +75,12 @@ def change_topics(
     return records, rows
 
 
-def _record(context: ControllerContext, topic: str, wanted: Assignment) -> ConfigRecord:
+def _record(context: ControllerContext, topic: str, assignment: Assignment) -> ConfigRecord:
     # The config of a topic that was never created is deleted: the next topic of that name starts without it (D34).
-    is_over = wanted.wish is Wish.REMOVE and topic not in context.image.topics
+    is_deleted = assignment.wish is Wish.REMOVE and topic not in context.image.topics
     return ConfigRecord(
         resource_type=ResourceType.TOPIC,
         resource_name=topic,
         name=MIRROR_NAME,
-        value=None if is_over else wanted.text(),
+        value=None if is_deleted else assignment.text(),
     )

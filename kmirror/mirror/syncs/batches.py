@@ -8,16 +8,16 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def _one(_: object) -> int:
+def _unit_size(_: object) -> int:
     return 1
 
 
-def in_batches(items: Iterable[T], most: int, size: Callable[[T], int] = _one) -> list[list[T]]:
-    """Return `items` in lists whose sizes sum up to at most `most`; an item that is larger has a list of its own."""
+def in_batches(items: Iterable[T], size_max: int, size: Callable[[T], int] = _unit_size) -> list[list[T]]:
+    """Return `items` in lists with a total size of at most `size_max` each; a larger item has a list of its own."""
     batches: list[list[T]] = []
     total = 0
     for item in items:
-        if not batches or total + size(item) > most:
+        if not batches or total + size(item) > size_max:
             batches.append([])
             total = 0
         batches[-1].append(item)

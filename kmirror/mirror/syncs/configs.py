@@ -25,7 +25,7 @@ class CopiedConfigs:
     """The configs that a topic must have here, and why others cannot be copied."""
 
     values: dict[str, str]
-    refused: dict[str, str]
+    rejected: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +33,31 @@ class ConfigPlan:
     """The alterations to make, and the configs that cannot be copied."""
 
     alter: list[AlterConfigsResource] = field(default_factory=list)
-    refused: dict[str, dict[str, str]] = field(default_factory=dict)
+    rejected: dict[str, dict[str, str]] = field(default_factory=dict)
     """Topic to its configs that cannot be copied, with the reason."""
 
 
 def configs_to_copy(source_configs: Values, kept: Values, rules: Rules, broker: Configs) -> CopiedConfigs:
     """Return the source's values that the topic must have here, besides the excluded ones that are `kept`."""
     values: dict[str, str] = {}
-    refused: dict[str, str] = {}
+    rejected: dict[str, str] = {}
     for name, value in sorted(source_configs.items()):
         if rules.config(name).is_mirrored:
             problem = problem_with(Scope.TOPIC, name, value)
             if problem is None:
                 values[name] = value
             else:
-                refused[name] = problem
+                rejected[name] = problem
     if problem_between({**kept, **values}, broker) is None:
-        return CopiedConfigs(values, refused)
-    fitting: dict[str, str] = {}  # They contradict each other or our brokers: keep those that fit.
+        return CopiedConfigs(values, rejected)
+    valid: dict[str, str] = {}  # They contradict each other or our brokers: keep those that fit.
     for name, value in values.items():
-        conflict = problem_between({**kept, **fitting, name: value}, broker)
+        conflict = problem_between({**kept, **valid, name: value}, broker)
         if conflict is None:
-            fitting[name] = value
+            valid[name] = value
         else:
-            refused[name] = conflict
-    return CopiedConfigs(fitting, refused)
+            rejected[name] = conflict
+    return CopiedConfigs(valid, rejected)
 
 
 def plan(
@@ -71,27 +71,27 @@ def plan(
 
     Topics that are not in `source_configs` are skipped. `broker` has the defaults of this cluster.
     """
-    made = ConfigPlan()
+    result = ConfigPlan()
     for topic in topics:
         if topic not in source_configs:
             continue
-        here = local_configs.get(topic, {})
-        kept = {name: value for name, value in here.items() if not rules.config(name).is_mirrored}
-        wanted = configs_to_copy(source_configs[topic], kept, rules, broker)
-        if wanted.refused:
-            made.refused[topic] = wanted.refused
+        local = local_configs.get(topic, {})
+        kept = {name: value for name, value in local.items() if not rules.config(name).is_mirrored}
+        copied = configs_to_copy(source_configs[topic], kept, rules, broker)
+        if copied.rejected:
+            result.rejected[topic] = copied.rejected
         changes = [
             AlterableConfig(name=name, config_operation=ConfigOp.SET, value=value)
-            for name, value in wanted.values.items()
-            if here.get(name) != value
+            for name, value in copied.values.items()
+            if local.get(name) != value
         ]
         changes += [
             AlterableConfig(name=name, config_operation=ConfigOp.DELETE, value=None)
-            for name in sorted(here)
+            for name in sorted(local)
             if name not in kept and name not in source_configs[topic]
         ]
         if changes:
-            made.alter.append(
+            result.alter.append(
                 AlterConfigsResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=changes)
             )
-    return made
+    return result

@@ -49,22 +49,24 @@ class SyncCycle:
         self._missing: dict[str, int] = {}
         """Topic to the number of cycles in which the source did not have it."""
         self._known_configs = ResponseCache()
-        self._has_news = False
+        self._has_new_topics = False
         """True if a topic must be created or get partitions, and the sync under way does not include it."""
 
     def on_topics(self, now: Instant, names: Iterable[str]) -> None:
         """Create topics or add partitions, if one of these topics, whose metadata was just refreshed, needs it."""
         view = self._view
         if not view.halt_reason():
-            self._has_news = self._has_news or any(topic.is_behind(view.source_id) for topic in view.facts(names))
-            self._take_news(now)
+            self._has_new_topics = self._has_new_topics or any(
+                topic.is_behind(view.source_id) for topic in view.facts(names)
+            )
+            self._sync_new_topics(now)
 
     def run(self, now: Instant) -> None:
         """Begin a cycle; a sync of the last one that has not ended yet continues instead."""
         view = self._view
-        halted = view.halt_reason()
-        self._reports.report(SyncKind.METADATA, "source", {"its source": halted} if halted else {})
-        if halted:
+        reason = view.halt_reason()
+        self._reports.report(SyncKind.METADATA, "source", {"its source": reason} if reason else {})
+        if reason:
             return
         facts = view.facts(view.to_be_mirrored())
         shrunk = topics.plan(facts, view.mirror, view.source_id, NO_CONFIGS).problems
@@ -80,10 +82,10 @@ class SyncCycle:
         if sync.lacks_coordinator:
             self._groups.ensure(now)
 
-    def _take_news(self, now: Instant) -> None:
-        if not self._has_news or TOPICS in self._under_way:
+    def _sync_new_topics(self, now: Instant) -> None:
+        if not self._has_new_topics or TOPICS in self._under_way:
             return
-        self._has_news = False
+        self._has_new_topics = False
         unanswered: list[str] = []
         self._begin(
             now, TOPICS, create_and_grow(self._view, self._reports, unanswered), partial(self._after_topics, unanswered)
@@ -94,9 +96,9 @@ class SyncCycle:
             return
         if unanswered:
             self._context.refresh_soon(now, self._mirror, *unanswered)
-        self._take_news(now)
+        self._sync_new_topics(now)
 
-    def _begin(self, now: Instant, sync_name: str, script: Script, then: OnEnd = lambda now: None) -> None:
+    def _begin(self, now: Instant, sync_name: str, script: Script, after: OnEnd = lambda now: None) -> None:
         if sync_name in self._under_way:
             script.close()
             return
@@ -104,7 +106,7 @@ class SyncCycle:
 
         def on_end(later: Instant) -> None:
             self._under_way.pop(sync_name, None)
-            then(later)
+            after(later)
 
         name = f"the sync of {sync_name} in mirror {self._mirror}"
         ScriptRun(self._context, self.source, name, script, is_wanted=self._view.is_current, on_end=on_end).begin(now)

@@ -26,7 +26,7 @@ def count_missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> di
         for topic in topics
         if topic.wish is Wish.MIRROR
         and topic.source_topic is None
-        and topic.refused is None
+        and topic.source_error is None
         and topic.local_topic is not None
     }
 

@@ -46,8 +46,8 @@ def _topic(topic: TopicFacts, source_cluster_id: str) -> Verdict:
 
 
 def _configs(rules: Rules, values: Mapping[str, str], broker: Configs) -> dict[str, Verdict]:
-    refused = configs_to_copy(values, {}, rules, broker).refused
+    rejected = configs_to_copy(values, {}, rules, broker).rejected
     return {
-        name: Verdict(False, f"this cluster rejects it: {refused[name]}") if name in refused else rules.config(name)
+        name: Verdict(False, f"this cluster rejects it: {rejected[name]}") if name in rejected else rules.config(name)
         for name in sorted(values)
     }

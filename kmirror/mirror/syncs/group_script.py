@@ -74,49 +74,54 @@ class GroupSync:
 
     def script(self) -> Script:
         """Commit here the offsets that the groups have committed there, and report the outcome."""
-        wanted = yield from self._list()
-        source_offsets = yield from self._source_offsets(wanted)
+        group_ids = yield from self._list()
+        source_offsets = yield from self._source_offsets(group_ids)
         if source_offsets:
             yield from self._commit(source_offsets)
         self._reports.report(SyncKind.GROUPS, self._scope, self._problems, self._left_out)
 
     def _commit(self, source_offsets: Mapping[str, Offsets]) -> ScriptPart[None]:
         view, topic_ids = self._view, self._topic_ids()
-        synced = self._here(tp for offsets in source_offsets.values() for tp in offsets if tp.topic in topic_ids)
+        synced = self._local_partitions(
+            tp for offsets in source_offsets.values() for tp in offsets if tp.topic in topic_ids
+        )
         local_offsets = yield from self._local_offsets(
             [group for group, offsets in source_offsets.items() if synced.keys() & offsets.keys()]
         )
         differing = groups.plan(source_offsets, local_offsets, synced, topic_ids)
         clamps = view.rules().clamps_offsets
         # A clamped offset differs from the source's: the log decides.
-        confirmed = yield from self._confirmed(list(local_offsets) if clamps else [one.group_id for one in differing])
+        confirmed = yield from self._confirmed(
+            list(local_offsets) if clamps else [request.group_id for request in differing]
+        )
         source_offsets = {group: source_offsets[group] for group in confirmed}
         # Even an offset equal to the source's may be outside the local log by now, if the log start has moved.
-        asked_about = list(synced) if clamps else _named(differing)
-        mirroring = yield from self._mirroring(asked_about)
+        candidates = list(synced) if clamps else _partitions_in(differing)
+        mirroring = yield from self._mirroring(candidates)
         logs = (yield from self._logs(mirroring)) if clamps else None
         topic_ids = self._topic_ids()  # A topic may have been removed or paused since its states were read.
-        here = self._here((tp for tp in mirroring if tp.topic in topic_ids), logs)
+        local_partitions = self._local_partitions((tp for tp in mirroring if tp.topic in topic_ids), logs)
         requests = [
-            (self._leader_of(r.group_id), r) for r in groups.plan(source_offsets, local_offsets, here, topic_ids)
+            (self._leader_of(r.group_id), r)
+            for r in groups.plan(source_offsets, local_offsets, local_partitions, topic_ids)
         ]
-        asked = [(leader, request) for leader, request in requests if leader is not None]
+        sendable = [(leader, request) for leader, request in requests if leader is not None]
         client_id = sync_client_id(view.context.broker.node_id, view.mirror)
-        responses = yield [BrokerRequest(leader, request, client_id) for leader, request in asked]
-        for (_, request), response in zip(asked, responses, strict=True):
-            self._take_outcome(request, response)
+        responses = yield [BrokerRequest(leader, request, client_id) for leader, request in sendable]
+        for (_, request), response in zip(sendable, responses, strict=True):
+            self._record_outcome(request, response)
 
     def _topic_ids(self) -> dict[str, Uuid]:
         return {
             topic.name: topic.local_topic.topic_id for topic in self._view.synced() if topic.local_topic is not None
         }
 
-    def _here(
-        self, wanted: Iterable[TopicPartition], logs: Mapping[TopicPartition, LocalLog] | None = None
+    def _local_partitions(
+        self, tps: Iterable[TopicPartition], logs: Mapping[TopicPartition, LocalLog] | None = None
     ) -> dict[TopicPartition, LocalPartition]:
         """Return the local facts about these partitions, for those that exist here; with `logs`, for those in it."""
         image, found = self._view.context.broker.image, {}
-        for tp in wanted:
+        for tp in tps:
             partition = image.topics.partition(tp)
             if partition is not None and (logs is None or tp in logs):
                 found[tp] = LocalPartition(partition.leader_epoch, None if logs is None else logs[tp])
@@ -135,24 +140,25 @@ class GroupSync:
             entries = self._left_out if error in MOVING_GROUP_ERRORS else self._problems
             entries[self._scope] = f"ListGroups at {self._endpoint}: {error.name}"
         rules = self._view.rules()
-        wanted = []
+        group_ids = []
         for row in response.groups:
             verdict = rules.group(ListedGroup(row.group_id, row.protocol_type, row.group_type))
             if verdict.is_mirrored:
-                wanted.append(row.group_id)
+                group_ids.append(row.group_id)
             else:
                 self._left_out[f"group {row.group_id}"] = verdict.rule
-        return wanted
+        return group_ids
 
-    def _source_offsets(self, wanted: Sequence[str]) -> ScriptPart[dict[str, Offsets]]:
+    def _source_offsets(self, group_ids: Sequence[str]) -> ScriptPart[dict[str, Offsets]]:
         version = self._view.source.version(self._endpoint, OffsetFetchRequest) or 0
-        asked = offset_fetch.requests(wanted, version)
+        fetches = offset_fetch.requests(group_ids, version)
         responses = yield [
-            SourceRequest(one.request, self._endpoint, version_max=offset_fetch.NAMES_VERSION_MAX) for one in asked
+            SourceRequest(fetch.request, self._endpoint, version_max=offset_fetch.NAMES_VERSION_MAX)
+            for fetch in fetches
         ]
         source_offsets: dict[str, Offsets] = {}
-        for one, response in zip(asked, responses, strict=True):
-            for group, (offsets, error) in offset_fetch.read(one, response, {}).items():
+        for fetch, response in zip(fetches, responses, strict=True):
+            for group, (offsets, error) in offset_fetch.read(fetch, response, {}).items():
                 if not error:
                     source_offsets[group] = offsets
                 else:
@@ -160,82 +166,86 @@ class GroupSync:
                     entries[f"group {group}"] = f"the source returned {error.name} for OffsetFetch"
         return source_offsets
 
-    def _confirmed(self, wanted: Sequence[str]) -> ScriptPart[list[str]]:
+    def _confirmed(self, group_ids: Sequence[str]) -> ScriptPart[list[str]]:
         """Return the groups that the broker still coordinates, according to the witnesses; report the others."""
-        if not wanted:
+        if not group_ids:
             return []
-        coordinated, are_there = yield from coordinated_by(self._broker_id, wanted, self._view.source)
-        for group in wanted:
-            if not are_there:
+        coordinated, are_valid = yield from coordinated_by(self._broker_id, group_ids, self._view.source)
+        for group in group_ids:
+            if not are_valid:
                 self._problems[f"group {group}"] = NO_PROOF
             elif group not in coordinated:
                 self._left_out[f"group {group}"] = f"broker {self._broker_id} of the source does not coordinate it now"
-        return [group for group in wanted if group in coordinated]
+        return [group for group in group_ids if group in coordinated]
 
     # -- this cluster ---------------------------------------------------------------------------
 
-    def _local_offsets(self, wanted: Iterable[str]) -> ScriptPart[dict[str, Offsets]]:
+    def _local_offsets(self, group_ids: Iterable[str]) -> ScriptPart[dict[str, Offsets]]:
         """Return the offsets that these groups have committed here, for those that have a coordinator."""
         by_leader: dict[int, list[str]] = {}
-        for group in wanted:
+        for group in group_ids:
             leader = self._leader_of(group)
             if leader is None:
                 self.lacks_coordinator = True
             else:
                 by_leader.setdefault(leader, []).append(group)
         version = self._view.context.broker.version_of(OffsetFetchRequest())
-        asked = [(to, one) for to, some in by_leader.items() for one in offset_fetch.requests(some, version)]
-        responses = yield [BrokerRequest(to, one.request) for to, one in asked]
+        fetches = [
+            (leader, fetch) for leader, batch in by_leader.items() for fetch in offset_fetch.requests(batch, version)
+        ]
+        responses = yield [BrokerRequest(leader, fetch.request) for leader, fetch in fetches]
         names = self._view.context.broker.image.topics.names
         local_offsets: dict[str, Offsets] = {}
-        for (_, one), response in zip(asked, responses, strict=True):
-            for group, (offsets, error) in offset_fetch.read(one, response, names).items():
+        for (_, fetch), response in zip(fetches, responses, strict=True):
+            for group, (offsets, error) in offset_fetch.read(fetch, response, names).items():
                 if error:
                     self._problems[f"group {group}"] = f"its coordinator here returned {error.name} for OffsetFetch"
                 else:
                     local_offsets[group] = offsets
         return local_offsets
 
-    def _mirroring(self, wanted: Sequence[TopicPartition]) -> ScriptPart[list[TopicPartition]]:
+    def _mirroring(self, tps: Sequence[TopicPartition]) -> ScriptPart[list[TopicPartition]]:
         """Return those partitions that are MIRRORING."""
         topic_ids = self._topic_ids()
-        asked = [tp for tp in wanted if tp.topic in topic_ids]
+        present = [tp for tp in tps if tp.topic in topic_ids]
         mirror = self._view.mirror
-        states = yield [ReadState(StateKey(mirror, topic_ids[tp.topic], tp.partition), tp.topic) for tp in asked]
+        states = yield [ReadState(StateKey(mirror, topic_ids[tp.topic], tp.partition), tp.topic) for tp in present]
         found = []
-        for tp, known in zip(asked, states, strict=True):
+        for tp, known in zip(present, states, strict=True):
             if not isinstance(known, PartitionState):
                 self._problems[f"offsets for {tp}"] = "the mirror's coordinator did not return its state"
             elif known.state is MirrorState.MIRRORING:
                 found.append(tp)
         return found
 
-    def _logs(self, wanted: Iterable[TopicPartition]) -> ScriptPart[dict[TopicPartition, LocalLog]]:
+    def _logs(self, tps: Iterable[TopicPartition]) -> ScriptPart[dict[TopicPartition, LocalLog]]:
         """Return the local log starts, and the ends after a stop, of partitions whose leader responds.
 
         A stop cuts at the last stable offset, and later writes begin there (D15).
         """
         image = self._view.context.broker.image
-        led: dict[int, list[TopicPartition]] = {}
-        for tp in wanted:
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for tp in tps:
             partition = image.topics.partition(tp)
             if partition is not None:
-                led.setdefault(partition.leader, []).append(tp)
+                by_leader.setdefault(partition.leader, []).append(tp)
         responses = yield [
-            BrokerRequest(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec, IsolationLevel.READ_COMMITTED))
-            for leader, some in led.items()
+            BrokerRequest(
+                leader, list_offsets(dict.fromkeys(batch, EPOCH_UNKNOWN), spec, IsolationLevel.READ_COMMITTED)
+            )
+            for leader, batch in by_leader.items()
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         ]
         starts, ends = offsets_in(responses[::2]), offsets_in(responses[1::2])
         found: dict[TopicPartition, LocalLog] = {}
-        for tp in (tp for some in led.values() for tp in some):
+        for tp in (tp for batch in by_leader.values() for tp in batch):
             if tp in starts and tp in ends:
                 found[tp] = LocalLog(starts[tp], max(starts[tp], ends[tp]))
             else:
                 self._problems[f"offsets for {tp}"] = "its leader did not return the log start and end"
         return found
 
-    def _take_outcome(self, request: OffsetCommitRequest, response: object) -> None:
+    def _record_outcome(self, request: OffsetCommitRequest, response: object) -> None:
         subject = f"group {request.group_id}"
         if not isinstance(response, OffsetCommitResponse):
             self._problems[subject] = "its coordinator here did not respond to OffsetCommit"
@@ -249,7 +259,7 @@ class GroupSync:
             self._problems[subject] = f"its coordinator here returned {entries} for OffsetCommit"
 
 
-def _named(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:
+def _partitions_in(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:
     """Return the partitions that the requests commit for, each once."""
     return list(
         dict.fromkeys(

@@ -67,9 +67,9 @@ def offsets_to_commit(
         if local is None:
             continue
         log = local.log
-        inside = committed.offset if log is None else min(max(committed.offset, log.start), log.end)
-        is_whole = inside == committed.offset and committed.leader_epoch <= local.leader_epoch
-        found[tp] = committed if is_whole else Offset(inside, EPOCH_UNKNOWN, committed.metadata)
+        clamped = committed.offset if log is None else min(max(committed.offset, log.start), log.end)
+        is_whole = clamped == committed.offset and committed.leader_epoch <= local.leader_epoch
+        found[tp] = committed if is_whole else Offset(clamped, EPOCH_UNKNOWN, committed.metadata)
     return found
 
 

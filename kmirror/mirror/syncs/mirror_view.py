@@ -28,11 +28,11 @@ class MirrorView:
 
     def halt_reason(self) -> str:
         """Return why nothing is synced from the cluster that responds as the source, or an empty text (D16)."""
-        remembered, answers = self.context.source_cluster_id(self.mirror), self.source.cluster_id
-        if remembered in ("", answers):
+        remembered, current = self.context.source_cluster_id(self.mirror), self.source.cluster_id
+        if remembered in ("", current):
             return ""
         return (
-            f"the source is cluster {answers}, not {remembered}: nothing is synced until cluster {remembered} responds "
+            f"the source is cluster {current}, not {remembered}: nothing is synced until cluster {remembered} responds "
             "again"
         )
 
@@ -52,15 +52,17 @@ class MirrorView:
         found = []
         for name in names:
             assignment = self.context.assignments.get(name)
-            has_told = (
+            has_response = (
                 name in self.source.topics or name in self.source.missing_topics or name in self.source.topic_errors
             )
-            if assignment is None or assignment.mirror != self.mirror or not has_told:
+            if assignment is None or assignment.mirror != self.mirror or not has_response:
                 continue
             source_topic = self.source.topics[name] if self.source.has(name) else None
-            refused = self.source.topic_errors.get(name)
+            source_error = self.source.topic_errors.get(name)
             cluster_id = self.context.broker.cluster_id
-            found.append(TopicFacts(name, assignment.wish, source_topic, self._local_topic(name), refused, cluster_id))
+            found.append(
+                TopicFacts(name, assignment.wish, source_topic, self._local_topic(name), source_error, cluster_id)
+            )
         return found
 
     def synced(self, names: Iterable[str] | None = None) -> list[TopicFacts]:

@@ -41,8 +41,10 @@ def requests(groups: Sequence[str], version: int) -> list[OffsetRequest]:
     if version < MANY_GROUPS_VERSION:
         return [OffsetRequest([group], OffsetFetchRequest(group_id=group, topics=None)) for group in groups]
     return [
-        OffsetRequest(some, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=g, topics=None) for g in some]))
-        for some in in_batches(groups, GROUPS_MAX)
+        OffsetRequest(
+            batch, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=g, topics=None) for g in batch])
+        )
+        for batch in in_batches(groups, GROUPS_MAX)
     ]
 
 

@@ -38,10 +38,10 @@ class Reports:
         Both are keyed by subject and replace the last report of the same `scope`.
         """
         self._errors.add(kind, len(problems))
-        now = {**(left_out or {}), **problems}
-        before, self._reported[scope] = self._reported.get(scope, {}), now
-        changed = {subject: reason for subject, reason in now.items() if before.get(subject) != reason}
-        changed.update(dict.fromkeys(before.keys() - now.keys(), ""))
+        current = {**(left_out or {}), **problems}
+        before, self._reported[scope] = self._reported.get(scope, {}), current
+        changed = {subject: reason for subject, reason in current.items() if before.get(subject) != reason}
+        changed.update(dict.fromkeys(before.keys() - current.keys(), ""))
         for subject in sorted(changed)[:LINES_MAX]:
             reason = changed[subject]
             text = f"is not synced: {reason}" if reason else "is synced again"

@@ -14,7 +14,7 @@ INCLUDED_GROUPS = "mirror.groups.include"
 CLAMP = "mirror.groups.clamp"
 OWN_PREFIX = "mirror."
 """Topic configs with this prefix control how this cluster mirrors: they are never copied, whether excluded or not."""
-OF_CONSUMERS = ("", "classic", "consumer")
+CONSUMER_GROUP_TYPES = ("", "classic", "consumer")
 """Types of groups whose offsets OffsetFetch returns and a simple group can take over; "consumer" is KIP-848's."""
 CONSUMER_PROTOCOLS = ("", "consumer")
 """Protocol types of groups that commit offsets: simple ones, which have no members, have an empty one."""
@@ -59,7 +59,7 @@ class Rules:
     def group(self, group: ListedGroup) -> Verdict:
         """Return whether the offsets of a group of the source are copied."""
         kind = group.group_type.lower()
-        if kind not in OF_CONSUMERS:
+        if kind not in CONSUMER_GROUP_TYPES:
             return Verdict(False, f"it is of type {kind}: only the offsets of classic and consumer groups are copied")
         if group.protocol_type not in CONSUMER_PROTOCOLS:
             return Verdict(False, f"its protocol type is {group.protocol_type}: it is not a consumer group")

@@ -49,8 +49,8 @@ class SourceRequest:
     version_max: int | None = None
 
     def send(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_response: OnResponse) -> None:
-        to = self.endpoint or source.any_broker()
-        source.send(now, to, PURPOSE, self.request, on_response, version_max=self.version_max)
+        endpoint = self.endpoint or source.any_broker()
+        source.send(now, endpoint, PURPOSE, self.request, on_response, version_max=self.version_max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +150,18 @@ class ScriptRun:
         self._is_sending = True
         requests = self._requests
         while self._sent < len(requests) and self._sent - len(self._responses) < UNDER_WAY_MAX:
-            place = self._sent
+            index = self._sent
             self._sent += 1
-            requests[place].send(self._context, self._source, now, self._receiver(requests, place))
+            requests[index].send(self._context, self._source, now, self._receiver(requests, index))
         self._is_sending = False
         if len(self._responses) == len(requests):
-            responses = [self._responses[place] for place in range(len(requests))]
+            responses = [self._responses[index] for index in range(len(requests))]
             self._advance(now, lambda: self._script.send(responses))
 
-    def _receiver(self, requests: Sequence[ScriptRequest], place: int) -> OnResponse:
+    def _receiver(self, requests: Sequence[ScriptRequest], index: int) -> OnResponse:
         def receive(now: Instant, response: Any) -> None:
-            if requests is self._requests and place not in self._responses:
-                self._responses[place] = response
+            if requests is self._requests and index not in self._responses:
+                self._responses[index] = response
                 self._send(now)
 
         return receive

@@ -63,24 +63,24 @@ class ResponseCache:
     """The contents of a source's newest responses, by digest."""
 
     def __init__(self) -> None:
-        self._read: dict[bytes, SourceConfigs] = {}
+        self._contents: dict[bytes, SourceConfigs] = {}
         """In order of last use."""
 
     def find(self, digest: bytes) -> SourceConfigs | None:
         """Return the contents of a response that was parsed before."""
-        found = self._read.pop(digest, None)
+        found = self._contents.pop(digest, None)
         if found is not None:
-            self._read[digest] = found
+            self._contents[digest] = found
         return found
 
     def add(self, digest: bytes, response: SourceConfigs) -> None:
         """Keep the contents of a response; the value must not be modified."""
-        self._read[digest] = response
+        self._contents[digest] = response
 
-    def shrink(self, most: int) -> None:
+    def shrink(self, count_max: int) -> None:
         """Forget all but the newest."""
-        for digest in list(self._read)[: max(0, len(self._read) - most)]:
-            del self._read[digest]
+        for digest in list(self._contents)[: max(0, len(self._contents) - count_max)]:
+            del self._contents[digest]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,29 +34,29 @@ def coordinated_by(
     for endpoint in witnesses.endpoints:
         found = yield from _find_coordinators(endpoint, groups, source)
         coordinated = {group for group in coordinated if found.get(group) == broker_id}
-    are_there = witnesses.are_valid(source)
-    return (coordinated if are_there else set()), are_there
+    are_valid = witnesses.are_valid(source)
+    return (coordinated if are_valid else set()), are_valid
 
 
 def _find_coordinators(
     endpoint: Endpoint, groups: Sequence[str], source: RemoteCluster
 ) -> Generator[Sequence[ScriptRequest], Sequence[Any], Mapping[str, int]]:
     """Return the coordinator of each group according to one broker; NO_COORDINATOR if it returns none."""
-    many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= MANY_GROUPS_VERSION
-    batches = in_batches(groups, GROUPS_MAX if many else 1)
-    responses = yield [SourceRequest(_request(some, many), endpoint) for some in batches]
+    takes_many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= MANY_GROUPS_VERSION
+    batches = in_batches(groups, GROUPS_MAX if takes_many else 1)
+    responses = yield [SourceRequest(_request(batch, takes_many), endpoint) for batch in batches]
     found: dict[str, int] = {}
-    for some, response in zip(batches, responses, strict=True):
+    for batch, response in zip(batches, responses, strict=True):
         if not isinstance(response, FindCoordinatorResponse):
             continue
-        if many:
+        if takes_many:
             found.update({row.key: NO_COORDINATOR if row.error_code else row.node_id for row in response.coordinators})
         else:
-            found[some[0]] = NO_COORDINATOR if response.error_code else response.node_id
+            found[batch[0]] = NO_COORDINATOR if response.error_code else response.node_id
     return found
 
 
-def _request(groups: Sequence[str], many: bool) -> FindCoordinatorRequest:
-    if many:
+def _request(groups: Sequence[str], takes_many: bool) -> FindCoordinatorRequest:
+    if takes_many:
         return FindCoordinatorRequest(key_type=CoordinatorType.GROUP, coordinator_keys=list(groups))
     return FindCoordinatorRequest(key=groups[0], key_type=CoordinatorType.GROUP)

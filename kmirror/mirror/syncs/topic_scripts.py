@@ -57,22 +57,22 @@ def create_and_grow(view: MirrorView, reports: Reports, unanswered: list[str]) -
         topic: configs.configs_to_copy(source_configs, {}, rules, broker).values
         for topic, source_configs in found.values.items()
     }
-    made = topics.plan(view.facts(view.to_be_mirrored()), view.mirror, view.source_id, values)
+    plan = topics.plan(view.facts(view.to_be_mirrored()), view.mirror, view.source_id, values)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
-    creations = in_batches(made.create, PARTITIONS_MAX, lambda topic: topic.num_partitions)
-    growths = in_batches(made.grow, PARTITIONS_MAX, lambda topic: topic.count)
-    asked = [CreateTopicsRequest(topics=some, timeout_ms=TIMEOUT_MS) for some in creations]
+    creations = in_batches(plan.create, PARTITIONS_MAX, lambda topic: topic.num_partitions)
+    growths = in_batches(plan.grow, PARTITIONS_MAX, lambda topic: topic.count)
+    requests = [CreateTopicsRequest(topics=batch, timeout_ms=TIMEOUT_MS) for batch in creations]
     responses = yield [
-        *(ControllerRequest(request) for request in asked),
-        *(ControllerRequest(CreatePartitionsRequest(topics=some, timeout_ms=TIMEOUT_MS)) for some in growths),
+        *(ControllerRequest(request) for request in requests),
+        *(ControllerRequest(CreatePartitionsRequest(topics=batch, timeout_ms=TIMEOUT_MS)) for batch in growths),
     ]
     unanswered += found.unanswered
-    names = [[topic.name for topic in some] for some in creations]
-    names += [[topic.name for topic in some] for some in growths]
-    for named, response in zip(names, responses, strict=True):
+    names = [[topic.name for topic in batch] for batch in creations]
+    names += [[topic.name for topic in batch] for batch in growths]
+    for topic_names, response in zip(names, responses, strict=True):
         if not isinstance(response, CreateTopicsResponse | CreatePartitionsResponse):
-            unanswered += named
-            problems.update({f"topic {name}": NO_RESPONSE for name in named})
+            unanswered += topic_names
+            problems.update({f"topic {name}": NO_RESPONSE for name in topic_names})
             continue
         problems.update(_errors_in(response))
     not_created = {name: problems[f"topic {name}"] for name in missing if f"topic {name}" in problems}
@@ -85,13 +85,13 @@ def sync_configs(view: MirrorView, reports: Reports, known: ResponseCache) -> Sc
     problems: dict[str, str] = {}
     unclean: list[str] = []
     topics_here = [topic.name for topic in view.synced()]
-    for some in in_batches(topics_here, PLANNED_MAX):
-        problems |= yield from _sync_configs_of(some, view, known, unclean)
+    for batch in in_batches(topics_here, PLANNED_MAX):
+        problems |= yield from _sync_configs_of(batch, view, known, unclean)
     view.context.unclean_topics[view.mirror] = unclean
-    warned = not_supported(view.context, unclean)
-    if warned:
-        fact = UncleanSource(view.mirror, tuple(warned))
-        view.context.broker.outbox.note(f"mirror {view.mirror}: {unclean_warning(warned)}", fact)
+    unsupported = not_supported(view.context, unclean)
+    if unsupported:
+        fact = UncleanSource(view.mirror, tuple(unsupported))
+        view.context.broker.outbox.note(f"mirror {view.mirror}: {unclean_warning(unsupported)}", fact)
     known.shrink(RESPONSES_KEPT * ceil(len(topics_here) / TOPICS_MAX))
     reports.report(SyncKind.CONFIGS, "configs", problems)
 
@@ -102,20 +102,20 @@ def _sync_configs_of(
     """Sync some of the topics and return the problems; `unclean` gets those that may have unclean elections."""
     found = yield from describe(names, view.source, known)
     unclean += found.unclean
-    here = [topic.name for topic in view.synced(names)]  # Topics paused or removed meanwhile are left alone.
+    local_topics = [topic.name for topic in view.synced(names)]  # Topics paused or removed meanwhile are left alone.
     image = view.context.broker.image
-    local_configs = {topic: image.configs.topic(topic) for topic in here}
-    made = configs.plan(here, found.values, local_configs, view.rules(), view.context.broker.configs)
+    local_configs = {topic: image.configs.topic(topic) for topic in local_topics}
+    plan = configs.plan(local_topics, found.values, local_configs, view.rules(), view.context.broker.configs)
     problems = {f"topic {topic}": text for topic, text in found.problems.items()}
-    for topic, refused in made.refused.items():
-        problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
-    for resource in made.alter:
+    for topic, rejected in plan.rejected.items():
+        problems.update({f"config {name} of topic {topic}": text for name, text in rejected.items()})
+    for resource in plan.alter:
         resource.configs.append(AlterableConfig(MIRROR_NAME, ConfigOp.SET, view.mirror))  # While it is that (D75).
-    batches = in_batches(made.alter, RESOURCES_MAX)
-    responses = yield [ControllerRequest(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
-    for some, response in zip(batches, responses, strict=True):
+    batches = in_batches(plan.alter, RESOURCES_MAX)
+    responses = yield [ControllerRequest(IncrementalAlterConfigsRequest(resources=batch)) for batch in batches]
+    for batch, response in zip(batches, responses, strict=True):
         if not isinstance(response, IncrementalAlterConfigsResponse):
-            problems.update({f"topic {resource.resource_name}": NO_RESPONSE for resource in some})
+            problems.update({f"topic {resource.resource_name}": NO_RESPONSE for resource in batch})
             continue
         for row in response.responses:
             if row.error_code not in DONE_ERRORS:
@@ -126,18 +126,18 @@ def _sync_configs_of(
 def remove_deleted_topics(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
     """Remove topics that the source has deleted from the mirror (D16); `counts` are those of `count_missing`."""
     image, wanted = view.context.broker.image.topics, view.to_be_mirrored()
-    over = [name for name in deleted_topics.plan(counts) if name in wanted and name in image]
-    if not over:
+    deleted = [name for name in deleted_topics.plan(counts) if name in wanted and name in image]
+    if not deleted:
         return
     request = RemoveTopicsFromMirrorRequest(
-        mirror_name=view.mirror, topics=[TopicData(image[name].topic_id, name) for name in over]
+        mirror_name=view.mirror, topics=[TopicData(image[name].topic_id, name) for name in deleted]
     )
     response = (yield [ControllerRequest(request)])[0]
     problems: dict[str, str] = {}
     if not isinstance(response, RemoveTopicsFromMirrorResponse):
-        problems = {f"topic {name}": NO_RESPONSE for name in over}
+        problems = {f"topic {name}": NO_RESPONSE for name in deleted}
     elif response.error_code:
-        problems = {f"topic {name}": _error_text(response.error_code, response.error_message) for name in over}
+        problems = {f"topic {name}": _error_text(response.error_code, response.error_message) for name in deleted}
     else:
         problems = {f"topic {r.name}": _error_text(r.error_code, None) for r in response.topics if r.error_code}
         removed = [row.name for row in response.topics if not row.error_code]

@@ -29,7 +29,7 @@ class TopicFacts:
     """None if the source has no such topic, or has not responded about it yet."""
     local_topic: RemoteTopic | None
     """None if there is no such topic here."""
-    refused: ErrorCode | None = None
+    source_error: ErrorCode | None = None
     """The error in the source's response, such as TOPIC_AUTHORIZATION_FAILED."""
     cluster_id: str = ""
     """The id of this cluster."""
@@ -44,8 +44,8 @@ class TopicFacts:
         """Return why the topic's metadata is not synced, or an empty text if it is."""
         if self.wish is not Wish.MIRROR:
             return "it is paused" if self.wish is Wish.PAUSE else "it was removed from the mirror"
-        if self.refused is not None:
-            return f"the source returned {self.refused.name} for topic {self.name}"
+        if self.source_error is not None:
+            return f"the source returned {self.source_error.name} for topic {self.name}"
         if self.source_topic is None:
             return f"the source has no topic {self.name}"
         local_topic = self.local_topic
@@ -74,26 +74,28 @@ def plan(
 
     `configs` has the configs of new topics; a topic that is not in it is not created.
     """
-    made = TopicPlan()
+    result = TopicPlan()
     for topic in topics:
         source_topic, local_topic = topic.source_topic, topic.local_topic
         if source_topic is None or topic.unsynced_reason(source_cluster_id):
             continue
         if local_topic is None:
             if topic.name in configs:
-                made.create.append(_created(topic.name, mirror, source_topic, source_cluster_id, configs[topic.name]))
+                result.create.append(
+                    _creatable_topic(topic.name, mirror, source_topic, source_cluster_id, configs[topic.name])
+                )
         elif source_topic.partitions > local_topic.partitions:
-            made.grow.append(CreatePartitionsTopic(name=topic.name, count=source_topic.partitions, assignments=None))
+            result.grow.append(CreatePartitionsTopic(name=topic.name, count=source_topic.partitions, assignments=None))
         elif source_topic.partitions < local_topic.partitions:
-            made.problems[topic.name] = (
+            result.problems[topic.name] = (
                 f"the source's topic has {source_topic.partitions} partitions, ours has {local_topic.partitions}: a "
                 "topic cannot shrink; if it was created again at the source, remove it from the mirror, delete it "
                 "here, and add it again"
             )
-    return made
+    return result
 
 
-def _created(
+def _creatable_topic(
     name: str, mirror: str, source_topic: RemoteTopic, source_cluster_id: str, configs: Mapping[str, str]
 ) -> CreatableTopic:
     topic_id = (

@@ -31,7 +31,7 @@ def source_offset_of_the_first_answer(patch: Patch) -> None:
         if before >= 0:
             mp.source_offset = before
 
-    original = patch(fetchers, "_note_source", note_source)
+    original = patch(fetchers, "_record_source", note_source)
 
 
 @fault("described-wrong", profile="looked_at_late")

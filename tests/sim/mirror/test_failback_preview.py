@@ -99,7 +99,7 @@ def check_the_way_back(story: Story, source: Cluster, destination: Cluster) -> i
     back.assert_equal()
     after = batches_by_offset(log_of(destination))
     gone = {offset: data for offset, data in before.items() if after.get(offset) != data}
-    assert said.batches == len(gone), f"{said.why}: said from {said.offset}, gone are {sorted(gone)}; {facts}"
+    assert said.batches == len(gone), f"{said.reason}: said from {said.offset}, gone are {sorted(gone)}; {facts}"
     assert said.size_in_bytes == sum(map(len, gone.values()))
     if gone:
         assert said.offset == min(gone)
@@ -133,7 +133,7 @@ def test_nothing_is_reported_if_nothing_is_removed() -> None:
     there.catch_up()
     there.fail_over()
     story.write(story.b, 1)
-    assert failback_cut(story.facts(story.b, story.a)).why == ""
+    assert failback_cut(story.facts(story.b, story.a)).reason == ""
     assert check_the_way_back(story, story.b, story.a) == 0
 
 

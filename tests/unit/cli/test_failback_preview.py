@@ -164,7 +164,7 @@ def test_all_records_of_a_cleaned_log_may_be_removed(
     end = max(batch.next_offset for batch in iter_any_batches(b"".join(theirs)))
     facts = FailbackFacts(log(0, 4, (0, 0), (1, cut_at)), log(0, end, (0, 0)), 0)
     cut, why_all = asyncio.run(preview._with_copies(TP, facts, Cut(cut_at, 0, "plain")))
-    assert (cut.why.split()[0], why_all) == (why, may_go)
+    assert (cut.reason.split()[0], why_all) == (why, may_go)
     assert cut.offset == (0 if why == "deletions" else cut_at)
 
 

@@ -14,7 +14,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.mirror.cut_rules import Uncut
-from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, written_by
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, single_stretch
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
@@ -62,7 +62,7 @@ class MirroredStage:
         self.context: Any = SimpleNamespace(
             assignments={},
             sources={"m": source},
-            writers_of=lambda tp: written_by("id-b"),
+            writers_of=lambda tp: single_stretch("id-b"),
             source_writers_of=lambda mp: mp.source_lineage,
         )
         self.before: PartitionSnapshot | None = None

@@ -19,7 +19,7 @@ from kmirror.histories.plan import Step
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import LogCut
-from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, Stretch, written_by
+from kmirror.mirror.lineage import OWN_LINEAGE, Lineage, Stretch, single_stretch
 from kmirror.mirror.missed_deletions import COPY_UNDER_WAY
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
@@ -42,7 +42,7 @@ class Stage(MirroredStage):
         self.copies = CopyRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
         self.stops = StopRules(self.scene, self.rules)  # type: ignore[arg-type]
         self.lineages = LineageRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
-        self.mp.source_lineage, self.mp.source_lineage_epoch = written_by("id-b"), 0
+        self.mp.source_lineage, self.mp.source_lineage_epoch = single_stretch("id-b"), 0
 
     def marker(self, producer_id: int, *, commit: bool, epoch: int = 0) -> bytes:
         """Return a marker for the end of the leader's log."""
@@ -217,7 +217,7 @@ def test_a_partly_truncated_transaction_is_not_committed(stage: Stage) -> None:
 
 
 def test_a_lineage_is_not_lost(stage: Stage) -> None:
-    lineage = Lineage(written_by("id-b"), 3)
+    lineage = Lineage(single_stretch("id-b"), 3)
     assert stage.judge(stage.lineages.judge, MIRRORING, lineage=lineage) == []
     assert stage.judge(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == ["lineage-lost"]
 
@@ -229,7 +229,7 @@ def test_a_lineage_is_not_lost(stage: Stage) -> None:
 def test_a_lineage_may_be_lost_with_the_states_of_its_cluster_in_a_new_leader_epoch(
     stage: Stage, cluster: str, epoch: int, expected: list[str]
 ) -> None:
-    stage.judge(stage.lineages.judge, MIRRORING, lineage=Lineage(written_by("id-b"), 3))
+    stage.judge(stage.lineages.judge, MIRRORING, lineage=Lineage(single_stretch("id-b"), 3))
     row = LostCoordinatorLog(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 0)
     stage.scene.account.groups.lost_logs.append(row)
     if epoch:
@@ -238,7 +238,7 @@ def test_a_lineage_may_be_lost_with_the_states_of_its_cluster_in_a_new_leader_ep
 
 
 def test_a_lineage_is_removed_with_its_topic_and_its_mirror(stage: Stage) -> None:
-    lineage = Lineage(written_by("id-b"), 3)
+    lineage = Lineage(single_stretch("id-b"), 3)
     stage.judge(stage.lineages.judge, MIRRORING, lineage=lineage)
     stage.lineages.forget("a", TOPIC_ID)
     assert stage.judge(stage.lineages.judge, MIRRORING, lineage=OWN_LINEAGE) == []
@@ -250,7 +250,7 @@ def test_a_lineage_is_removed_with_its_topic_and_its_mirror(stage: Stage) -> Non
 @pytest.mark.parametrize(("epoch", "rules"), [(3, []), (2, ["below-lineage"])])
 def test_nothing_is_mirrored_below_the_lineage(stage: Stage, epoch: int, rules: list[str]) -> None:
     stage.lead_in(epoch)
-    lineage = Lineage(written_by("id-b"), 3)
+    lineage = Lineage(single_stretch("id-b"), 3)
     stage.judge(stage.lineages.judge, MIRRORING, lineage=lineage)
     stage.fill(stage.leader.log, batch(0, 1))
     assert stage.judge(stage.lineages.judge, MIRRORING, lineage=lineage) == rules

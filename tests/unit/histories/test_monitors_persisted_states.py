@@ -10,13 +10,13 @@ import pytest
 
 from kmirror.histories.monitors import persisted_states
 from kmirror.histories.monitors.persisted_states import PersistedStateMonitor
-from kmirror.mirror.lineage import Lineage, written_by
+from kmirror.mirror.lineage import Lineage, single_stretch
 from kmirror.mirror.state_records import PartitionState
 from kmirror.mirror.states import MirrorState
 from tests.unit.histories.mirrored import MirroredStage
 from tests.unit.histories.monitors import TP, broken_rules
 
-LINEAGE = Lineage(written_by("id-b"), 3)
+LINEAGE = Lineage(single_stretch("id-b"), 3)
 KEPT = PartitionState(TP.topic, MirrorState.STOPPED, lineage=LINEAGE)
 
 

@@ -15,22 +15,22 @@ from kmirror.mirror.lineage import (
     is_copied_again,
     reported_stretches,
     shared_epoch,
+    single_stretch,
     stretches_from,
     with_copy,
     with_copy_name,
     with_local_names,
     with_writer,
-    written_by,
 )
 
-A, B, C = written_by("a"), written_by("b"), written_by("c")
+A, B, C = single_stretch("a"), single_stretch("b"), single_stretch("c")
 
 clusters = st.sampled_from("abcd")
 failovers = st.lists(st.tuples(st.integers(1, 5), clusters), max_size=6)
 
 
 def lineage(first: str, then: list[tuple[int, str]]) -> Stretches:
-    found, epoch = written_by(first), 0
+    found, epoch = single_stretch(first), 0
     for more, cluster in then:
         epoch += more
         found = with_writer(found, epoch, cluster)

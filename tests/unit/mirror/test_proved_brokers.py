@@ -43,9 +43,9 @@ def test_a_proof_ends_with_a_link_to_the_broker() -> None:
 @pytest.mark.parametrize(("interval_ms", "due_ms"), [(30_000, 31_000), (1_000, 2_000), (100, 2_000)])
 def test_proofs_are_an_interval_apart_and_a_second_at_least(interval_ms: int, due_ms: int) -> None:
     found = broker()
-    found.is_asked = True
+    found.is_requested = True
     found.on_proof(2 * SECOND, asked_at=SECOND, interval=interval_ms * MILLISECOND)
-    assert (found.next_at, found.is_asked) == (due_ms * MILLISECOND, False)
+    assert (found.next_at, found.is_requested) == (due_ms * MILLISECOND, False)
 
 
 def test_the_newest_answered_fetch_may_be_older_than_several_proofs() -> None:
@@ -59,9 +59,9 @@ def test_the_newest_answered_fetch_may_be_older_than_several_proofs() -> None:
 def test_the_pauses_after_failures_grow_up_to_a_second_until_a_proof() -> None:
     found, pauses = broker(), []
     for _ in range(3):
-        found.is_asked = True
+        found.is_requested = True
         found.on_failure(SECOND, "no answer")
-        assert not found.is_asked
+        assert not found.is_requested
         pauses.append(found.next_at - SECOND)
     assert pauses == [500 * MILLISECOND, SECOND, SECOND]
     assert found.last_error == "no answer"
