@@ -33,7 +33,7 @@ from kmirror.histories.checkers import CHECKERS
 from kmirror.histories.fault_actions import STRIKE_ROWS
 from kmirror.histories.monitors.table import BY_SUBJECT
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
-from kmirror.histories.sights import SIGHTS
+from kmirror.histories.replication_events import REPLICATION_EVENTS
 from kmirror.histories.workloads import KINDS
 from kmirror.protocol.registry import by_name, find_key, names
 from kmirror.report.dashboard import dashboard
@@ -242,16 +242,16 @@ def _profiles() -> str:
 
 
 def _plan_actions() -> str:
-    rows = ((_code(row.name), row.doc, _words(row.needs), _words(row.takes)) for row in ACTIONS.values())
+    rows = ((_code(row.name), row.doc, _words(row.required), _words(row.optional)) for row in ACTIONS.values())
     return _table(("action", "effect", "needs", "takes"), rows)
 
 
 def _plan_strikes() -> str:
-    return _table(("`do`", "effect", "needs"), ((_code(r.name), r.doc, _words(r.needs)) for r in STRIKE_ROWS))
+    return _table(("`do`", "effect", "needs"), ((_code(r.name), r.doc, _words(r.required)) for r in STRIKE_ROWS))
 
 
 def _plan_sights() -> str:
-    return _table(("`on`", "event"), ((_code(row.name), row.doc) for row in SIGHTS.values()))
+    return _table(("`on`", "event"), ((_code(row.name), row.doc) for row in REPLICATION_EVENTS.values()))
 
 
 def _plan_clients() -> str:

@@ -271,7 +271,7 @@ class ObservedCut:
 
 @dataclass(frozen=True, slots=True)
 class DescribedPartition:
-    """A partition's row of DescribeMirrors, returned by its leader when logs are looked at."""
+    """A partition's row of DescribeMirrors, returned by its leader when logs are observed."""
 
     cluster: str
     mirror: str
@@ -340,7 +340,7 @@ class Snapshot:
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
     """Topic ids by (cluster, topic)."""
     at: Instant = -1
-    """Time at which it was taken."""
+    """Time at which it was recorded."""
 
 
 NO_NODE = -1
@@ -381,7 +381,7 @@ class Account:
     that ends a session (MIRRORING, STOPPED).
     """
     described: list[DescribedPartition] = field(default_factory=list)
-    """Recorded whenever logs are looked at, for the same partitions."""
+    """Recorded whenever logs are observed, for the same partitions."""
     unclean_leader_logs: list[ObservedLog] = field(default_factory=list)
     """Whole log of each unclean leader when it began to lead, with all rows up to the log end. Records that it lacks
     were lost by its election.
@@ -473,8 +473,10 @@ class Account:
         losses = self.power_losses if after_power else []
         others = (loss.successor_log for loss in losses if loss.successor_log is not None and loss.has_cut)
         return any(
-            heir.tp == tp and (until is None or heir.at <= until) and is_open(heir.rows, offset, epoch, producer_id)
-            for heir in (*self.unclean_leader_logs, *others)
+            successor.tp == tp
+            and (until is None or successor.at <= until)
+            and is_open(successor.rows, offset, epoch, producer_id)
+            for successor in (*self.unclean_leader_logs, *others)
         )
 
     def _is_ended_elsewhere(self, value: str, until: Instant | None) -> bool:

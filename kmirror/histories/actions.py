@@ -63,21 +63,21 @@ def _kill_when(executor: ActionExecutor, args: Args) -> None:
     victim = str(args["victim"])
     cluster = str(args["source"] if victim.startswith("source") else args["cluster"])
     role = victim.removeprefix("source_")
-    on = str(args["on"])
+    event = str(args["on"])
 
     def spring(tp: TopicPartition) -> None:
         try:
-            scene.note(f"{tp} reached {on}: kill the {role} in {cluster}")
+            scene.note(f"{tp} reached {event}: kill the {role} in {cluster}")
             kill_role(executor, cluster, tp, role, _for_ms(args))
         except StepSkipped as skipped:
             scene.note(f"no node is killed: {skipped}")
 
-    scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
+    scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), event, spring))
 
 
 def _line_down(executor: ActionExecutor, args: Args) -> None:
-    way = ">" if args.get("one_way", False) else "|"
-    executor.take_down(f"{args['one']}{way}{args['other']}", _for_ms(args))
+    separator = ">" if args.get("one_way", False) else "|"
+    executor.take_down(f"{args['one']}{separator}{args['other']}", _for_ms(args))
 
 
 def _line_slow(executor: ActionExecutor, args: Args) -> None:
@@ -98,13 +98,13 @@ ROWS: tuple[Action, ...] = (
         "create_mirror",
         "Create a mirror; `servers` names the cluster that it points to, or none.",
         "mirror source destination",
-        takes="servers timeout_ms topics",
+        optional="servers timeout_ms topics",
     ),
     Action(
         "add",
         "Add topics to a mirror, with their ids at the source unless `named` is false.",
         "mirror source destination topics",
-        takes="named",
+        optional="named",
     ),
     Action("remove", "Remove topics from a mirror: failover.", "mirror source destination topics"),
     Action("pause", "Pause topics of a mirror.", "mirror source destination topics"),
@@ -113,61 +113,67 @@ ROWS: tuple[Action, ...] = (
     Action("describe_mirror", "Describe a mirror, which changes nothing.", "mirror destination"),
     Action("point_mirror", "Alter a mirror's bootstrap.servers.", "mirror destination servers"),
     Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
-    Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
-    Action("reset_topic", "Reset a config of a topic to its default.", "cluster topic name", where="cluster"),
-    Action("alter_cluster", "Alter a config of all brokers of a cluster.", "cluster name value", where="cluster"),
-    Action("reset_cluster", "Reset a config of all brokers to its default.", "cluster name", where="cluster"),
-    Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
-    Action("grow_topic", "Add partitions to a topic.", "cluster topic partitions", where="cluster"),
-    Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),
+    Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", cluster_argument="cluster"),
+    Action(
+        "reset_topic", "Reset a config of a topic to its default.", "cluster topic name", cluster_argument="cluster"
+    ),
+    Action(
+        "alter_cluster", "Alter a config of all brokers of a cluster.", "cluster name value", cluster_argument="cluster"
+    ),
+    Action(
+        "reset_cluster", "Reset a config of all brokers to its default.", "cluster name", cluster_argument="cluster"
+    ),
+    Action("create_topic", "Create a topic.", "cluster topic partitions", cluster_argument="cluster"),
+    Action("grow_topic", "Add partitions to a topic.", "cluster topic partitions", cluster_argument="cluster"),
+    Action("delete_topic", "Delete a topic.", "cluster topic", cluster_argument="cluster"),
     Action(
         "delete_records",
         "Delete the records of a partition below an offset; -1 deletes all committed records.",
         "cluster topic partition offset",
-        where="cluster",
+        cluster_argument="cluster",
     ),
     Action("turn", "Move clients to another cluster.", "clients cluster", turn),
     Action("rest", "Pause all clients for a while, but not brokers and mirrors.", "for_ms", _rest),
-    Action("kill_broker", "Kill a broker.", "cluster broker", _kill, takes="for_ms"),
+    Action("kill_broker", "Kill a broker.", "cluster broker", _kill, optional="for_ms"),
     Action(
         "lose_power",
         "Kill a broker, and lose its unflushed data; not while a replica is out of the ISR, unless `short`, and "
         "then not while the broker is the last one in it.",
         "cluster broker",
         _lose_power,
-        takes="for_ms short",
+        optional="for_ms short",
     ),
     Action(
         "kill_replica",
         "Kill the leader or a follower of a partition: `victim`.",
         "cluster topic victim",
         _kill_replica,
-        takes="partition for_ms",
+        optional="partition for_ms",
     ),
-    Action("kill_controller", "Kill a controller.", "cluster", _kill_controller, takes="for_ms"),
+    Action("kill_controller", "Kill a controller.", "cluster", _kill_controller, optional="for_ms"),
     Action(
         "kill_cluster",
         "Kill every node of a cluster, as in the loss of a site.",
         "cluster",
         _kill_cluster,
-        takes="for_ms",
+        optional="for_ms",
     ),
     Action(
         "kill_when",
         "Kill `victim` in the event after a partition enters a state, or its log is cut.",
         "cluster source topic on victim",
         _kill_when,
-        takes="for_ms",
+        optional="for_ms",
     ),
     Action(
         "line_down",
         "Take down the line between two sites or nodes, both ways or one way.",
         "one other",
         _line_down,
-        takes="one_way for_ms",
+        optional="one_way for_ms",
     ),
-    Action("line_slow", "Add latency between two sites or nodes.", "one other ms", _line_slow, takes="for_ms"),
-    Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy, takes="for_ms"),
+    Action("line_slow", "Add latency between two sites or nodes.", "one other ms", _line_slow, optional="for_ms"),
+    Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy, optional="for_ms"),
     *fault_actions.ROWS,
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
@@ -215,18 +221,18 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
     action = ACTIONS.get(step.action)
     if action is None:
         return f"unknown action {step.action!r}"
-    missing = [name for name in action.needs.split() if name not in step.args]
+    missing = [name for name in action.required.split() if name not in step.args]
     if missing:
         return f"{step.action} needs {', '.join(missing)}"
-    unknown = [name for name in step.args if name not in (*action.needs.split(), *action.takes.split())]
+    unknown = [name for name in step.args if name not in (*action.required.split(), *action.optional.split())]
     if unknown:
         return f"{step.action} has no argument {', '.join(unknown)}"
     for name, value in step.args.items():
         limits = LIMITS.get((step.action, name)) or NUMBERS.get(name)
         if limits is not None and (type(value) is not int or not limits[0] <= value <= limits[1]):
             return f"{name} must be an integer from {limits[0]} to {limits[1]}, not {value!r}"
-    if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
-        return wrong
+    if step.action == "when" and (problem := fault_actions.problem_with_trap(step.args)):
+        return problem
     for name in ("cluster", "source", "destination"):
         if name in step.args and step.args[name] not in clusters:
             return f"unknown cluster {step.args[name]!r}"

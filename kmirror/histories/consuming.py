@@ -22,7 +22,7 @@ from kmirror.histories.directory import Leader
 from kmirror.histories.group_requests import GroupClient
 from kmirror.histories.positions import Position, Preferred
 from kmirror.histories.producing import Application
-from kmirror.histories.scripts import Ask, Script
+from kmirror.histories.scripts import Request, Script
 from kmirror.histories.values import ValueReader, ValueRow
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -77,12 +77,12 @@ class Consumer:
     def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
         """Send one fetch to each broker that has some of the partitions, and process the records."""
         directory = self.application.scene.directories[cluster]
-        by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
+        partitions_by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
         for tp in partitions:
             leader = directory.leader(tp)
             if leader is not None:
-                by_broker.setdefault(self._replica(cluster, tp, leader), []).append((tp, leader))
-        for endpoint, placed in by_broker.items():
+                partitions_by_broker.setdefault(self._replica(cluster, tp, leader), []).append((tp, leader))
+        for endpoint, placed in partitions_by_broker.items():
             ready = []
             for tp, leader in placed:
                 valid = yield from self._validate(cluster, tp, leader)
@@ -104,23 +104,23 @@ class Consumer:
             position.preferred = None
         return leader.endpoint
 
-    def given(self, tp: TopicPartition, row: ValueRow) -> None:
+    def on_record(self, tp: TopicPartition, row: ValueRow) -> None:
         """Process a record that the application receives."""
 
     def _commit(self, group: GroupClient, cluster: str) -> Script[None]:
         """Commit the positions that changed since the last commit in this cluster, without a member id."""
-        moved = {
+        changed = {
             tp: replace(position)
             for tp, position in self.positions.items()
             if position.epoch >= 0 and self._committed.get((cluster, tp)) != (position.offset, position.epoch)
         }
         if self._rests and cluster != self.application.plan.cluster:
-            moved = {tp: position for tp, position in moved.items() if (cluster, tp) not in self._committed}
-        if moved:
-            _, rows = yield from group.commit(cluster, moved)
+            changed = {tp: position for tp, position in changed.items() if (cluster, tp) not in self._committed}
+        if changed:
+            _, rows = yield from group.commit(cluster, changed)
             for row in rows:
                 if row.error == ErrorCode.NONE.name:
-                    self._committed[cluster, row.tp] = moved[row.tp].offset, moved[row.tp].epoch
+                    self._committed[cluster, row.tp] = changed[row.tp].offset, changed[row.tp].epoch
 
     # -- positions ----------------------------------------------------------------------------
 
@@ -130,13 +130,13 @@ class Consumer:
         if position.checked == (cluster, leader.epoch):
             return True
         if position.epoch >= 0:
-            asked = OffsetForLeaderPartition(
+            partition_request = OffsetForLeaderPartition(
                 partition=tp.partition, current_leader_epoch=leader.epoch, leader_epoch=position.epoch
             )
             request = OffsetForLeaderEpochRequest(
-                replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[asked])]
+                replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[partition_request])]
             )
-            reply = yield Ask(cluster, leader.endpoint, request)
+            reply = yield Request(cluster, leader.endpoint, request)
             row = None
             if isinstance(reply, OffsetForLeaderEpochResponse):
                 row = reply.topics[0].partitions[0]
@@ -153,11 +153,13 @@ class Consumer:
 
     def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
         """Reset to the earliest offset; return False if the leader did not return it."""
-        asked = ListOffsetsPartition(
+        partition_request = ListOffsetsPartition(
             partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
         )
-        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])])
-        reply = yield Ask(cluster, leader.endpoint, request)
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[partition_request])]
+        )
+        reply = yield Request(cluster, leader.endpoint, request)
         if isinstance(reply, ListOffsetsResponse):
             row = reply.topics[0].partitions[0]
             if not row.error_code and row.offset >= 0:
@@ -172,13 +174,13 @@ class Consumer:
 
     def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:
         request = self._request({tp: self._row(tp, leader) for tp, leader in ready})
-        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        reply = yield Request(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
         if not isinstance(reply, FetchResponse) or reply.error_code:
-            self._failed(cluster, ready)
+            self._on_error(cluster, ready)
             return
-        yield from self._take_all(cluster, dict(ready), reply)
+        yield from self._process_response(cluster, dict(ready), reply)
 
-    def _failed(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
+    def _on_error(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
         """Refresh the metadata, and fetch from the leaders again."""
         self.application.scene.directories[cluster].refresh()
         for tp, _ in ready:
@@ -189,7 +191,7 @@ class Consumer:
             partition=tp.partition,
             current_leader_epoch=leader.epoch if self._names_epochs else -1,
             fetch_offset=self.positions[tp].offset,
-            partition_max_bytes=self._bytes_max if self.application.goes_on() else BYTES_MAX,
+            partition_max_bytes=self._bytes_max if self.application.is_writing() else BYTES_MAX,
         )
 
     def _request(self, rows: Mapping[TopicPartition, FetchPartition]) -> FetchRequest:
@@ -208,13 +210,15 @@ class Consumer:
             rack_id=self._rack,
         )
 
-    def _take_all(self, cluster: str, leaders: Mapping[TopicPartition, Leader], reply: FetchResponse) -> Script[None]:
+    def _process_response(
+        self, cluster: str, leaders: Mapping[TopicPartition, Leader], reply: FetchResponse
+    ) -> Script[None]:
         for topic in reply.responses:
             for data in topic.partitions:
                 tp = TopicPartition(topic.topic, data.partition_index)
-                yield from self._take(cluster, tp, leaders[tp], data)
+                yield from self._process_partition(cluster, tp, leaders[tp], data)
 
-    def _take(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> Script[None]:
+    def _process_partition(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> Script[None]:
         scene = self.application.scene
         position = self.positions[tp]
         preferred = position.preferred
@@ -226,7 +230,7 @@ class Consumer:
             elif preferred is None:
                 yield from self._reset(cluster, tp, leader)
             return
-        self._mark(cluster, tp, leader, data)
+        self._record_offsets(cluster, tp, leader, data)
         if data.preferred_read_replica >= 0:
             until = scene.now + PREFERRED_MS * MILLISECOND
             position.preferred = Preferred(data.preferred_read_replica, cluster, leader, until)
@@ -239,15 +243,15 @@ class Consumer:
                 scene.account.reads.append(
                     ReceivedRecord(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
                 )
-                self.given(tp, row)
+                self.on_record(tp, row)
         for batch in batches:
             end, epoch = max(end, batch.next_offset), batch.partition_leader_epoch
         position.offset, position.epoch = end, epoch
 
-    def _mark(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
+    def _record_offsets(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
         position = self.positions[tp]
         preferred = position.preferred
-        said = FetchedOffsets(
+        offsets = FetchedOffsets(
             self.application.plan.name,
             cluster,
             tp,
@@ -259,7 +263,7 @@ class Consumer:
             0,
             preferred is None,
         )
-        if said == position.known:
+        if offsets == position.known:
             return
-        position.known = said
-        self.application.scene.account.fetched_offsets.append(replace(said, at=self.application.scene.now))
+        position.known = offsets
+        self.application.scene.account.fetched_offsets.append(replace(offsets, at=self.application.scene.now))

@@ -15,7 +15,7 @@ from itertools import pairwise
 from kmirror.cluster.images import MetadataImage
 from kmirror.histories.account import LOG_END, OPEN_TRANSACTIONS, UNAWARE, Account, Order
 from kmirror.histories.late_timeouts import may_be_open
-from kmirror.histories.observe import Observer
+from kmirror.histories.observer import Observer
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import Plan
 from kmirror.histories.scene import Scene
@@ -43,7 +43,7 @@ STATE_AFTER = {
     "delete_topic": NOT_IN_A_MIRROR,
 }
 """Order to the final state of a partition after it."""
-BOTH_WAYS = "each of two clusters mirrors the topic from the other"
+MIRRORED_BOTH_WAYS = "each of two clusters mirrors the topic from the other"
 RING = "the topic would be mirrored in a ring"
 SOURCE_UNREACHABLE = (
     "the source's mirror of the topic cannot reach its source, and cannot check whether that is this cluster"
@@ -108,16 +108,18 @@ def expected_states(plan: Plan, account: Account) -> list[ExpectedState]:
             states = (*dict.fromkeys((*states, NOT_IN_A_MIRROR)),)
         row = ExpectedState(cluster, topic, possible[-1].mirror, "", states, "")
         if "MIRRORING" in states or "PAUSED" in states:
-            pointed = pointed_to(plan, account, cluster, row.mirror)
-            source = pointed[-1] if pointed else NOBODY
+            sources = source_clusters(plan, account, cluster, row.mirror)
+            source = sources[-1] if sources else NOBODY
             mirrors = dict.fromkeys(order.mirror for order in possible if order.action != "delete_topic")
-            excuse = MIRROR_OPEN if len(mirrors) > 1 else _excuse(account, wishes, row, pointed)
-            excuse = excuse or _excuse_upstream(plan, account, wishes, row, pointed)
-            only_prepares = excuse in (BOTH_WAYS, ONLY_COPY, RING, SOURCE_UNREACHABLE)
+            excuse = MIRROR_OPEN if len(mirrors) > 1 else _excuse(account, wishes, row, sources)
+            excuse = excuse or _excuse_upstream(plan, account, wishes, row, sources)
+            only_prepares = excuse in (MIRRORED_BOTH_WAYS, ONLY_COPY, RING, SOURCE_UNREACHABLE)
             row = ExpectedState(cluster, topic, row.mirror, source, states, excuse, only_prepares)
             added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
-            row = _while_the_source_had_none(plan, account, row, added_at)
-            if ("MIRRORING" in row.states or "PAUSED" in row.states) and _failed_for_another(account, row, added_at):
+            row = _with_missing_source_topic(plan, account, row, added_at)
+            if ("MIRRORING" in row.states or "PAUSED" in row.states) and _may_have_failed_for_other_topic(
+                account, row, added_at
+            ):
                 row = replace(row, states=tuple(dict.fromkeys((*row.states, "FAILED"))))
         found.append(row)
     return found
@@ -144,7 +146,7 @@ def _orders_by_topic(account: Account) -> dict[tuple[str, str], list[Order]]:
     return wishes
 
 
-def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[str]:
+def source_clusters(plan: Plan, account: Account, cluster: str, mirror: str) -> list[str]:
     """Return the clusters that a mirror's bootstrap.servers have pointed to since its creation, in order."""
     found: list[str] = []
     for order in account.orders:
@@ -159,12 +161,12 @@ def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[
 
 
 def _excuse(
-    account: Account, wishes: dict[tuple[str, str], list[Order]], row: ExpectedState, pointed: list[str]
+    account: Account, wishes: dict[tuple[str, str], list[Order]], row: ExpectedState, sources: list[str]
 ) -> str:
-    source = pointed[-1] if pointed else NOBODY
+    source = sources[-1] if sources else NOBODY
     if source == NOBODY:
         return "the mirror has no valid bootstrap.servers"
-    if len(dict.fromkeys(name for name in pointed if name != NOBODY)) > 1:
+    if len(dict.fromkeys(name for name in sources if name != NOBODY)) > 1:
         return "the mirror had another source cluster before"
     ids = {(cluster, topic): topic_id for cluster, topic, topic_id in reversed(account.topic_ids)}
     if (source, row.topic) not in ids:
@@ -180,7 +182,7 @@ def _excuse(
     if ours and any(gone > ours[-1].sent_at for gone in _changes(account, source, row.topic, exists=False)):
         return ""  # The deletion of the topic removed the source's record of a mirror from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
-        return BOTH_WAYS
+        return MIRRORED_BOTH_WAYS
     # A mirror of the source that never found its own source's topic does not know that cluster: it may be this one. It
     # stopped because it was removed, or because that cluster had no such topic.
     may_be_ours = ours or (back and (back[-1].action == "remove" or _source_lacked(account, back[-1], row.topic)))
@@ -190,19 +192,19 @@ def _excuse(
 
 
 def _excuse_upstream(
-    plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: ExpectedState, pointed: list[str]
+    plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: ExpectedState, sources: list[str]
 ) -> str:
     """Return why a topic waits because of its source's own mirrors, at any distance; empty if it need not."""
-    clusters, asks_nobody = pointed[-1:], False
+    clusters, is_unreachable = sources[-1:], False
     for cluster in clusters:
         for order in _still_possible(wishes.get((cluster, row.topic), [])):
             if STATE_AFTER[order.action] in ("MIRRORING", "PAUSED"):
-                names = pointed_to(plan, account, cluster, order.mirror)
-                asks_nobody = asks_nobody or NOBODY in names[-1:] or len(set(names) - {NOBODY}) > 1
+                names = source_clusters(plan, account, cluster, order.mirror)
+                is_unreachable = is_unreachable or NOBODY in names[-1:] or len(set(names) - {NOBODY}) > 1
                 clusters += [name for name in dict.fromkeys(names) if name not in (NOBODY, *clusters)]
     if row.cluster in clusters:
         return RING
-    return SOURCE_UNREACHABLE if asks_nobody else ""
+    return SOURCE_UNREACHABLE if is_unreachable else ""
 
 
 def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> list[Instant]:
@@ -213,11 +215,11 @@ def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> lis
 def _source_lacked(account: Account, order: Order, topic: str) -> bool:
     """Return whether the source in an order lacked the topic at some time since the order, or always."""
     created = _changes(account, order.source, topic, exists=True)
-    had_it = any(at <= order.sent_at for at in created)
-    return not had_it or bool(_changes(account, order.source, topic, exists=False))
+    existed = any(at <= order.sent_at for at in created)
+    return not existed or bool(_changes(account, order.source, topic, exists=False))
 
 
-def _while_the_source_had_none(plan: Plan, account: Account, row: ExpectedState, added_at: Instant) -> ExpectedState:
+def _with_missing_source_topic(plan: Plan, account: Account, row: ExpectedState, added_at: Instant) -> ExpectedState:
     """Return the expected state if the source lacks the topic, lacked it at times, or has another one of its name."""
     if row.excuse == OTHER_ID:
         states = tuple(dict.fromkeys(("FAILED" if state == "MIRRORING" else state) for state in row.states))
@@ -228,27 +230,27 @@ def _while_the_source_had_none(plan: Plan, account: Account, row: ExpectedState,
         here = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
         states = tuple(dict.fromkeys(("STOPPED" if state == "MIRRORING" else state) for state in row.states))
         return replace(row, states=states, excuse="") if here else row
-    came_and_went = [r for r in account.topics if (r.cluster, r.topic) == (row.source, row.topic) and r.at >= added_at]
-    if not came_and_went:
+    changes = [r for r in account.topics if (r.cluster, r.topic) == (row.source, row.topic) and r.at >= added_at]
+    if not changes:
         return row
     release = next(cluster.release for cluster in plan.clusters if cluster.name == row.source)
-    if has_topic_ids(release) or all(r.exists for r in came_and_went):
+    if has_topic_ids(release) or all(r.exists for r in changes):
         return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
     return replace(row, excuse=RECREATED_WITHOUT_ID, until_mirroring=False)
 
 
-def _failed_for_another(account: Account, row: ExpectedState, added_at: Instant) -> bool:
+def _may_have_failed_for_other_topic(account: Account, row: ExpectedState, added_at: Instant) -> bool:
     """Return whether a partition failed while the source had a topic of this name with another id than ours (D16).
 
     The source may have the known id again by now, if that topic was mirrored back (D49). The leader may learn of it
     later.
     """
     ours = {topic_id for cluster, topic, topic_id in account.topic_ids if (cluster, topic) == (row.cluster, row.topic)}
-    theirs = [seen for seen in account.topics if (seen.cluster, seen.topic) == (row.source, row.topic)]
+    theirs = [observed for observed in account.topics if (observed.cluster, observed.topic) == (row.source, row.topic)]
     others = [
-        (seen.at, after.at + UNAWARE)
-        for seen, after in pairwise(theirs)
-        if ours and seen.exists and seen.at >= added_at and seen.topic_id not in ours
+        (observed.at, after.at + UNAWARE)
+        for observed, after in pairwise(theirs)
+        if ours and observed.exists and observed.at >= added_at and observed.topic_id not in ours
     ]
     return any(begin <= at <= end for at in _failures(account, row) for begin, end in others)
 
@@ -258,12 +260,12 @@ def _failures(account: Account, row: ExpectedState) -> Iterator[Instant]:
     ignored.
     """
     latest: dict[TopicPartition, str] = {}
-    for seen in account.states:
-        if (seen.cluster, seen.mirror, seen.tp.topic) == (row.cluster, row.mirror, row.topic):
-            if seen.state == "FAILED" != latest.get(seen.tp):
-                yield seen.at
-            if seen.state != "UNKNOWN":
-                latest[seen.tp] = seen.state
+    for observed in account.states:
+        if (observed.cluster, observed.mirror, observed.tp.topic) == (row.cluster, row.mirror, row.topic):
+            if observed.state == "FAILED" != latest.get(observed.tp):
+                yield observed.at
+            if observed.state != "UNKNOWN":
+                latest[observed.tp] = observed.state
 
 
 def _overlap(earlier: Order, later: Order) -> bool:
@@ -282,9 +284,9 @@ def _still_possible(orders: list[Order]) -> list[Order]:
 def _never_mirrored(account: Account, source: str, row: ExpectedState) -> bool:
     """Return whether a partition of the topic stopped at the source without a last mirrored epoch."""
     latest: dict[TopicPartition, tuple[str, int]] = {}
-    for seen in account.states:
-        if seen.cluster == source and seen.mirror == row.mirror and seen.tp.topic == row.topic:
-            latest[seen.tp] = (seen.state, seen.last_mirror_epoch)
+    for observed in account.states:
+        if observed.cluster == source and observed.mirror == row.mirror and observed.tp.topic == row.topic:
+            latest[observed.tp] = (observed.state, observed.last_mirror_epoch)
     return not latest or any(state == "STOPPED" and epoch < 0 for state, epoch in latest.values())
 
 
@@ -292,13 +294,13 @@ def waiting_topics(rows: list[ExpectedState]) -> dict[tuple[str, str], None]:
     """Return (cluster, topic) of each topic that waits with an excuse, is paused or failed, and of all mirrors of
     those.
     """
-    still = ("PAUSED", "FAILED")
+    settled_states = ("PAUSED", "FAILED")
     waiting = dict.fromkeys(
-        (row.cluster, row.topic) for row in rows if row.excuse or any(state in still for state in row.states)
+        (row.cluster, row.topic) for row in rows if row.excuse or any(state in settled_states for state in row.states)
     )
     for _ in rows:  # A chain is no longer than there are rows.
-        mirrors_of_it = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
-        waiting.update(dict.fromkeys(mirrors_of_it))
+        mirrors = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
+        waiting.update(dict.fromkeys(mirrors))
     return waiting
 
 
@@ -317,15 +319,15 @@ class ConvergenceCheck:
         """
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
-            found += self._not_replicated(name, cluster)
-        waiting, alone = waiting_topics(rows), self._partitions_missing_at_source(rows)
+            found += self._unreplicated(name, cluster)
+        waiting, missing_at_source = waiting_topics(rows), self._partitions_missing_at_source(rows)
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
                 if (name, tp.topic) not in waiting or self._takes_markers(name, tp):
-                    found += [] if (name, tp) in alone else self._hanging_transaction(name, tp, rows)
+                    found += [] if (name, tp) in missing_at_source else self._hanging_transaction(name, tp, rows)
         for row in rows:
             if not row.excuse or row.until_mirroring:
-                found += self._not_as_ordered(row, alone, is_over=is_over)
+                found += self._differences(row, missing_at_source, is_over=is_over)
         return found
 
     def _partitions_missing_at_source(self, rows: list[ExpectedState]) -> dict[tuple[str, TopicPartition], None]:
@@ -345,11 +347,13 @@ class ConvergenceCheck:
             found.update({(row.cluster, TopicPartition(row.topic, index)): None for index in lacking})
         mirrored = [row for row in rows if row.states != ("STOPPED",)]
         for _ in mirrored:  # A chain is no longer than there are rows.
-            behind = {(row.cluster, tp): None for row in mirrored for tp in _of(found, row.source, row.topic)}
+            behind = {
+                (row.cluster, tp): None for row in mirrored for tp in _topic_partitions(found, row.source, row.topic)
+            }
             found.update({place: None for place in behind if self._state(*place) == "PREPARING"})
         return found
 
-    def _not_replicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
+    def _unreplicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
         if cluster.is_settled():
             return []
         found = []
@@ -374,20 +378,18 @@ class ConvergenceCheck:
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
             return []
         log = leader.log
-        ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
+        ongoing = {
+            offset: pid for offset, pid in log.producers.ongoing.items() if not self._may_lack_marker(tp, log, offset)
+        }
         plan, account = self._scene.plan, self._scene.account
         ongoing = {offset: pid for offset, pid in ongoing.items() if not may_be_open(plan, account, pid)}
-        if (
-            not ongoing
-            or account.was_stopped_without_state((name, tp))
-            or self._has_all_that_is_decided(name, tp, rows)
-        ):
+        if not ongoing or account.was_stopped_without_state((name, tp)) or self._waits_for_markers(name, tp, rows):
             return []
         open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
         where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
         return [(name, tp, f"{OPEN_TRANSACTIONS} (producers {open_ones}): {where}")]
 
-    def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[ExpectedState]) -> bool:
+    def _waits_for_markers(self, name: str, tp: TopicPartition, rows: list[ExpectedState]) -> bool:
         """Return whether the partition waits for markers behind a transaction that hangs at its source.
 
         The transaction may hang because of an unclean election, or because the source itself mirrors the topic from a
@@ -404,14 +406,16 @@ class ConvergenceCheck:
             there = self._scene.leader(row.source, tp)
             if here is None or there is None or there.log.last_stable_offset == there.log.high_watermark:
                 continue
-            if here.log.log_end_offset == there.log.last_stable_offset or self._had_more(tp, here.log, there.log):
+            if here.log.log_end_offset == there.log.last_stable_offset or self._has_hidden_records(
+                tp, here.log, there.log
+            ):
                 others = [other for other in rows if other is not row]
                 return (row.source, tp) in self._partitions_missing_at_source(others) or not self._hanging_transaction(
                     row.source, tp, others
                 )
         return False
 
-    def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
+    def _may_lack_marker(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
         """Return whether an unclean election may have lost the marker of the transaction that is open at an offset.
 
         It may also have lost the coordinator's record of it; then no marker is written. A transaction that begins after
@@ -427,8 +431,8 @@ class ConvergenceCheck:
             return True
         return account.may_have_lost_marker(tp, offset, batch.partition_leader_epoch, batch.producer_id, name)
 
-    def _not_as_ordered(
-        self, row: ExpectedState, alone: Collection[tuple[str, TopicPartition]], *, is_over: bool
+    def _differences(
+        self, row: ExpectedState, missing_at_source: Collection[tuple[str, TopicPartition]], *, is_over: bool
     ) -> list[tuple[str, TopicPartition, str]]:
         scene = self._scene
         topic = scene.image(row.cluster).topics.get(row.topic)
@@ -439,7 +443,7 @@ class ConvergenceCheck:
         found = [] if row.excuse or row.states != ("MIRRORING",) else self._metadata_behind(row)
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
-            if (row.cluster, tp) in alone:
+            if (row.cluster, tp) in missing_at_source:
                 continue
             state = self._state(row.cluster, tp)
             if state == "PREPARING" and row.excuse:
@@ -487,17 +491,17 @@ class ConvergenceCheck:
             return [(row.cluster, tp, f"the log begins at {starts[0]}, but the source's at {starts[1]}")]
         if want == have == destination.log.high_watermark:
             return []
-        if self._had_more(tp, destination.log, source.log):
+        if self._has_hidden_records(tp, destination.log, source.log):
             return []
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
         return [(row.cluster, tp, f"{LOG_END} {have}, but the source's last stable offset is {want}{reason}")]
 
-    def _had_more(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
+    def _has_hidden_records(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
         """Return whether a transaction with a marker lost at the source hides records that the mirror copied before."""
         want, have = there.last_stable_offset, here.log_end_offset
         same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
-        return want < have <= there.high_watermark and same and self._left_open(tp, there, want)
+        return want < have <= there.high_watermark and same and self._may_lack_marker(tp, there, want)
 
     def _offsets_behind(
         self, row: ExpectedState, tp: TopicPartition, *, is_over: bool
@@ -509,16 +513,16 @@ class ConvergenceCheck:
         there, here = scene.committed_offsets(row.source), scene.committed_offsets(row.cluster)
         found = []
         for (group, at), wanted in there.items():
-            if at != tp or destination is None or not _is_one_of(group, included):
+            if at != tp or destination is None or not _matches_any(group, included):
                 continue
             if scene.has_members(row.cluster, group):
                 continue  # The sync does not commit for a group that is active here (D17).
-            if is_over and self._has_just_come(wanted[2]):
+            if is_over and self._is_recent_commit(wanted[2]):
                 continue
             log = destination.log
-            inside = min(max(wanted[0], log.log_start_offset), log.last_stable_offset)
-            if clamps and inside != wanted[0]:
-                wanted = inside, -1, wanted[2]
+            clamped = min(max(wanted[0], log.log_start_offset), log.last_stable_offset)
+            if clamps and clamped != wanted[0]:
+                wanted = clamped, -1, wanted[2]
             if wanted[1] > destination.leader_epoch:  # A consumer brought it from another cluster.
                 wanted = wanted[0], -1, wanted[2]
             if here.get((group, tp)) != wanted:
@@ -526,7 +530,7 @@ class ConvergenceCheck:
                 found.append((row.cluster, tp, text))
         return found
 
-    def _has_just_come(self, token: str) -> bool:
+    def _is_recent_commit(self, token: str) -> bool:
         """Return whether the offset with this metadata was committed a moment ago, so that only the next sync copies
         it.
         """
@@ -534,12 +538,12 @@ class ConvergenceCheck:
         return sent is not None and self._scene.now - max(sent.sent_at, sent.answered_at) < SYNCED_WITHIN
 
 
-def _of(places: Collection[tuple[str, TopicPartition]], cluster: str, topic: str) -> list[TopicPartition]:
+def _topic_partitions(places: Collection[tuple[str, TopicPartition]], cluster: str, topic: str) -> list[TopicPartition]:
     """Return the partitions of a cluster's topic that are among `places`."""
     return [tp for name, tp in places if (name, tp.topic) == (cluster, topic)]
 
 
-def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
+def _matches_any(name: str, patterns: Sequence[str]) -> bool:
     return any(re.fullmatch(pattern.strip(), name) for pattern in patterns)
 
 
@@ -554,5 +558,5 @@ def _copied_configs(values: Mapping[str, str], excluded: Sequence[str]) -> dict[
     return {
         name: value
         for name, value in values.items()
-        if not name.startswith("mirror.") and not _is_one_of(name, excluded)
+        if not name.startswith("mirror.") and not _matches_any(name, excluded)
     }

@@ -27,7 +27,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 
 @dataclass(slots=True)
-class _Question:
+class _LocalRequest:
     """A DescribeMirrors request that is answered in the same event, outside the network."""
 
     body: DescribeMirrorsRequest = field(default_factory=DescribeMirrorsRequest)
@@ -38,11 +38,11 @@ class _Question:
         self.answer = body
 
 
-def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
+def describe_all(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
     """Return a broker's response to DescribeMirrors of all mirrors."""
-    question = _Question()
-    describe_mirrors.handle(context, now, cast(Inbound[DescribeMirrorsRequest], question))
-    return question.answer
+    request = _LocalRequest()
+    describe_mirrors.handle(context, now, cast(Inbound[DescribeMirrorsRequest], request))
+    return request.answer
 
 
 def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[DescribedPartition]:
@@ -54,7 +54,9 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
     led: list[tuple[DescribedMirror, TopicPartition]] = []
     for broker_id in scene.clusters[cluster].living():
         context = scene.mirror_context(cluster, broker_id)
-        for mirror in answer_of(context, scene.local_time(cluster, broker_id)).mirrors if context is not None else ():
+        for mirror in (
+            describe_all(context, scene.local_time(cluster, broker_id)).mirrors if context is not None else ()
+        ):
             keep_newest(newest.setdefault(mirror.mirror_name, {}), mirror)
             led += [(mirror, row.tp) for row in parse_rows(mirror) if leaders.get(row.tp) == broker_id]
     for mirror, tp in led:

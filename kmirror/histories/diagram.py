@@ -1,7 +1,7 @@
 """Diagram of a partition's logs: the leaders' logs side by side, a few rows around an offset.
 
-Each cluster has one column for the end of the history, and one before it if an earlier look saw other rows there. A
-cell has the epoch, the value, and `~` if a read_committed consumer does not receive the record.
+Each cluster has one column for the end of the history, and one before it if an earlier observation had other rows
+there. A cell has the epoch, the value, and `~` if a read_committed consumer does not receive the record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BELOW, NONE, TAIL, END = "(below start)", "", "(above HW)", "(log end)"
 
 class Column(NamedTuple):
     title: str
-    seen: ObservedLog
+    log: ObservedLog
     cells: Sequence[str]
 
 
@@ -35,27 +35,28 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     """Return the lines of the diagram, at most 80 columns wide.
 
     Without an offset (-1) it is centred on the first offset at which two leaders differ, or else on the smallest last
-    stable offset. `at` is the time of the anomaly: looks before it are shown beside the end; -1 for the end itself.
+    stable offset. `at` is the time of the anomaly: observations before it are shown beside the end; -1 for the end
+    itself.
     """
-    logs = [(cluster, seen) for (cluster, other), seen in account.final_logs.items() if other == tp]
+    logs = [(cluster, log) for (cluster, other), log in account.final_logs.items() if other == tp]
     if not logs:
         return [f"{tp}: no log was observed at the end"]
-    centre = offset if offset >= 0 else first_difference([seen for _, seen in logs])
+    centre = offset if offset >= 0 else first_difference([log for _, log in logs])
     offsets = range(max(centre - AROUND, 0), centre + AROUND + 1)
     columns = []
-    for cluster, seen in logs:
-        before = _before(account, cluster, seen, offsets, at)
+    for cluster, log in logs:
+        before = _before(account, cluster, log, offsets, at)
         if before is not None:
             columns.append(_column(f"{cluster} at {before.at / SECOND:.3f} s", before, offsets))
-        columns.append(_column(f"{cluster} at the end", seen, offsets))
+        columns.append(_column(f"{cluster} at the end", log, offsets))
     lines = [f"Logs of {tp} around offset {centre} (leader epoch, value; {HIDDEN} not visible)"]
     for group in _groups(columns):
         lines += _table(group, offsets, centre)
-    lines += [_bounds(cluster, seen) for cluster, seen in logs]
+    lines += [_bounds(cluster, log) for cluster, log in logs]
     mine = [(cluster, broker, text) for cluster, other, broker, text in account.differing_replicas if other == tp]
     for cluster, broker, text in mine:
-        told = f"{cluster}-{broker} is in the ISR but differs from its leader: {text}"
-        lines += textwrap.wrap(told, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        text = f"{cluster}-{broker} is in the ISR but differs from its leader: {text}"
+        lines += textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     if not mine:
         lines.append("  in-sync replicas are equal to their leaders")
     return lines
@@ -63,23 +64,23 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
 
 def first_difference(logs: Sequence[ObservedLog]) -> int:
     """Return the first offset at which these logs have different rows, or else their smallest last stable offset."""
-    end = max(seen.log_end_offset for seen in logs)
-    tables = [{row.offset: (row.epoch, row.value) for row in seen.rows} for seen in logs]
-    start = max(seen.log_start_offset for seen in logs)
+    end = max(log.log_end_offset for log in logs)
+    tables = [{row.offset: (row.epoch, row.value) for row in log.rows} for log in logs]
+    start = max(log.log_start_offset for log in logs)
     for offset in range(start, end):
         if any(table.get(offset) != tables[0].get(offset) for table in tables):
             return offset
-    return min(seen.last_stable_offset for seen in logs)
+    return min(log.last_stable_offset for log in logs)
 
 
 def _before(account: Account, cluster: str, final: ObservedLog, offsets: range, at: Instant) -> ObservedLog | None:
-    """Return the last earlier look at the same log that has other rows, or None."""
+    """Return the last earlier observation of the same log that has other rows, or None."""
     now = _cells(final, offsets)
-    for seen in reversed(account.logs):
-        if (seen.cluster, seen.tp) == (cluster, final.tp) and (at < 0 or seen.at <= at):
-            cells = _cells(seen, offsets)
+    for log in reversed(account.logs):
+        if (log.cluster, log.tp) == (cluster, final.tp) and (at < 0 or log.at <= at):
+            cells = _cells(log, offsets)
             if any(cells) and _contradict(cells, now):
-                return seen
+                return log
     return None
 
 
@@ -88,26 +89,26 @@ def _contradict(before: Sequence[str], now: Sequence[str]) -> bool:
 
     A log that only grew does not contradict, nor does a row that has become visible.
     """
-    said = (BELOW, NONE, TAIL, END)
-    return any(old not in (*said, new, f"{new} {HIDDEN}") for old, new in zip(before, now, strict=True))
+    placeholders = (BELOW, NONE, TAIL, END)
+    return any(old not in (*placeholders, new, f"{new} {HIDDEN}") for old, new in zip(before, now, strict=True))
 
 
-def _column(title: str, seen: ObservedLog, offsets: range) -> Column:
-    return Column(title, seen, _cells(seen, offsets))
+def _column(title: str, log: ObservedLog, offsets: range) -> Column:
+    return Column(title, log, _cells(log, offsets))
 
 
-def _cells(seen: ObservedLog, offsets: range) -> list[str]:
-    rows = {row.offset: row for row in seen.rows}
+def _cells(log: ObservedLog, offsets: range) -> list[str]:
+    rows = {row.offset: row for row in log.rows}
     cells = []
     for offset in offsets:
         if offset in rows:
             cells.append(_cell(rows[offset]))
-        elif offset < seen.log_start_offset:
+        elif offset < log.log_start_offset:
             cells.append(BELOW)
-        elif offset >= seen.log_end_offset:
-            cells.append(END if offset == seen.log_end_offset else NONE)
+        elif offset >= log.log_end_offset:
+            cells.append(END if offset == log.log_end_offset else NONE)
         else:
-            cells.append(TAIL if offset >= seen.high_watermark else "-")
+            cells.append(TAIL if offset >= log.high_watermark else "-")
     return cells
 
 
@@ -140,14 +141,14 @@ def _table(columns: Sequence[Column], offsets: range, centre: int) -> list[str]:
     widths = [_width(column) for column in columns]
     head = " | ".join(column.title.ljust(width) for column, width in zip(columns, widths, strict=True))
     lines = [f"  {'offset':>7} | {head}".rstrip(), f"  {'-' * 7}-+-{'-+-'.join('-' * width for width in widths)}"]
-    for at, offset in enumerate(offsets):
-        cells = " | ".join(column.cells[at].ljust(width) for column, width in zip(columns, widths, strict=True))
+    for index, offset in enumerate(offsets):
+        cells = " | ".join(column.cells[index].ljust(width) for column, width in zip(columns, widths, strict=True))
         lines.append(f"{MARK if offset == centre else ' '} {offset:>7} | {cells}".rstrip())
     return lines
 
 
-def _bounds(cluster: str, seen: ObservedLog) -> str:
+def _bounds(cluster: str, log: ObservedLog) -> str:
     return (
-        f"  {cluster}-{seen.broker} leads in epoch {seen.leader_epoch}: start {seen.log_start_offset}, "
-        f"LSO {seen.last_stable_offset}, HW {seen.high_watermark}, end {seen.log_end_offset}"
+        f"  {cluster}-{log.broker} leads in epoch {log.leader_epoch}: start {log.log_start_offset}, "
+        f"LSO {log.last_stable_offset}, HW {log.high_watermark}, end {log.log_end_offset}"
     )

@@ -40,7 +40,7 @@ class Directory:
         self._ids: dict[str, Uuid] = {}
         self._partitions: dict[str, list[TopicPartition]] = {}
         self._turn = 0
-        self._asking = False
+        self._is_refreshing = False
         self._not_before: Instant = 0
 
     def leader(self, tp: TopicPartition) -> Leader | None:
@@ -71,9 +71,9 @@ class Directory:
 
     def refresh(self) -> None:
         """Send Metadata to a broker, unless a request is in flight or ended within BACKOFF_MS."""
-        if self._asking or self._world.now < self._not_before:
+        if self._is_refreshing or self._world.now < self._not_before:
             return
-        self._asking = True
+        self._is_refreshing = True
         self._client.send(
             self.any_broker(),
             MetadataRequest(topics=None, allow_auto_topic_creation=False),
@@ -82,14 +82,14 @@ class Directory:
         )
 
     def _on_reply(self, reply: Message | None) -> None:
-        self._asking = False
+        self._is_refreshing = False
         self._not_before = self._world.now + BACKOFF_MS * MILLISECOND
         if not isinstance(reply, MetadataResponse):
             return
         self._brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
-        told = {topic.name for topic in reply.topics}
-        for name in [name for name in self._partitions if name not in told]:
-            del self._partitions[name]  # It was deleted; the next look-up requests a refresh.
+        reported = {topic.name for topic in reply.topics}
+        for name in [name for name in self._partitions if name not in reported]:
+            del self._partitions[name]  # It was deleted; the next search requests a refresh.
         for topic in reply.topics:
             name = topic.name or ""
             if topic.error_code:

@@ -37,13 +37,13 @@ class ReplicaFiles:
     unchanged_since: Instant
     """Time since which the broker has not restarted, and mirror state and configs have not changed."""
     starts: tuple[tuple[Instant, int], ...]
-    """Log starts seen since then, each with the first time it was seen."""
+    """Log starts observed since then, each with the first time it was observed."""
     checks: Duration
     """Longest time after a change until the broker has checked for old segments."""
     at: Instant
 
     def log_start_from(self, moment: Instant) -> int:
-        """Return the lowest log start from a moment on; -1 if none was seen between `unchanged_since` and that moment.
+        """Return the lowest log start from a moment on; -1 if none was observed from `unchanged_since` to that moment.
 
         A log that is created again may begin lower than before.
         """

@@ -19,10 +19,10 @@ from kmirror.histories.fault_actions import FLUSH
 from kmirror.histories.moves import MOVES
 from kmirror.histories.outages import OPTION
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.plan_draft import ADDED, NEW, Line, PlanDraft
 from kmirror.histories.profiles import Profile, checked_profile
 from kmirror.histories.restarting import draw_restart
-from kmirror.histories.shapes import RINGS, SHAPES, Shape, lay
-from kmirror.histories.step_drawing import ADDED, NEW, Line, PlanDraft
+from kmirror.histories.shapes import RINGS, SHAPES, Shape, make_lines
 from kmirror.histories.themes import apply_theme
 from kmirror.histories.workloads import KINDS
 from kmirror.kernel.arguments import whole_number
@@ -63,15 +63,15 @@ def draw(seed: int, profile: str = "full") -> Plan:
     if own.chance(row.group_apps, 100):
         clusters = with_groups(own, clusters)
         clients += tuple(group_clients(own, clusters, lines, topics))
-    story = _story(rng.split("story"), row, clusters, lines, clients, spare)
+    draft = _draft(rng.split("story"), row, clusters, lines, clients, spare)
     plan = Plan(
         seed,
         profile,
         clusters,
         {**_network(rng.split("network")), **_local_network(rng.split("local network"), row)},
         clients,
-        tuple(story.steps),
-        story.at_ms + 800,
+        tuple(draft.steps),
+        draft.at_ms + 800,
         CONVERGE_MS,
         topics,
         is_ring and shape is not None,
@@ -224,7 +224,7 @@ def _lines(rng: Rng, shape: Shape | None) -> tuple[dict[str, str], list[Line], l
         else:
             lines.append(Line(rng.choice(("m", "m1")), "t1", "a", "b"))
     if shape is not None:
-        lines += lay(shape, rng.split("shape"), lines[0], topics)
+        lines += make_lines(shape, rng.split("shape"), lines[0], topics)
     return topics, lines, ["t2"]
 
 
@@ -254,7 +254,7 @@ def _clients(
         found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
-        where = clusters[1].name if n == 0 else own.choice(clusters).name
+        start_cluster = clusters[1].name if n == 0 else own.choice(clusters).name
         pause_ms = own.between(250, 600)
         commits: dict[str, Value] = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
         if commits and own.split("delivery").chance(1, 3):
@@ -264,7 +264,7 @@ def _clients(
         if not commits:
             kind = _with_library(own.split("library"), row, kind)
         commits.update(_outages(own.split("outages"), kind))
-        found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))
+        found.append(ClientPlan(f"c{n}", kind, start_cluster, tuple(every + spare), pause_ms, commits))
     return tuple(found)
 
 
@@ -279,7 +279,7 @@ def _outages(rng: Rng, kind: str) -> dict[str, Value]:
     return {OPTION: True} if kind.startswith("library") and rng.chance(1, 2) else {}
 
 
-def _story(
+def _draft(
     rng: Rng,
     row: Profile,
     clusters: tuple[ClusterPlan, ...],
@@ -293,27 +293,27 @@ def _story(
             for topic in client.topics:
                 writers.setdefault(topic, []).append(client.name)
     readers = [client.name for client in clients if not KINDS[client.kind].writes]
-    story = PlanDraft(
+    draft = PlanDraft(
         rng, {cluster.name: cluster for cluster in clusters}, lines, writers, readers, spare_topics=list(spare)
     )
-    story.wait(300, 2_500)
+    draft.wait(300, 2_500)
     wanted = rng.between(*row.steps)
     if rng.chance(9, 10):  # Otherwise nothing might ever be mirrored.
-        story.next_order(lines[0])
-        story.wait(800, 3_500)
+        draft.next_order(lines[0])
+        draft.wait(800, 3_500)
     begins = rng.split("shape")
     for line in lines[1:] if len(clusters) > 2 else ():
         if line.phase == NEW and begins.chance(2, 3):
-            story.next_order(line)
-            story.wait(*row.gap_ms)
+            draft.next_order(line)
+            draft.wait(*row.gap_ms)
     for _ in range(TRIES_MAX):
-        if len(story.steps) >= wanted:
+        if len(draft.steps) >= wanted:
             break
-        if MOVES[weighted(rng, row.moves)](story):
-            story.wait(*row.gap_ms)
-    if row.ends_mirrored and rng.chance(row.ends_mirrored, 100):
-        for line in story.lines:
+        if MOVES[weighted(rng, row.moves)](draft):
+            draft.wait(*row.gap_ms)
+    if row.mirrored_at_end and rng.chance(row.mirrored_at_end, 100):
+        for line in draft.lines:
             if line.phase != ADDED:
-                story.next_order(line)
-                story.wait(*row.gap_ms)
-    return story
+                draft.next_order(line)
+                draft.wait(*row.gap_ms)
+    return draft

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kmirror.histories.both_ways import OPTION
+from kmirror.histories.mixed_commits import OPTION
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Value
-from kmirror.histories.step_drawing import Line
+from kmirror.histories.plan_draft import Line
 from kmirror.kernel.rng import Rng
 
 SHORT_REBALANCE_MS = 800
@@ -40,20 +40,22 @@ def group_clients(
         found.append(_transform(rng.split("transform"), clusters, first.source, inputs))
     if both or not found:
         own = rng.split("members")
-        where = first.source if own.chance(3, 4) else first.destination
-        some = (*inputs, OUTPUT) if found and own.chance(1, 2) else inputs
-        found.append(ClientPlan("g0", "members", where, some, own.between(400, 900), _members(own, "gm")))
+        start_cluster = first.source if own.chance(3, 4) else first.destination
+        topics_read = (*inputs, OUTPUT) if found and own.chance(1, 2) else inputs
+        found.append(
+            ClientPlan("g0", "members", start_cluster, topics_read, own.between(400, 900), _members(own, "gm"))
+        )
     return found
 
 
-def _transform(rng: Rng, clusters: tuple[ClusterPlan, ...], where: str, inputs: tuple[str, ...]) -> ClientPlan:
+def _transform(rng: Rng, clusters: tuple[ClusterPlan, ...], start_cluster: str, inputs: tuple[str, ...]) -> ClientPlan:
     options = _members(rng, "gx")
     del options["deletes"]
     if any(cluster.release for cluster in clusters):
         options["members"] = 1  # An early TxnOffsetCommit has no generation, so two members could not be distinguished.
     options["output"] = OUTPUT
     options["transaction_version"] = rng.choice((0, 2))
-    return ClientPlan("x0", "transform", where, inputs, rng.between(400, 900), options)
+    return ClientPlan("x0", "transform", start_cluster, inputs, rng.between(400, 900), options)
 
 
 def _members(rng: Rng, group: str) -> dict[str, Value]:

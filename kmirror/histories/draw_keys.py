@@ -29,22 +29,22 @@ def with_keys(rng: Rng, row: Profile, plan: Plan) -> Plan:
 
 
 def _with_a_topic(rng: Rng, plan: Plan) -> Plan:
-    home = rng.choice([cluster.name for cluster in plan.clusters if not cluster.release])
+    topic_cluster = rng.choice([cluster.name for cluster in plan.clusters if not cluster.release])
     clients = [
-        ClientPlan(f"k{n}", rng.choice(KINDS), home, (TOPIC,), rng.between(200, 600), _keys(rng))
+        ClientPlan(f"k{n}", rng.choice(KINDS), topic_cluster, (TOPIC,), rng.between(200, 600), _keys(rng))
         for n in range(rng.between(1, 2))
     ]
-    clients.append(ClientPlan("ck", "read_committed", home, (TOPIC,), rng.between(250, 600)))
+    clients.append(ClientPlan("ck", "read_committed", topic_cluster, (TOPIC,), rng.between(250, 600)))
     return replace(
         _with_cleaner(rng, plan),
-        topics={**plan.topics, TOPIC: f"{rng.between(1, 2)}@{home}"},
+        topics={**plan.topics, TOPIC: f"{rng.between(1, 2)}@{topic_cluster}"},
         clients=(*plan.clients, *clients),
-        steps=(*compacted(rng, TOPIC, home), *plan.steps),
+        steps=(*compacted(rng, TOPIC, topic_cluster), *plan.steps),
     )
 
 
 def _with_compacted_mirrors(rng: Rng, plan: Plan) -> Plan:
-    steps = [step for topic, at in plan.topics.items() for step in compacted(rng, topic, at.partition("@")[2])]
+    steps = [step for topic, text in plan.topics.items() for step in compacted(rng, topic, text.partition("@")[2])]
     clients = [
         client if client.kind.startswith("read_") else replace(client, options={**client.options, **_keys(rng)})
         for client in plan.clients
@@ -74,5 +74,5 @@ def compacted(rng: Rng, topic: str, cluster: str) -> list[Step]:
         "delete.retention.ms": str(rng.between(500, 5_000)),
         "cleanup.policy": rng.choice(("compact", "compact", "compact,delete")),
     }
-    where: dict[str, Value] = {"cluster": cluster, "topic": topic}
-    return [Step(0, "alter_topic", {**where, "name": name, "value": value}) for name, value in configs.items()]
+    topic_args: dict[str, Value] = {"cluster": cluster, "topic": topic}
+    return [Step(0, "alter_topic", {**topic_args, "name": name, "value": value}) for name, value in configs.items()]

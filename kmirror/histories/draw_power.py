@@ -33,8 +33,8 @@ def with_eligible_losses(rng: Rng, row: Profile, plan: Plan) -> Plan:
         steps.append(Step(at_ms, "kill_broker", {"cluster": cluster, "broker": away, "for_ms": 18_000}))
         at_ms += rng.between(4_000, 5_000)
         back_ms = rng.between(5_000, 6_500)
-        lost: dict[str, Value] = {"cluster": cluster, "broker": powerless, "for_ms": back_ms, "short": True}
-        steps.append(Step(at_ms, "lose_power", lost))
+        loss: dict[str, Value] = {"cluster": cluster, "broker": powerless, "for_ms": back_ms, "short": True}
+        steps.append(Step(at_ms, "lose_power", loss))
         steps.append(Step(at_ms + 4_500, "kill_broker", {"cluster": cluster, "broker": last, "for_ms": 8_000}))
     steps.sort(key=lambda step: step.at_ms)
     return replace(plan, steps=(*plan.steps, *steps), faults_end_ms=at_ms + 13_500)

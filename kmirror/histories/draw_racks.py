@@ -16,18 +16,18 @@ def with_racks(rng: Rng, row: Profile, plan: Plan) -> Plan:
     """Return the plan with racks, by chance of the profile."""
     if not rng.chance(row.racks, 100):
         return plan
-    clusters = tuple(_in_racks(rng.split(f"cluster {cluster.name}"), cluster) for cluster in plan.clusters)
-    clients = tuple(_in_rack(rng.split(f"client {client.name}"), client) for client in plan.clients)
+    clusters = tuple(_cluster_in_racks(rng.split(f"cluster {cluster.name}"), cluster) for cluster in plan.clusters)
+    clients = tuple(_client_in_rack(rng.split(f"client {client.name}"), client) for client in plan.clients)
     return replace(plan, clusters=clusters, clients=clients)
 
 
-def _in_racks(rng: Rng, cluster: ClusterPlan) -> ClusterPlan:
+def _cluster_in_racks(rng: Rng, cluster: ClusterPlan) -> ClusterPlan:
     """Return the cluster with as many racks as brokers, or one less, so that two brokers share a rack."""
     racks = max(1, cluster.brokers - (1 if rng.chance(1, 4) else 0))
     return replace(cluster, racks=racks, configs={**cluster.configs, **SELECTOR})
 
 
-def _in_rack(rng: Rng, client: ClientPlan) -> ClientPlan:
+def _client_in_rack(rng: Rng, client: ClientPlan) -> ClientPlan:
     """Return the client in a rack; some consumers read slowly, or send no leader epoch in their fetches."""
     if client.kind not in READERS or not rng.chance(4, 5):
         return client

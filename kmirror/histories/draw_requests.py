@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kmirror.histories.asking import ABOUT
+from kmirror.histories.arbitrary_requests import CATEGORIES
 from kmirror.histories.draw_keys import compacted
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.histories.profiles import Profile
@@ -26,17 +26,18 @@ SHORTENED = {"metadata.log.max.record.bytes.between.snapshots": "3000", "metadat
 
 def with_requests(rng: Rng, row: Profile, plan: Plan) -> Plan:
     """Return the plan with such clients, by chance of the profile."""
-    if not rng.chance(row.asks, 100):
+    if not rng.chance(row.arbitrary_requests, 100):
         return plan
-    home = rng.choice([cluster.name for cluster in plan.clusters if not cluster.release])
+    topic_cluster = rng.choice([cluster.name for cluster in plan.clusters if not cluster.release])
     clusters = tuple(_cluster(rng.split(f"cluster {cluster.name}"), cluster) for cluster in plan.clusters)
     return replace(
         plan,
         clusters=clusters,
-        topics={**plan.topics, SMALL: f"1@{home}", COMPACTED: f"1@{home}"},
+        topics={**plan.topics, SMALL: f"1@{topic_cluster}", COMPACTED: f"1@{topic_cluster}"},
         clients=(*(_other(rng.split(f"client {client.name}"), client) for client in plan.clients),
-                 *_writers(rng.split("writers"), home), *_askers(rng.split("askers"), clusters)),
-        steps=(_step("max.message.bytes", home), *compacted(rng.split("compacted"), COMPACTED, home), *plan.steps),
+                 *_writers(rng.split("writers"), topic_cluster), *_request_clients(rng.split("askers"), clusters)),
+        steps=(_step("max.message.bytes", topic_cluster),
+               *compacted(rng.split("compacted"), COMPACTED, topic_cluster), *plan.steps),
     )  # fmt: skip
 
 
@@ -64,24 +65,26 @@ def _other(rng: Rng, client: ClientPlan) -> ClientPlan:
     return replace(client, options=options)
 
 
-def _writers(rng: Rng, home: str) -> list[ClientPlan]:
+def _writers(rng: Rng, topic_cluster: str) -> list[ClientPlan]:
     """Return producers whose batches are all refused: too large, without a key, or in no transaction."""
     unadded: dict[str, Value] = {"produce_version": 10} if rng.chance(1, 2) else {}
     return [
-        ClientPlan("w0", "plain", home, (SMALL,), 1_500, {"padding": LARGE}),
-        ClientPlan("w1", "plain", home, (COMPACTED,), 1_500, {"nulls": 100, "acks": 1}),
-        ClientPlan("w2", "unadded", home, (SMALL,), 900, unadded),
+        ClientPlan("w0", "plain", topic_cluster, (SMALL,), 1_500, {"padding": LARGE}),
+        ClientPlan("w1", "plain", topic_cluster, (COMPACTED,), 1_500, {"nulls": 100, "acks": 1}),
+        ClientPlan("w2", "unadded", topic_cluster, (SMALL,), 900, unadded),
     ]
 
 
-def _askers(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> list[ClientPlan]:
+def _request_clients(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> list[ClientPlan]:
     """Return one client per cluster that sends any request, and for one cluster some that send requests of one
     category.
     """
     new = [cluster.name for cluster in clusters if not cluster.release]
     found = [ClientPlan(f"q{n}", "asks", name, (), rng.between(60, 200)) for n, name in enumerate(new)]
-    where = rng.choice(new)
-    for about in ABOUT:
+    start_cluster = rng.choice(new)
+    for category in CATEGORIES:
         if rng.chance(1, 2):
-            found.append(ClientPlan(f"q-{about}", "asks", where, (), rng.between(30, 120), {"about": about}))
+            found.append(
+                ClientPlan(f"q-{category}", "asks", start_cluster, (), rng.between(30, 120), {"about": category})
+            )
     return found

@@ -23,30 +23,30 @@ def with_starts(rng: Rng, row: Profile, plan: Plan) -> Plan:
     return plan
 
 
-def _added(rng: Rng, plan: Plan) -> int:
+def _added_step(rng: Rng, plan: Plan) -> int:
     """Return the index of one of the steps that add topics to a mirror."""
     return rng.choice([index for index, step in enumerate(plan.steps) if step.action == "add"])
 
 
 def _above_0(rng: Rng, plan: Plan) -> Plan:
     """Return the plan with records deleted at the source before a topic is added."""
-    index = _added(rng, plan)
+    index = _added_step(rng, plan)
     at_ms, args = plan.steps[index].at_ms, plan.steps[index].args
     steps = list(plan.steps)
     for topic in str(args["topics"]).split(","):
-        where: dict[str, Value] = {"cluster": args["source"], "topic": topic}
+        topic_args: dict[str, Value] = {"cluster": args["source"], "topic": topic}
         value = rng.choice(("1", "3", "10"))
-        steps.insert(index, Step(at_ms, "alter_topic", {**where, "name": "flush.messages", "value": value}))
+        steps.insert(index, Step(at_ms, "alter_topic", {**topic_args, "name": "flush.messages", "value": value}))
         for partition in (0, 1):
             offset = rng.choice((-1, rng.between(1, 20)))
-            steps.insert(index, Step(at_ms, "delete_records", {**where, "partition": partition, "offset": offset}))
+            steps.insert(index, Step(at_ms, "delete_records", {**topic_args, "partition": partition, "offset": offset}))
     return replace(plan, steps=tuple(steps))
 
 
 def _created_early(rng: Rng, plan: Plan) -> Plan:
     """Return the plan with a topic created at the destination right after it was added to a mirror."""
-    index = _added(rng, plan)
+    index = _added_step(rng, plan)
     at_ms, args = plan.steps[index].at_ms, plan.steps[index].args
-    made: dict[str, Value] = {"cluster": args["destination"], "topic": str(args["topics"]).partition(",")[0]}
-    created = Step(at_ms, "create_topic", {**made, "partitions": rng.between(1, 2)})
+    topic_args: dict[str, Value] = {"cluster": args["destination"], "topic": str(args["topics"]).partition(",")[0]}
+    created = Step(at_ms, "create_topic", {**topic_args, "partitions": rng.between(1, 2)})
     return replace(plan, steps=(*plan.steps[: index + 1], created, *plan.steps[index + 1 :]))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
-from kmirror.histories.observe import Observer
+from kmirror.histories.observer import Observer
 from kmirror.histories.orders import Operator
 from kmirror.histories.plan import Step, Value
 from kmirror.histories.producing import Application
@@ -36,13 +36,13 @@ class ActionExecutor:
     observer: Observer
     actions: Mapping[str, Action] = field(default_factory=dict)
     """Actions by name; see actions.ACTIONS."""
-    left: dict[int, Step] = field(default_factory=dict)
+    pending_steps: dict[int, Step] = field(default_factory=dict)
     """Steps of the plan that have not begun, by number."""
     applications: dict[str, Application] = field(default_factory=dict)
     operators: dict[str, Operator] = field(default_factory=dict)
-    struck: dict[str, None] = field(default_factory=dict)
+    sprung: dict[str, None] = field(default_factory=dict)
     """Names of traps that have sprung."""
-    chained: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
+    next_traps: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
     """Name of a trap to functions that set the traps after it."""
     stopping: dict[tuple[str, int], None] = field(default_factory=dict)
     """(cluster, id) of brokers that were asked to stop, and have not started since."""
@@ -51,16 +51,16 @@ class ActionExecutor:
     over: bool = False
     """Faults have ended."""
 
-    def do(self, number: int) -> None:
+    def run_step(self, number: int) -> None:
         """Carry out a step of the plan now, unless a trap has already done so."""
-        step = self.left.pop(number, None)
+        step = self.pending_steps.pop(number, None)
         if step is None:
             return
         action = self.actions[step.action]
-        words = " ".join(f"{name}={value}" for name, value in step.args.items())
-        self.scene.note(f"step {number}: {step.action} {words}")
+        arguments = " ".join(f"{name}={value}" for name, value in step.args.items())
+        self.scene.note(f"step {number}: {step.action} {arguments}")
         if action.carry_out is None:
-            self.operators[str(step.args[action.where])].order(number, step)
+            self.operators[str(step.args[action.cluster_argument])].order(number, step)
             return
         try:
             action.carry_out(self, step.args)
@@ -69,7 +69,7 @@ class ActionExecutor:
 
     def next_order(self) -> int | None:
         """Return the number of the next order of the plan that was not given yet, or None."""
-        orders = (number for number, step in self.left.items() if self.actions[step.action].carry_out is None)
+        orders = (number for number, step in self.pending_steps.items() if self.actions[step.action].carry_out is None)
         return next(orders, None)
 
     def end_faults(self) -> None:
@@ -116,7 +116,7 @@ class ActionExecutor:
         found.kill(node_id, power_cut=power_cut)
         scene.begin_span(kind, f"{cluster}-{node_id}")
         scene.note(f"{kind} {cluster}-{node_id} {'loses power' if power_cut else 'dies'}")
-        self.later(for_ms, lambda: self.start(cluster, node_id))
+        self.end_later(for_ms, lambda: self.start(cluster, node_id))
 
     def stop(self, cluster: str, broker_id: int, for_ms: int) -> None:
         """Stop a broker cleanly, and start it after a while; kill it if it has not ended by then.
@@ -131,7 +131,7 @@ class ActionExecutor:
         scene.begin_span("broker", f"{cluster}-{broker_id}")
         scene.note(f"broker {cluster}-{broker_id} is asked to stop")
         scene.simulation.world.stop(found.process(broker_id))
-        self.later(for_ms, lambda: self._end_stop(cluster, broker_id))
+        self.end_later(for_ms, lambda: self._end_stop(cluster, broker_id))
 
     def _end_stop(self, cluster: str, broker_id: int) -> None:
         found = self.scene.clusters[cluster]
@@ -163,7 +163,7 @@ class ActionExecutor:
         found.fail_log_dir(broker_id, number)
         self.scene.begin_span(DISK, subject)
         self.scene.note(f"{found.log_dirs[broker_id][number].log_dir} of broker {subject} fails")
-        self.later(for_ms, lambda: self.repair_log_dirs(subject))
+        self.end_later(for_ms, lambda: self.repair_log_dirs(subject))
 
     def slow_disk(self, subject: str, ms: int, for_ms: int) -> None:
         """Make each job of a broker's disks take `ms` longer; raise StepSkipped if they are slow."""
@@ -172,7 +172,7 @@ class ActionExecutor:
             raise StepSkipped(f"the disks of {subject} are slow")
         scene.simulation.world.disk_workers.slow[_place(scene, subject)] = ms * MILLISECOND
         scene.begin_span(SLOW_DISK, subject)
-        self.later(for_ms, lambda: self._end_slow_disk(subject))
+        self.end_later(for_ms, lambda: self._end_slow_disk(subject))
 
     def _end_slow_disk(self, subject: str) -> None:
         self.scene.simulation.world.disk_workers.slow.pop(_place(self.scene, subject), None)
@@ -195,7 +195,7 @@ class ActionExecutor:
             self.scene.end_span("broker", subject)
             self.scene.note(f"broker {subject} is restarted")
 
-    def later(self, for_ms: int, undo: Callable[[], None]) -> None:
+    def end_later(self, for_ms: int, undo: Callable[[], None]) -> None:
         """End a fault after `for_ms`, unless all faults have ended by then; if it is 0, only `end_faults` ends it."""
         if for_ms > 0:
             self.scene.after_ms(for_ms, lambda: None if self.over else undo())
@@ -210,7 +210,7 @@ class ActionExecutor:
         _line(scene, subject).take_down()
         scene.note(f"network: line {subject} down")
         scene.begin_span("line", subject)
-        self.later(for_ms, lambda: self._bring_up(subject))
+        self.end_later(for_ms, lambda: self._bring_up(subject))
 
     def _bring_up(self, subject: str) -> None:
         scene = self.scene
@@ -237,7 +237,7 @@ class ActionExecutor:
             network.lose(line.one, line.other, amount)
         self._note(f"{kind} {subject} {amount}")
         scene.begin_span(kind, subject)
-        self.later(for_ms, lambda: self._end_disturbance(kind, subject))
+        self.end_later(for_ms, lambda: self._end_disturbance(kind, subject))
 
     def _end_disturbance(self, kind: str, subject: str) -> None:
         scene = self.scene
@@ -270,11 +270,11 @@ class Action:
 
     name: str
     doc: str
-    needs: str
+    required: str
     """Names of the required arguments."""
     carry_out: Callable[[ActionExecutor, Args], None] | None = None
     """None for an order of an operator."""
-    where: str = "destination"
+    cluster_argument: str = "destination"
     """For an order: the argument with the cluster that receives it."""
-    takes: str = ""
+    optional: str = ""
     """Names of the optional arguments."""

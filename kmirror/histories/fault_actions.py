@@ -1,6 +1,6 @@
-"""Faults at events: traps that act when a partition reaches a state or shows a sight, and other special faults.
+"""Faults at events: traps that act at a state of a partition or an event of replication, and other special faults.
 
-`when` sets a trap. It waits for a state of a mirror, CUT, or a row of sights.SIGHTS, and then carries out a row of
+`when` sets a trap. It waits for a state of a mirror, CUT, or a row of REPLICATION_EVENTS, and then carries out a row of
 STRIKES. A trap with `after` is set when the trap of that name springs, so that a second failure follows soon after the
 first one.
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.histories.execution import Action, ActionExecutor, Args, StepSkipped
+from kmirror.histories.replication_events import REPLICATION_EVENTS, EventWatch
 from kmirror.histories.scene import Trap
-from kmirror.histories.sights import SIGHTS, Watch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
@@ -29,10 +29,10 @@ ROLES = ("leader", "follower", "controller", *COORDINATORS)
 
 def kill_role(executor: ActionExecutor, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
     """Kill the partition's leader, a follower of it, the cluster's controller, or a coordinator."""
-    executor.kill(cluster, who(executor, cluster, tp, role), for_ms)
+    executor.kill(cluster, find_node(executor, cluster, tp, role), for_ms)
 
 
-def who(executor: ActionExecutor, cluster: str, tp: TopicPartition, role: str) -> int:
+def find_node(executor: ActionExecutor, cluster: str, tp: TopicPartition, role: str) -> int:
     """Return the id of the node that has a role now.
 
     Raise StepSkipped if there is none.
@@ -80,7 +80,7 @@ def turn(executor: ActionExecutor, args: Args) -> None:
     if not names:
         raise StepSkipped("no such client")
     for name in names:
-        executor.applications[name].turn(cluster)
+        executor.applications[name].move_to(cluster)
 
 
 # -- strikes ----------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Strike:
 
     name: str
     doc: str
-    needs: str
+    required: str
     """Names of the arguments that the step must have."""
     carry_out: Callable[[ActionExecutor, Args, TopicPartition], None]
 
@@ -114,7 +114,7 @@ def _kill(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
 
 def _cut_power(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
     cluster, role = _place(args)
-    node = who(executor, cluster, tp, role)
+    node = find_node(executor, cluster, tp, role)
     if node == CONTROLLER_ID:
         executor.kill(cluster, node, _for_ms(args), power_cut=True)
     else:
@@ -127,7 +127,7 @@ def _cut_line(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
 
 def _isolate(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
     cluster, role = _place(args)
-    node = who(executor, cluster, tp, role)
+    node = find_node(executor, cluster, tp, role)
     if node == CONTROLLER_ID:
         raise StepSkipped("a controller has no line to itself")
     executor.take_down(f"{cluster}-{node}|{cluster}-{CONTROLLER_ID}", _for_ms(args))
@@ -141,7 +141,7 @@ def _order(executor: ActionExecutor, args: Args, tp: TopicPartition) -> None:
     number = executor.next_order()
     if number is None:
         raise StepSkipped("every order of the plan was given already")
-    executor.do(number)
+    executor.run_step(number)
 
 
 STRIKE_ROWS: tuple[Strike, ...] = (
@@ -161,12 +161,12 @@ STRIKES: dict[str, Strike] = {row.name: row for row in STRIKE_ROWS}
 
 def problem_with_trap(args: Args) -> str | None:
     """Return why a trap of a plan cannot be set, or None."""
-    on, strike, victim = str(args["on"]), STRIKES.get(str(args["do"])), str(args.get("victim", "leader"))
-    if on != CUT and on not in SIGHTS and on not in MirrorState.__members__:
-        return f"a trap waits for CUT, a state of a mirror, or one of {', '.join(SIGHTS)}, not on {on!r}"
+    event, strike, victim = str(args["on"]), STRIKES.get(str(args["do"])), str(args.get("victim", "leader"))
+    if event != CUT and event not in REPLICATION_EVENTS and event not in MirrorState.__members__:
+        return f"a trap waits for CUT, a state of a mirror, or one of {', '.join(REPLICATION_EVENTS)}, not on {event!r}"
     if strike is None:
         return f"do must be one of {', '.join(STRIKES)}, not {str(args['do'])!r}"
-    missing = [name for name in strike.needs.split() if name not in args]
+    missing = [name for name in strike.required.split() if name not in args]
     if missing:
         return f"a trap with do={strike.name!r} needs {', '.join(missing)}"
     if victim.startswith("source_") and "source" not in args:
@@ -178,24 +178,24 @@ def problem_with_trap(args: Args) -> str | None:
 
 def _when(executor: ActionExecutor, args: Args) -> None:
     parent = str(args.get("after", ""))
-    if parent and parent not in executor.struck:
-        executor.chained.setdefault(parent, []).append(lambda: _set_trap(executor, args))
+    if parent and parent not in executor.sprung:
+        executor.next_traps.setdefault(parent, []).append(lambda: _set_trap(executor, args))
     else:
         _set_trap(executor, args)
 
 
 def _set_trap(executor: ActionExecutor, args: Args) -> None:
     scene = executor.scene
-    cluster, topic, on, name = (str(args.get(key, "")) for key in ("cluster", "topic", "on", "name"))
+    cluster, topic, event, name = (str(args.get(key, "")) for key in ("cluster", "topic", "on", "name"))
 
     def strike(tp: TopicPartition) -> None:
         if executor.over:
             return
         if name:
-            executor.struck[name] = None
-            for follow in executor.chained.pop(name, []):
+            executor.sprung[name] = None
+            for follow in executor.next_traps.pop(name, []):
                 follow()
-        scene.note(f"{tp} in {cluster} reached {on}: now {args['do']} {args.get('victim', '')}".rstrip())
+        scene.note(f"{tp} in {cluster} reached {event}: now {args['do']} {args.get('victim', '')}".rstrip())
         try:
             STRIKES[str(args["do"])].carry_out(executor, args, tp)
         except StepSkipped as skipped:
@@ -205,13 +205,13 @@ def _set_trap(executor: ActionExecutor, args: Args) -> None:
         delay_ms = int(args.get("delay_ms", 0))
         scene.after_ms(delay_ms, lambda: strike(tp)) if delay_ms else strike(tp)
 
-    watch = Watch.begin(scene, on, cluster, topic) if on in SIGHTS else None
-    trap = Trap(cluster, topic, on, spring, None if watch is None else lambda: watch.look(scene))
+    event_watch = EventWatch.begin(scene, event, cluster, topic) if event in REPLICATION_EVENTS else None
+    trap = Trap(cluster, topic, event, spring, None if event_watch is None else lambda: event_watch.check(scene))
     scene.traps.append(trap)
-    scene.after_ms(int(args.get("within_ms", WITHIN_MS)), lambda: _give_up(executor, trap))
+    scene.after_ms(int(args.get("within_ms", WITHIN_MS)), lambda: _remove_trap(executor, trap))
 
 
-def _give_up(executor: ActionExecutor, trap: Trap) -> None:
+def _remove_trap(executor: ActionExecutor, trap: Trap) -> None:
     # By identity: two traps may be equal.
     executor.scene.traps[:] = [other for other in executor.scene.traps if other is not trap]
 
@@ -254,15 +254,17 @@ def _slow_disk(executor: ActionExecutor, args: Args) -> None:
 
 
 ROWS: tuple[Action, ...] = (
-    Action("stop_broker", "Stop a broker cleanly.", "cluster broker", _stop_broker, takes="for_ms"),
-    Action("slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk, takes="for_ms"),
+    Action("stop_broker", "Stop a broker cleanly.", "cluster broker", _stop_broker, optional="for_ms"),
+    Action(
+        "slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk, optional="for_ms"
+    ),
     Action(
         "when",
         "Set a trap: run the action `do` `delay_ms` after the event `on` of a topic, if it happens within `within_ms`. "
         "It may have a name, and be set `after` another one has run.",
         "cluster topic on do",
         _when,
-        takes="source victim clients for_ms delay_ms within_ms name after",
+        optional="source victim clients for_ms delay_ms within_ms name after",
     ),
     Action(
         "fail_log_dir",
@@ -270,7 +272,7 @@ ROWS: tuple[Action, ...] = (
         "restart.",
         "cluster broker number",
         _fail_log_dir,
-        takes="for_ms",
+        optional="for_ms",
     ),
     Action(
         "lose_site_power",
@@ -278,13 +280,13 @@ ROWS: tuple[Action, ...] = (
         "internal topics keep acknowledged records.",
         "cluster",
         _lose_site_power,
-        takes="for_ms",
+        optional="for_ms",
     ),
     Action(
         "set_clock",
         "Set a node's clock: `ahead_ms`, negative values from its next start on, and `ppm` too fast.",
         "cluster broker ahead_ms",
         _set_clock,
-        takes="ppm",
+        optional="ppm",
     ),
 )

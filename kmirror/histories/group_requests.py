@@ -9,7 +9,7 @@ from itertools import count
 from kmirror.histories.group_account import GroupOffsets, OffsetDeletion, SentOffset
 from kmirror.histories.positions import Position
 from kmirror.histories.producing import Application, Producer
-from kmirror.histories.scripts import Ask, Script
+from kmirror.histories.scripts import Request, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
@@ -40,9 +40,9 @@ from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.version_limits import NAMED_TOPICS_LAST, ONE_GROUP_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
-STATIC_FROM = {"OffsetCommit": 7, "TxnOffsetCommit": 3}
+STATIC_MEMBERS_MIN_VERSIONS = {"OffsetCommit": 7, "TxnOffsetCommit": 3}
 """First versions with static members; earlier versions of TxnOffsetCommit have no generation either."""
-STABLE_FROM = 7
+REQUIRE_STABLE_MIN_VERSION = 7
 """First version of OffsetFetch with `require_stable`."""
 COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -56,7 +56,7 @@ class Sender:
     generation: int = -1
 
 
-NOBODY = Sender()
+NO_MEMBER = Sender()
 
 
 class GroupClient:
@@ -70,11 +70,11 @@ class GroupClient:
         self._coordinators: dict[str, Endpoint | None] = {}
         self._tokens = count()
 
-    def offers(self, cluster: str, api: str, version: int) -> bool:
+    def serves(self, cluster: str, api: str, version: int) -> bool:
         """Return whether the cluster's brokers serve an API in this version."""
         return self.application.scene.last_version(cluster, api) >= version
 
-    def ask(
+    def send(
         self, cluster: str, request: Message, version_max: int | None = None, timeout_ms: int = 2_500
     ) -> Script[Message | None]:
         """Send a request to the coordinator once; return None if it is not known, or does not respond."""
@@ -85,13 +85,13 @@ class GroupClient:
             self._coordinators[cluster] = endpoint
         if endpoint is None:
             return None
-        reply = yield from self.application.ask(Ask(cluster, endpoint, request, version_max, timeout_ms))
+        reply = yield from self.application.send(Request(cluster, endpoint, request, version_max, timeout_ms))
         if reply is None:
             self.forget_coordinator(cluster)
         return reply
 
     def forget_coordinator(self, cluster: str, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
-        """Look the coordinator up again before the next request, if the error says that it moved."""
+        """Find the coordinator again before the next request, if the error says that it moved."""
         if error in COORDINATOR_MOVED:
             self._coordinators[cluster] = None
 
@@ -115,7 +115,7 @@ class GroupClient:
         shard's leader from those of other brokers, as a deposed leader may have outdated offsets.
         """
         scene = self.application.scene
-        stable = stable and self.offers(cluster, "OffsetFetch", STABLE_FROM)
+        stable = stable and self.serves(cluster, "OffsetFetch", REQUIRE_STABLE_MIN_VERSION)
         sent_at, leader = scene.now, self._leader(cluster)
         names = None if partitions is None else list(dict.fromkeys(tp.topic for tp in partitions))
         topics = None if names is None else [
@@ -123,14 +123,14 @@ class GroupClient:
             for name in names
         ]  # fmt: skip
         request = OffsetFetchRequest(group_id=self.group, topics=topics, require_stable=stable)
-        reply = yield from self.ask(cluster, request, ONE_GROUP_LAST[request.NAME])
+        reply = yield from self.send(cluster, request, ONE_GROUP_LAST[request.NAME])
         if not isinstance(reply, OffsetFetchResponse):
             return None
         if reply.error_code:
             self.forget_coordinator(cluster, ErrorCode(reply.error_code))
             return None
         found: dict[TopicPartition, Position] = {}
-        seen: dict[TopicPartition, tuple[int, str]] = {}
+        offsets_by_partition: dict[TopicPartition, tuple[int, str]] = {}
         unstable = []
         for topic in reply.topics:
             for row in topic.partitions:
@@ -139,21 +139,23 @@ class GroupClient:
                     unstable.append(tp)
                 elif row.committed_offset >= 0:
                     found[tp] = Position(row.committed_offset, row.committed_leader_epoch)
-                    seen[tp] = row.committed_offset, row.metadata or ""
-        asked = None if partitions is None else tuple(partitions)
-        look = GroupOffsets(self.group, cluster, asked, seen, tuple(unstable), stable, sent_at, scene.now)
+                    offsets_by_partition[tp] = row.committed_offset, row.metadata or ""
+        requested = None if partitions is None else tuple(partitions)
+        response = GroupOffsets(
+            self.group, cluster, requested, offsets_by_partition, tuple(unstable), stable, sent_at, scene.now
+        )
         leads = leader is not None and leader == self._leader(cluster) == self._coordinators.get(cluster)
-        (scene.account.groups.offsets if leads else scene.account.groups.deposed_responses).append(look)
+        (scene.account.groups.offsets if leads else scene.account.groups.deposed_responses).append(response)
         return None if unstable else found
 
     # -- committing ---------------------------------------------------------------------------
 
     def commit(
-        self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender = NOBODY
+        self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender = NO_MEMBER
     ) -> Script[tuple[ErrorCode | None, list[SentOffset]]]:
         """Send OffsetCommit once; return the worst error, or None without a response, and the recorded rows."""
         topics: dict[str, OffsetCommitRequestTopic] = {}
-        rows = self._note(cluster, positions, sender, "")
+        rows = self._register_offsets(cluster, positions, sender, "")
         for row in rows:
             topics.setdefault(
                 row.tp.topic, OffsetCommitRequestTopic(name=row.tp.topic, partitions=[])
@@ -173,19 +175,19 @@ class GroupClient:
         )
         if sender.instance:
             request.group_instance_id = sender.instance
-        reply = yield from self.ask(cluster, request, NAMED_TOPICS_LAST[request.NAME])
+        reply = yield from self.send(cluster, request, NAMED_TOPICS_LAST[request.NAME])
         answer = reply if isinstance(reply, OffsetCommitResponse) else None
-        return self._take(cluster, rows, answer), rows
+        return self._record_results(cluster, rows, answer), rows
 
-    def commit_in(
+    def commit_in_transaction(
         self, producer: Producer, positions: Mapping[TopicPartition, Position], sender: Sender
     ) -> Script[tuple[ErrorCode | None, list[SentOffset]]]:
         """Send TxnOffsetCommit once in the producer's transaction; return the same as `commit`."""
         cluster = producer.cluster
-        if not self.offers(cluster, "TxnOffsetCommit", STATIC_FROM["TxnOffsetCommit"]):
-            sender = NOBODY
+        if not self.serves(cluster, "TxnOffsetCommit", STATIC_MEMBERS_MIN_VERSIONS["TxnOffsetCommit"]):
+            sender = NO_MEMBER
         assert producer.transaction is not None, "begun"
-        rows = self._note(cluster, positions, sender, producer.transaction.key)
+        rows = self._register_offsets(cluster, positions, sender, producer.transaction.key)
         topics: dict[str, TxnOffsetCommitRequestTopic] = {}
         for row in rows:
             topics.setdefault(
@@ -209,11 +211,11 @@ class GroupClient:
             topics=list(topics.values()),
         )
         version_max = None if producer.bumps_epoch else TRANSACTIONS_V1_LAST[request.NAME]
-        reply = yield from self.ask(cluster, request, version_max)
+        reply = yield from self.send(cluster, request, version_max)
         answer = reply if isinstance(reply, TxnOffsetCommitResponse) else None
-        return self._take(cluster, rows, answer), rows
+        return self._record_results(cluster, rows, answer), rows
 
-    def _note(
+    def _register_offsets(
         self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender, transaction: str
     ) -> list[SentOffset]:
         scene = self.application.scene
@@ -236,7 +238,7 @@ class GroupClient:
             rows.append(row)
         return rows
 
-    def _take(
+    def _record_results(
         self, cluster: str, rows: Iterable[SentOffset], reply: OffsetCommitResponse | TxnOffsetCommitResponse | None
     ) -> ErrorCode | None:
         if reply is None:
@@ -262,7 +264,7 @@ class GroupClient:
         if tp is not None:
             topic = OffsetDeleteRequestTopic(tp.topic, [OffsetDeleteRequestPartition(tp.partition)])
             request = OffsetDeleteRequest(self.group, [topic])
-        reply = yield from self.ask(cluster, request)
+        reply = yield from self.send(cluster, request)
         codes = [0]
         if isinstance(reply, DeleteGroupsResponse):
             codes = [row.error_code for row in reply.results]

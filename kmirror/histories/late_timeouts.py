@@ -13,11 +13,11 @@ from kmirror.histories.plan import Plan
 
 def times_out_late(plan: Plan, transaction: Transaction) -> bool:
     """Return whether no client ended the transaction, and a clock of its cluster was ahead."""
-    ahead = any(
+    is_ahead = any(
         step.action == "set_clock" and step.args["cluster"] == transaction.cluster and int(step.args["ahead_ms"]) > 0
         for step in plan.steps
     )
-    return ahead and not transaction.is_end_acknowledged
+    return is_ahead and not transaction.is_end_acknowledged
 
 
 def may_be_open(plan: Plan, account: Account, producer_id: int) -> bool:

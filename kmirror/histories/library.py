@@ -30,9 +30,9 @@ from kmirror.spec.wire_values import IsolationLevel
 
 REQUEST_TIMEOUT_MS = 2_500
 REFUSED_PAUSE_MS = 600
-LOOK_MS = 100
+POLL_MS = 100
 FETCH_WAIT_MS = 100
-UNDER_WAY_MAX = 5
+IN_FLIGHT_MAX = 5
 """Most batches in flight of one application."""
 OPEN = (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
 
@@ -63,12 +63,12 @@ class LibraryProducer:
     def __init__(self, application: Application, name: str, *, transactional_id: str | None) -> None:
         self.application = application
         self.cluster = application.cluster
-        self.under_way = 0
+        self.in_flight = 0
         """Number of batches that are not delivered yet."""
         self.failed = False
         """A batch was not written, or its result is unknown."""
         self.transaction: Transaction | None = None
-        self._turns = application.turns
+        self._moves = application.moves
         self._sent: dict[str, Sent] = {}
         self._next: dict[tuple[TopicPartition, int, int], int] = {}
         """Next sequence number by partition, producer id and epoch."""
@@ -90,8 +90,8 @@ class LibraryProducer:
         self._client.on_timer(timer, self._machine.on_timer)
 
     @property
-    def has_turned(self) -> bool:
-        return self.application.turns != self._turns
+    def has_moved(self) -> bool:
+        return self.application.moves != self._moves
 
     @property
     def state(self) -> State:
@@ -99,7 +99,7 @@ class LibraryProducer:
 
     def init(self) -> Script[bool]:
         """Get a producer id; return False if that failed."""
-        error = yield self._doing(lambda done: self._machine.init(self._now, lambda _, error: done(error)))
+        error = yield self._wait_for(lambda on_done: self._machine.init(self._now, lambda _, error: on_done(error)))
         return error is ErrorCode.NONE
 
     def begin(self, key: str) -> None:
@@ -128,7 +128,7 @@ class LibraryProducer:
             )
         if self.transaction is not None:
             self.transaction.values.extend(values)
-        self.under_way += 1
+        self.in_flight += 1
         number = self._deliveries.on_sent(tp)
 
         def on_delivery(_: Instant, delivery: Delivery) -> None:
@@ -144,27 +144,27 @@ class LibraryProducer:
         assert transaction is not None, "begun"
         if not (commit and self.failed):  # Otherwise the producer itself refuses.
             transaction.requested_end = "commit" if commit else "abort"
-        error: ErrorCode = yield self._doing(
-            lambda done: self._machine.end(self._now, lambda _, error: done(error), commit=commit)
+        error: ErrorCode = yield self._wait_for(
+            lambda on_done: self._machine.end(self._now, lambda _, error: on_done(error), commit=commit)
         )
         if error is ErrorCode.NONE:
             transaction.is_end_acknowledged = True
             self.transaction = None
         return error
 
-    def delivered(self) -> Script[None]:
+    def wait_for_delivery(self) -> Script[None]:
         """Wait until every batch was written, refused or given up."""
-        while self.under_way:
+        while self.in_flight:
             self._deliveries.check_overdue()
-            yield Sleep(LOOK_MS)
+            yield Sleep(POLL_MS)
 
     @property
     def _now(self) -> Instant:
         return self.application.scene.simulation.world.now
 
-    def _doing(self, start: Callable[[Callable[[ErrorCode], None]], None]) -> Wait[ErrorCode]:
-        def begin(done: Callable[[ErrorCode], None]) -> None:
-            start(done)
+    def _wait_for(self, start: Callable[[Callable[[ErrorCode], None]], None]) -> Wait[ErrorCode]:
+        def begin(on_done: Callable[[ErrorCode], None]) -> None:
+            start(on_done)
             self._client.perform()
 
         return Wait(begin)
@@ -185,7 +185,7 @@ class LibraryProducer:
             )
 
     def _on_delivery(self, tp: TopicPartition, values: Sequence[str], delivery: Delivery) -> None:
-        self.under_way -= 1
+        self.in_flight -= 1
         scene, error = self.application.scene, delivery.error
         self.failed = self.failed or error is not ErrorCode.NONE
         for n, value in enumerate(values):
@@ -214,61 +214,61 @@ def servers(application: Application, cluster: str) -> tuple[Endpoint, ...]:
 
 def library_stream(application: Application) -> Script[None]:
     """Send idempotent batches, some at a time."""
-    made: LibraryProducer | None = None
-    while application.goes_on():
-        if made is None or made.has_turned or made.state is State.FATAL_ERROR:
-            if made is not None:
-                yield from made.delivered()
-            made = LibraryProducer(application, application.plan.name, transactional_id=None)
-            if not (yield from made.init()):
-                made = None
+    writer: LibraryProducer | None = None
+    while application.is_writing():
+        if writer is None or writer.has_moved or writer.state is State.FATAL_ERROR:
+            if writer is not None:
+                yield from writer.wait_for_delivery()
+            writer = LibraryProducer(application, application.plan.name, transactional_id=None)
+            if not (yield from writer.init()):
+                writer = None
         partitions = application.partitions()
-        if made is None or not partitions:
+        if writer is None or not partitions:
             yield Sleep(REFUSED_PAUSE_MS)
             continue
         for _ in range(application.rng.between(1, 3)):
-            if made.under_way < UNDER_WAY_MAX and made.state is not State.FATAL_ERROR:
-                made.send(application.rng.choice(partitions), application.values(application.rng.between(1, 3)))
+            if writer.in_flight < IN_FLIGHT_MAX and writer.state is not State.FATAL_ERROR:
+                writer.send(application.rng.choice(partitions), application.values(application.rng.between(1, 3)))
         yield application.pause()
-    if made is not None:
-        yield from made.delivered()
+    if writer is not None:
+        yield from writer.wait_for_delivery()
 
 
 def library_transactions(application: Application) -> Script[None]:
     """Write one transaction after the other, each with some batches to some partitions."""
-    made: LibraryProducer | None = None
+    writer: LibraryProducer | None = None
     number = 0
-    while application.goes_on():
-        if made is None or made.has_turned or made.state is not State.READY:
-            made = LibraryProducer(application, application.plan.name, transactional_id=application.plan.name)
-            if not (yield from made.init()):
-                made = None
+    while application.is_writing():
+        if writer is None or writer.has_moved or writer.state is not State.READY:
+            writer = LibraryProducer(application, application.plan.name, transactional_id=application.plan.name)
+            if not (yield from writer.init()):
+                writer = None
         partitions = application.partitions()
-        if made is None or not partitions:
+        if writer is None or not partitions:
             yield Sleep(REFUSED_PAUSE_MS)
             continue
         number += 1
-        made.begin(f"{application.plan.name}/{number}")
+        writer.begin(f"{application.plan.name}/{number}")
         for _ in range(application.rng.between(1, 4)):
-            if made.state is State.IN_TRANSACTION:
-                made.send(application.rng.choice(partitions), application.values(application.rng.between(1, 2)))
+            if writer.state is State.IN_TRANSACTION:
+                writer.send(application.rng.choice(partitions), application.values(application.rng.between(1, 2)))
         yield application.pause()
-        yield from _close(made)
+        yield from _close(writer)
         yield application.pause()
 
 
-def _close(made: LibraryProducer) -> Script[None]:
+def _close(writer: LibraryProducer) -> Script[None]:
     """Commit, or sometimes abort; abort a transaction that cannot be committed."""
-    if made.state not in OPEN:
-        yield from made.delivered()
+    if writer.state not in OPEN:
+        yield from writer.wait_for_delivery()
         return
-    commit = made.state is State.IN_TRANSACTION and not made.application.rng.chance(1, 5)
+    commit = writer.state is State.IN_TRANSACTION and not writer.application.rng.chance(1, 5)
     if commit:
-        yield from made.delivered()
-    error = yield from made.end(commit=commit)
-    if error is not ErrorCode.NONE and made.state in OPEN:
-        yield from made.end(commit=False)
-    yield from made.delivered()
+        yield from writer.wait_for_delivery()
+    error = yield from writer.end(commit=commit)
+    if error is not ErrorCode.NONE and writer.state in OPEN:
+        yield from writer.end(commit=False)
+    yield from writer.wait_for_delivery()
 
 
 class LibraryReader:
@@ -277,7 +277,7 @@ class LibraryReader:
     def __init__(self, application: Application) -> None:
         self.application = application
         self._positions: dict[TopicPartition, Position] = {}
-        self._look = ReadingMonitor(application.scene, application.plan.name)
+        self._monitor = ReadingMonitor(application.scene, application.plan.name)
 
     def run(self) -> Script[None]:
         """Read until the history ends, and move to other clusters as planned."""
@@ -300,22 +300,22 @@ class LibraryReader:
         while scene.reading and application.cluster == cluster:
             partitions = application.partitions()
 
-            def poll(done: Callable[[Round], None], partitions: list[TopicPartition] = partitions) -> None:
+            def poll(on_done: Callable[[Round], None], partitions: list[TopicPartition] = partitions) -> None:
                 now = scene.simulation.world.now
-                machine.poll(now, partitions, lambda _, answer: done(answer), max_wait_ms=FETCH_WAIT_MS)
+                machine.poll(now, partitions, lambda _, answer: on_done(answer), max_wait_ms=FETCH_WAIT_MS)
                 client.perform()
 
             if partitions:
                 found: Round = yield Wait(poll)
-                self._take(cluster, machine, found)
-                self._look.on_round_ended(cluster, partitions, machine.positions, found.errors)
+                self._record_fetched(cluster, machine, found)
+                self._monitor.on_round_ended(cluster, partitions, machine.positions, found.errors)
             yield application.pause()
         self._positions = dict(machine.positions)
 
-    def _take(self, cluster: str, machine: consumer.Consumer, found: Round) -> None:
+    def _record_fetched(self, cluster: str, machine: consumer.Consumer, found: Round) -> None:
         account, now = self.application.scene.account, self.application.scene.now
         for tp, part in found.fetched.items():
-            self._look.on_fetched(cluster, tp, part)
+            self._monitor.on_fetched(cluster, tp, part)
             machine.positions[tp] = part.after
             for record in part.records:
                 value = name_of(record.value, record.headers)

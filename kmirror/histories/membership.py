@@ -26,23 +26,23 @@ from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
 from kmirror.spec.error_codes import ErrorCode
 
 PROTOCOL_TYPE = "consumer"
-STATIC_FROM = 5
+STATIC_MEMBERS_MIN_VERSION = 5
 """First version of JoinGroup with static members."""
-MEMBERS_FROM = 3
+SEVERAL_MEMBERS_MIN_VERSION = 3
 """First version of LeaveGroup with several members."""
 REBALANCE_TIMEOUT_MS = 3_000
 JOIN_TIMEOUT_MS = 8_000
 """A JoinGroup waits for the other members."""
 RETRY_MS = 200
 TRIES = 6
-FORGET = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+REJOIN_ERRORS = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 """Errors after which the member joins again without an id."""
 
 
 class HeartbeatResult(Enum):
     """Result of a heartbeat."""
 
-    GOES_ON = "continue"
+    CONTINUE = "continue"
     REJOIN = "rejoin"
 
 
@@ -83,7 +83,7 @@ class Member:
     def join(self, cluster: str) -> Script[bool]:
         """Join, and wait for the assignment; return False if some attempts failed."""
         for _ in range(TRIES):
-            reply = yield from self.requests.ask(cluster, self._joining(cluster), timeout_ms=JOIN_TIMEOUT_MS)
+            reply = yield from self.requests.send(cluster, self._join_request(cluster), timeout_ms=JOIN_TIMEOUT_MS)
             if isinstance(reply, JoinGroupResponse):
                 error = ErrorCode(reply.error_code)
                 if not error:
@@ -92,7 +92,7 @@ class Member:
                     if synced:
                         return True
                 else:
-                    self._refused(cluster, error)
+                    self._on_error(cluster, error)
                     if error is ErrorCode.MEMBER_ID_REQUIRED:
                         self._member_id = reply.member_id
                         continue
@@ -101,8 +101,8 @@ class Member:
             yield Sleep(RETRY_MS)
         return False
 
-    def _joining(self, cluster: str) -> JoinGroupRequest:
-        if self.instance and not self.requests.offers(cluster, "JoinGroup", STATIC_FROM):
+    def _join_request(self, cluster: str) -> JoinGroupRequest:
+        if self.instance and not self.requests.serves(cluster, "JoinGroup", STATIC_MEMBERS_MIN_VERSION):
             self.instance = ""
         topics = list(self.requests.application.plan.topics)
         metadata = wire.pack_int16(0) + ConsumerProtocolSubscription(topics=topics).encode(0)
@@ -118,9 +118,9 @@ class Member:
             request.group_instance_id = self.instance
         return request
 
-    def _refused(self, cluster: str, error: ErrorCode) -> None:
+    def _on_error(self, cluster: str, error: ErrorCode) -> None:
         self.requests.forget_coordinator(cluster, error)
-        if error in FORGET:
+        if error in REJOIN_ERRORS:
             self.forget()
 
     def _sync(self, cluster: str, joined: JoinGroupResponse) -> Script[bool]:
@@ -139,11 +139,11 @@ class Member:
             ids = [row.member_id for row in joined.members]
             shares = assign(joined.protocol_name or "", ids, self.known)
             request.assignments = [SyncGroupRequestAssignment(one, _encode(shares[one])) for one in ids]
-        reply = yield from self.requests.ask(cluster, request, timeout_ms=JOIN_TIMEOUT_MS)
+        reply = yield from self.requests.send(cluster, request, timeout_ms=JOIN_TIMEOUT_MS)
         if not isinstance(reply, SyncGroupResponse):
             return False
         if reply.error_code:
-            self._refused(cluster, ErrorCode(reply.error_code))
+            self._on_error(cluster, ErrorCode(reply.error_code))
             return False
         self.partitions = _decode(bytes(reply.assignment))
         owned = OwnedPartitions(
@@ -160,30 +160,30 @@ class Member:
 
     # -- being a member -----------------------------------------------------------------------
 
-    def beat(self, cluster: str) -> Script[HeartbeatResult]:
+    def send_heartbeat(self, cluster: str) -> Script[HeartbeatResult]:
         """Send a heartbeat; a missing response changes nothing."""
         request = HeartbeatRequest(
             group_id=self.requests.group, generation_id=self._generation, member_id=self._member_id
         )
         if self.instance:
             request.group_instance_id = self.instance
-        reply = yield from self.requests.ask(cluster, request)
+        reply = yield from self.requests.send(cluster, request)
         if not isinstance(reply, HeartbeatResponse) or not reply.error_code:
-            return HeartbeatResult.GOES_ON
+            return HeartbeatResult.CONTINUE
         error = ErrorCode(reply.error_code)
-        self._refused(cluster, error)
+        self._on_error(cluster, error)
         moved = error.retriable and error is not ErrorCode.REBALANCE_IN_PROGRESS
-        return HeartbeatResult.GOES_ON if moved else HeartbeatResult.REJOIN
+        return HeartbeatResult.CONTINUE if moved else HeartbeatResult.REJOIN
 
     def leave(self, cluster: str) -> Script[None]:
         """Send LeaveGroup once."""
         request = LeaveGroupRequest(group_id=self.requests.group)
-        if self.requests.offers(cluster, "LeaveGroup", MEMBERS_FROM):
+        if self.requests.serves(cluster, "LeaveGroup", SEVERAL_MEMBERS_MIN_VERSION):
             request.members = [MemberIdentity(self._member_id, self.instance or None)]
-            yield from self.requests.ask(cluster, request)
+            yield from self.requests.send(cluster, request)
         else:  # It is also the version for brokers that do not run, as their versions are unknown.
             request.member_id = self._member_id
-            yield from self.requests.ask(cluster, request, version_max=MEMBERS_FROM - 1)
+            yield from self.requests.send(cluster, request, version_max=SEVERAL_MEMBERS_MIN_VERSION - 1)
         self.forget()
 
 

@@ -1,4 +1,4 @@
-"""Moves: short sequences of steps, drawn so that they make sense in the current state of the story.
+"""Moves: short sequences of steps, drawn so that they make sense in the current state of the draft.
 
 A move that does not fit returns False and adds no step.
 """
@@ -11,8 +11,8 @@ from kmirror.histories.fault_moves import FAULT_MOVES
 from kmirror.histories.node_moves import NODE_MOVES
 from kmirror.histories.orders import NOBODY
 from kmirror.histories.plan import Step, Value
+from kmirror.histories.plan_draft import ADDED, NEW, REMOVED, Line, Move, PlanDraft, move_on_line
 from kmirror.histories.stale_moves import STALE_MOVES
-from kmirror.histories.step_drawing import ADDED, NEW, REMOVED, Line, Move, PlanDraft, move_on_line
 from kmirror.histories.topic_moves import TOPIC_MOVES, flag
 from kmirror.histories.topology_moves import TOPOLOGY_MOVES
 
@@ -25,268 +25,268 @@ LONG_MS = (3_500, 8_000)
 
 
 @move_on_line()
-def _next_order(story: PlanDraft, line: Line) -> bool:
-    story.next_order(line)
+def _next_order(draft: PlanDraft, line: Line) -> bool:
+    draft.next_order(line)
     return True
 
 
 @move_on_line(ADDED)
-def _failover_unreachable(story: PlanDraft, line: Line) -> bool:
-    story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
-    story.wait(300, 1_500)
-    story.fail_over(line)
+def _failover_unreachable(draft: PlanDraft, line: Line) -> bool:
+    draft.step("line_down", one=line.source, other=line.destination, for_ms=draft.rng.between(2_000, 6_000))
+    draft.wait(300, 1_500)
+    draft.fail_over(line)
     return True
 
 
 @move_on_line(ADDED)
-def _failover_dead(story: PlanDraft, line: Line) -> bool:
-    story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(2_500, 7_000))
-    story.wait(200, 1_500)
-    story.fail_over(line)
+def _failover_dead(draft: PlanDraft, line: Line) -> bool:
+    draft.step("kill_cluster", cluster=line.source, for_ms=draft.rng.between(2_500, 7_000))
+    draft.wait(200, 1_500)
+    draft.fail_over(line)
     return True
 
 
 @move_on_line(ADDED, is_reversible=True)
-def _back_at_once(story: PlanDraft, line: Line) -> bool:
-    story.fail_over(line)
-    story.wait(20, 600)
-    story.fail_back(line)
+def _back_at_once(draft: PlanDraft, line: Line) -> bool:
+    draft.fail_over(line)
+    draft.wait(20, 600)
+    draft.fail_back(line)
     return True
 
 
 @move_on_line(ADDED, REMOVED)
-def _again(story: PlanDraft, line: Line) -> bool:
+def _again(draft: PlanDraft, line: Line) -> bool:
     """Remove and add again in the same direction, sometimes while the source is unreachable."""
     if line.phase == ADDED:
-        story.remove(line)
-        story.wait(100, 2_500)
-    if story.rng.chance(1, 4):
-        story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(1_500, 4_000))
-    story.add(line)
+        draft.remove(line)
+        draft.wait(100, 2_500)
+    if draft.rng.chance(1, 4):
+        draft.step("line_down", one=line.source, other=line.destination, for_ms=draft.rng.between(1_500, 4_000))
+    draft.add(line)
     return True
 
 
 @move_on_line(NEW, REMOVED)
-def _hasty(story: PlanDraft, line: Line) -> bool:
+def _hasty(draft: PlanDraft, line: Line) -> bool:
     """Add, and remove soon afterwards; sometimes the source is unreachable all the time."""
-    if story.rng.chance(1, 2):
-        story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
-        story.wait(0, 200)
-        story.add(line)
-        story.wait(300, 1_800)
+    if draft.rng.chance(1, 2):
+        draft.step("line_down", one=line.source, other=line.destination, for_ms=draft.rng.between(2_000, 4_000))
+        draft.wait(0, 200)
+        draft.add(line)
+        draft.wait(300, 1_800)
     else:
-        story.add(line)
-        story.wait(10, 500)
-    story.fail_over(line)
+        draft.add(line)
+        draft.wait(10, 500)
+    draft.fail_over(line)
     return True
 
 
 @move_on_line(ADDED, is_reversible=True)
-def _both_ways(story: PlanDraft, line: Line) -> bool:
+def _both_ways(draft: PlanDraft, line: Line) -> bool:
     """Mirror the topics back to the source by mistake, and usually correct that."""
     wrong = Line(line.mirror, line.topics, line.destination, line.source)
-    story.add(wrong)
-    story.wait(500, 3_500)
-    if story.rng.chance(3, 4):
-        story.remove(wrong)
+    draft.add(wrong)
+    draft.wait(500, 3_500)
+    if draft.rng.chance(3, 4):
+        draft.remove(wrong)
     else:
-        story.remove(line)  # The mistake becomes the new direction.
+        draft.remove(line)  # The mistake becomes the new direction.
         line.source, line.destination = wrong.source, wrong.destination
         line.phase = ADDED
     return True
 
 
 @move_on_line(NEW, is_reversible=True)
-def _back_to_nothing(story: PlanDraft, line: Line) -> bool:
+def _back_to_nothing(draft: PlanDraft, line: Line) -> bool:
     """Remove the topics before the mirror has copied anything, then fail them back."""
-    story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
-    story.wait(0, 200)
-    story.add(line)
-    story.wait(500, 2_000)
-    story.remove(line)
-    story.wait(1_000, 4_000)
-    story.fail_back(line)
+    draft.step("line_down", one=line.source, other=line.destination, for_ms=draft.rng.between(2_500, 5_000))
+    draft.wait(0, 200)
+    draft.add(line)
+    draft.wait(500, 2_000)
+    draft.remove(line)
+    draft.wait(1_000, 4_000)
+    draft.fail_back(line)
     return True
 
 
 @move_on_line(ADDED)
-def _pause(story: PlanDraft, line: Line) -> bool:
+def _pause(draft: PlanDraft, line: Line) -> bool:
     """Pause the topics; sometimes a leader dies meanwhile, or they are removed, or they stay paused."""
-    story.pause(line)
-    story.wait(20, 3_000)
-    cluster = story.rng.choice([line.source, line.destination])
-    if story.rng.chance(1, 3):
-        story.kill_replica(line, cluster, "leader", for_ms=story.drawn(SHORT_MS))
-        story.wait(50, 2_500)
-    if story.rng.chance(1, 5):
-        story.fail_over(line)
-    elif story.rng.chance(5, 6):
-        story.resume(line)
+    draft.pause(line)
+    draft.wait(20, 3_000)
+    cluster = draft.rng.choice([line.source, line.destination])
+    if draft.rng.chance(1, 3):
+        draft.kill_replica(line, cluster, "leader", for_ms=draft.draw_ms(SHORT_MS))
+        draft.wait(50, 2_500)
+    if draft.rng.chance(1, 5):
+        draft.fail_over(line)
+    elif draft.rng.chance(5, 6):
+        draft.resume(line)
     return True
 
 
 @move_on_line(NEW, REMOVED)
-def _pause_early(story: PlanDraft, line: Line) -> bool:
+def _pause_early(draft: PlanDraft, line: Line) -> bool:
     """Pause the topics while they prepare, and resume them before they are PAUSED."""
-    story.add(line)
-    story.wait(10, 800)
-    story.pause(line)
-    story.wait(10, 600)
-    story.resume(line)
+    draft.add(line)
+    draft.wait(10, 800)
+    draft.pause(line)
+    draft.wait(10, 600)
+    draft.resume(line)
     return True
 
 
 @move_on_line(ADDED, REMOVED)
-def _delete_mirror(story: PlanDraft, line: Line) -> bool:
+def _delete_mirror(draft: PlanDraft, line: Line) -> bool:
     """Delete the mirror, sometimes before its topics are STOPPED; sometimes create a mirror again later."""
     if line.phase == ADDED:
-        story.remove(line)
-        story.wait(50, 4_000)
-    story.delete_mirror(line)
-    story.wait(20, 1_500)
-    if story.rng.chance(1, 4):
-        story.add(line)
-    elif line.is_reversible and story.rng.chance(1, 3):
-        story.fail_back(line)
+        draft.remove(line)
+        draft.wait(50, 4_000)
+    draft.delete_mirror(line)
+    draft.wait(20, 1_500)
+    if draft.rng.chance(1, 4):
+        draft.add(line)
+    elif line.is_reversible and draft.rng.chance(1, 3):
+        draft.fail_back(line)
     return True
 
 
 @move_on_line(NEW, ADDED)
-def _wrong_servers(story: PlanDraft, line: Line) -> bool:
+def _wrong_servers(draft: PlanDraft, line: Line) -> bool:
     """Point the mirror to servers that do not exist or to the wrong cluster; then correct it."""
-    others = [name for name in story.clusters if name not in (line.source, line.destination)]
-    wrong = story.rng.choice(others) if others and story.rng.chance(1, 4) else NOBODY
-    where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
+    others = [name for name in draft.clusters if name not in (line.source, line.destination)]
+    wrong = draft.rng.choice(others) if others and draft.rng.chance(1, 4) else NOBODY
+    mirror_args: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
     if line.phase == NEW:
-        story.add(line, servers=wrong)
+        draft.add(line, servers=wrong)
     else:
-        story.step("point_mirror", **where, servers=wrong)
-    story.wait(800, 4_000)
-    story.step("point_mirror", **where, servers=line.source)
+        draft.step("point_mirror", **mirror_args, servers=wrong)
+    draft.wait(800, 4_000)
+    draft.step("point_mirror", **mirror_args, servers=line.source)
     return True
 
 
-def _local_topic(story: PlanDraft) -> bool:
+def _local_topic(draft: PlanDraft) -> bool:
     """Create a topic at the destination of a mirror that will be added later."""
-    found = [line for line in story.lines[1:] if line.phase == NEW]
+    found = [line for line in draft.lines[1:] if line.phase == NEW]
     if not found:
         return False
     line = found[0]
-    story.step("create_topic", cluster=line.destination, topic=line.topic, partitions=1)
-    story.wait(100, 1_000)
-    if story.rng.chance(1, 3):
-        story.add(line)
-        story.steps[-1] = Step(story.steps[-1].at_ms, "add", {**story.steps[-1].args, "named": False})
+    draft.step("create_topic", cluster=line.destination, topic=line.topic, partitions=1)
+    draft.wait(100, 1_000)
+    if draft.rng.chance(1, 3):
+        draft.add(line)
+        draft.steps[-1] = Step(draft.steps[-1].at_ms, "add", {**draft.steps[-1].args, "named": False})
     else:
-        story.add(line)
+        draft.add(line)
     return True
 
 
 @move_on_line()
-def _no_such_thing(story: PlanDraft, line: Line) -> bool:
+def _nonexistent_target(draft: PlanDraft, line: Line) -> bool:
     """Send an order about a mirror or topic that does not exist, or exists already."""
-    where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
-    other: dict[str, Value] = {**where, "destination": line.source, "source": line.destination}
-    match story.rng.below(4):
+    mirror_args: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
+    other: dict[str, Value] = {**mirror_args, "destination": line.source, "source": line.destination}
+    match draft.rng.below(4):
         case 0:
-            story.step("create_mirror", **where, servers=line.source, timeout_ms=2_000)
-            story.mirrors[line.destination, line.mirror] = None
-        case 1 if (line.source, line.mirror) not in story.mirrors:
-            story.step("add", **other, topics=line.topics)
+            draft.step("create_mirror", **mirror_args, servers=line.source, timeout_ms=2_000)
+            draft.mirrors[line.destination, line.mirror] = None
+        case 1 if (line.source, line.mirror) not in draft.mirrors:
+            draft.step("add", **other, topics=line.topics)
         case 2:
-            story.step("remove", **where, topics="no-such-topic")
+            draft.step("remove", **mirror_args, topics="no-such-topic")
         case _ if line.phase == ADDED:
-            story.step("add", **where, topics=line.topics)
+            draft.step("add", **mirror_args, topics=line.topics)
         case _:
-            story.step("remove", **{**where, "mirror": "no-such-mirror"}, topics=line.topics)
+            draft.step("remove", **{**mirror_args, "mirror": "no-such-mirror"}, topics=line.topics)
     return True
 
 
-def _more_topics(story: PlanDraft) -> bool:
+def _more_topics(draft: PlanDraft) -> bool:
     """Create a topic at the source, and add it to the mirror just before or after."""
-    if not story.spare_topics or story.lines[0].phase != ADDED:
+    if not draft.spare_topics or draft.lines[0].phase != ADDED:
         return False
-    first = story.lines[0]
-    line = Line(first.mirror, story.spare_topics.pop(), first.source, first.destination)
-    story.lines.append(line)
-    made: dict[str, Value] = {"cluster": line.source, "topic": line.topics, "partitions": 1}
-    if story.rng.chance(1, 3):
-        story.add(line)
-        story.wait(100, 1_500)
-        story.step("create_topic", **made)
+    first = draft.lines[0]
+    line = Line(first.mirror, draft.spare_topics.pop(), first.source, first.destination)
+    draft.lines.append(line)
+    topic_args: dict[str, Value] = {"cluster": line.source, "topic": line.topics, "partitions": 1}
+    if draft.rng.chance(1, 3):
+        draft.add(line)
+        draft.wait(100, 1_500)
+        draft.step("create_topic", **topic_args)
     else:
-        story.step("create_topic", **made)
-        story.wait(300, 1_500)
-        story.add(line)
+        draft.step("create_topic", **topic_args)
+        draft.wait(300, 1_500)
+        draft.add(line)
     return True
 
 
 @move_on_line()
-def _turn_some(story: PlanDraft, line: Line) -> bool:
-    story.turn(line, story.rng.choice([line.source, line.destination]))
+def _turn_some(draft: PlanDraft, line: Line) -> bool:
+    draft.turn(line, draft.rng.choice([line.source, line.destination]))
     return True
 
 
 # -- nodes ------------------------------------------------------------------------------------
 
 
-def _bounce_broker(story: PlanDraft) -> bool:
-    cluster = story.cluster()
-    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(SHORT_MS))
+def _bounce_broker(draft: PlanDraft) -> bool:
+    cluster = draft.cluster()
+    draft.step("kill_broker", cluster=cluster, broker=draft.broker(cluster), for_ms=draft.draw_ms(SHORT_MS))
     return True
 
 
-def _broker_away(story: PlanDraft) -> bool:
-    cluster = story.cluster()
-    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(LONG_MS))
+def _broker_away(draft: PlanDraft) -> bool:
+    cluster = draft.cluster()
+    draft.step("kill_broker", cluster=cluster, broker=draft.broker(cluster), for_ms=draft.draw_ms(LONG_MS))
     return True
 
 
-def _lose_power(story: PlanDraft) -> bool:
-    cluster = story.cluster()
-    story.step(
+def _lose_power(draft: PlanDraft) -> bool:
+    cluster = draft.cluster()
+    draft.step(
         "lose_power",
         cluster=cluster,
-        broker=story.broker(cluster),
-        for_ms=story.drawn(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
+        broker=draft.broker(cluster),
+        for_ms=draft.draw_ms(LONG_MS if draft.rng.chance(1, 3) else SHORT_MS),
     )
     return True
 
 
-def _bounce_controller(story: PlanDraft) -> bool:
-    story.step("kill_controller", cluster=story.cluster(), for_ms=story.drawn(SHORT_MS))
+def _bounce_controller(draft: PlanDraft) -> bool:
+    draft.step("kill_controller", cluster=draft.cluster(), for_ms=draft.draw_ms(SHORT_MS))
     return True
 
 
-def _controller_away(story: PlanDraft) -> bool:
-    story.step("kill_controller", cluster=story.cluster(), for_ms=story.drawn(LONG_MS))
-    return True
-
-
-@move_on_line()
-def _kill_some_leader(story: PlanDraft, line: Line) -> bool:
-    cluster = story.rng.choice([line.source, line.destination])
-    story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS if story.rng.chance(1, 2) else SHORT_MS))
+def _controller_away(draft: PlanDraft) -> bool:
+    draft.step("kill_controller", cluster=draft.cluster(), for_ms=draft.draw_ms(LONG_MS))
     return True
 
 
 @move_on_line()
-def _source_away(story: PlanDraft, line: Line) -> bool:
-    story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(800, 4_000))
+def _kill_some_leader(draft: PlanDraft, line: Line) -> bool:
+    cluster = draft.rng.choice([line.source, line.destination])
+    draft.kill_replica(line, cluster, "leader", for_ms=draft.draw_ms(LONG_MS if draft.rng.chance(1, 2) else SHORT_MS))
     return True
 
 
-ON = {NEW: ("PREPARING", "CUT", "MIRRORING"), ADDED: ("STOPPING", "CUT", "STOPPED")}
+@move_on_line()
+def _source_away(draft: PlanDraft, line: Line) -> bool:
+    draft.step("kill_cluster", cluster=line.source, for_ms=draft.rng.between(800, 4_000))
+    return True
+
+
+KILL_EVENTS = {NEW: ("PREPARING", "CUT", "MIRRORING"), ADDED: ("STOPPING", "CUT", "STOPPED")}
 VICTIMS = ("leader", "leader", "follower", "controller", "source_leader", "source_controller")
 
 
 @move_on_line()
-def _kill_at(story: PlanDraft, line: Line) -> bool:
+def _kill_at(draft: PlanDraft, line: Line) -> bool:
     """Kill a node when a partition enters a state, while the next order is carried out."""
-    before = story.at_ms
-    on = ON.get(line.phase, ON[NEW])
-    first = len(story.steps)
-    story.next_order(line)
+    before = draft.at_ms
+    events = KILL_EVENTS.get(line.phase, KILL_EVENTS[NEW])
+    first = len(draft.steps)
+    draft.next_order(line)
     trap = Step(
         before,
         "kill_when",
@@ -294,12 +294,12 @@ def _kill_at(story: PlanDraft, line: Line) -> bool:
             "cluster": line.destination,
             "source": line.source,
             "topic": line.topic,
-            "on": story.rng.choice(on),
-            "victim": story.rng.choice(VICTIMS),
-            "for_ms": story.drawn(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
+            "on": draft.rng.choice(events),
+            "victim": draft.rng.choice(VICTIMS),
+            "for_ms": draft.draw_ms(LONG_MS if draft.rng.chance(1, 2) else SHORT_MS),
         },
     )
-    story.steps.insert(first, trap)
+    draft.steps.insert(first, trap)
     return True
 
 
@@ -307,63 +307,63 @@ def _kill_at(story: PlanDraft, line: Line) -> bool:
 
 
 @move_on_line()
-def _line_down(story: PlanDraft, line: Line) -> bool:
+def _line_down(draft: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
-    story.step("line_down", one=one, other=other, for_ms=story.rng.between(400, 6_000))
+    draft.step("line_down", one=one, other=other, for_ms=draft.rng.between(400, 6_000))
     return True
 
 
 @move_on_line()
-def _one_way_down(story: PlanDraft, line: Line) -> bool:
+def _one_way_down(draft: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
-    if story.rng.chance(1, 2):
+    if draft.rng.chance(1, 2):
         one, other = other, one
-    story.step("line_down", one=one, other=other, one_way=True, for_ms=story.rng.between(500, 5_000))
+    draft.step("line_down", one=one, other=other, one_way=True, for_ms=draft.rng.between(500, 5_000))
     return True
 
 
 @move_on_line()
-def _slow(story: PlanDraft, line: Line) -> bool:
+def _slow(draft: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
-    story.step("line_slow", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
+    draft.step("line_slow", one=one, other=other, ms=draft.rng.between(50, 900), for_ms=draft.rng.between(1_000, 6_000))
     return True
 
 
 @move_on_line()
-def _lossy(story: PlanDraft, line: Line) -> bool:
+def _lossy(draft: PlanDraft, line: Line) -> bool:
     one, other = line.source, line.destination
-    story.step(
+    draft.step(
         "line_lossy",
         one=one,
         other=other,
-        ppm=story.rng.between(20_000, 300_000),
-        for_ms=story.rng.between(1_000, 6_000),
+        ppm=draft.rng.between(20_000, 300_000),
+        for_ms=draft.rng.between(1_000, 6_000),
     )
     return True
 
 
-def _controller_unreachable(story: PlanDraft) -> bool:
+def _controller_unreachable(draft: PlanDraft) -> bool:
     """Cut a broker off from its controller; it serves its last known metadata."""
-    cluster = story.cluster()
-    story.step(
+    cluster = draft.cluster()
+    draft.step(
         "line_down",
-        one=f"{cluster}-{story.broker(cluster)}",
+        one=f"{cluster}-{draft.broker(cluster)}",
         other=f"{cluster}-{CONTROLLER_ID}",
-        for_ms=story.drawn(LONG_MS),
-        one_way=story.rng.chance(1, 5),
+        for_ms=draft.draw_ms(LONG_MS),
+        one_way=draft.rng.chance(1, 5),
     )
     return True
 
 
-def _replica_unreachable(story: PlanDraft) -> bool:
+def _replica_unreachable(draft: PlanDraft) -> bool:
     """Cut two brokers of a cluster off from each other: a follower leaves the ISR while both run."""
-    found = [name for name, cluster in story.clusters.items() if cluster.brokers > 1]
+    found = [name for name, cluster in draft.clusters.items() if cluster.brokers > 1]
     if not found:
         return False
-    cluster = story.rng.choice(found)
-    one = story.broker(cluster)
-    other = one % story.clusters[cluster].brokers + 1
-    story.step("line_down", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
+    cluster = draft.rng.choice(found)
+    one = draft.broker(cluster)
+    other = one % draft.clusters[cluster].brokers + 1
+    draft.step("line_down", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=draft.draw_ms(LONG_MS))
     return True
 
 
@@ -371,92 +371,92 @@ def _replica_unreachable(story: PlanDraft) -> bool:
 
 
 @move_on_line()
-def _away_during(story: PlanDraft, line: Line) -> bool:
+def _away_during(draft: PlanDraft, line: Line) -> bool:
     """Kill a replica while the topics enter their next state, so that it misses the cut."""
     is_reversible = line.phase == REMOVED and line.is_reversible
-    cluster = line.source if is_reversible and story.rng.chance(3, 4) else line.destination
-    if story.clusters[cluster].brokers < 2:
+    cluster = line.source if is_reversible and draft.rng.chance(3, 4) else line.destination
+    if draft.clusters[cluster].brokers < 2:
         return False
-    story.kill_replica(line, cluster, "follower", for_ms=story.rng.between(5_000, 9_000))
-    story.wait(2_000, 4_000)
-    story.next_order(line)
+    draft.kill_replica(line, cluster, "follower", for_ms=draft.rng.between(5_000, 9_000))
+    draft.wait(2_000, 4_000)
+    draft.next_order(line)
     return True
 
 
 @move_on_line(ADDED, is_reversible=True)
-def _two_histories(story: PlanDraft, line: Line) -> bool:
+def _two_histories(draft: PlanDraft, line: Line) -> bool:
     """Let both clusters write in leader epochs of equal numbers, then fail back while a replica of the old source is
     down.
 
     Epoch numbers alone do not show that this replica has other records than its leader (D30).
     """
-    rng, old = story.rng, line.source
-    if story.clusters[old].brokers < 2:
+    rng, old = draft.rng, line.source
+    if draft.clusters[old].brokers < 2:
         return False
-    story.step("line_down", one=old, other=line.destination, for_ms=rng.between(6_000, 8_000))
+    draft.step("line_down", one=old, other=line.destination, for_ms=rng.between(6_000, 8_000))
     for _ in range(rng.between(1, 3)):
-        story.wait(200, 600)
-        story.kill_replica(line, old, "leader", for_ms=rng.between(200, 700))
-        story.wait(900, 1_800)
-    story.fail_over(line)
-    story.wait(1_000, 3_000)
-    story.kill_replica(line, old, "follower", for_ms=rng.between(7_000, 12_000))
-    story.wait(2_500, 4_000)
-    story.fail_back(line)
+        draft.wait(200, 600)
+        draft.kill_replica(line, old, "leader", for_ms=rng.between(200, 700))
+        draft.wait(900, 1_800)
+    draft.fail_over(line)
+    draft.wait(1_000, 3_000)
+    draft.kill_replica(line, old, "follower", for_ms=rng.between(7_000, 12_000))
+    draft.wait(2_500, 4_000)
+    draft.fail_back(line)
     if rng.chance(1, 2):  # A second cut that it misses.
-        story.wait(1_000, 3_000)
-        story.fail_over(line)
-        story.wait(500, 2_000)
-        story.add(line)
+        draft.wait(1_000, 3_000)
+        draft.fail_over(line)
+        draft.wait(500, 2_000)
+        draft.add(line)
     if rng.chance(1, 2):  # It comes back, and leads.
-        story.wait(4_000, 8_000)
-        story.kill_replica(line, old, "leader", for_ms=rng.between(3_000, 6_000))
+        draft.wait(4_000, 8_000)
+        draft.kill_replica(line, old, "leader", for_ms=rng.between(3_000, 6_000))
     return True
 
 
 @move_on_line(ADDED, REMOVED)
-def _unclean_election(story: PlanDraft, line: Line) -> bool:
+def _unclean_election(draft: PlanDraft, line: Line) -> bool:
     """Kill all followers; they return when the leader is dead, and one of them leads with its shorter log."""
-    cluster = story.rng.choice([line.source, line.destination])
-    brokers = story.clusters[cluster].brokers
+    cluster = draft.rng.choice([line.source, line.destination])
+    brokers = draft.clusters[cluster].brokers
     if brokers < 2:
         return False
-    flag(story, "unclean.leader.election.enable", cluster, line.topic, on=True)
-    story.wait(100, 400)
-    away = story.rng.between(4_000, 5_500)
+    flag(draft, "unclean.leader.election.enable", cluster, line.topic, is_enabled=True)
+    draft.wait(100, 400)
+    away = draft.rng.between(4_000, 5_500)
     for _ in range(brokers - 1):
-        story.kill_replica(line, cluster, "follower", for_ms=away)
-    began = story.at_ms
-    if story.rng.chance(1, 2):
-        story.wait(2_000, 3_000)
-        story.next_order(line)
-    story.at_ms = max(story.at_ms, began + away - story.rng.between(100, 700))
-    story.kill_replica(line, cluster, "leader", for_ms=story.rng.between(3_500, 6_000))
+        draft.kill_replica(line, cluster, "follower", for_ms=away)
+    began_ms = draft.at_ms
+    if draft.rng.chance(1, 2):
+        draft.wait(2_000, 3_000)
+        draft.next_order(line)
+    draft.at_ms = max(draft.at_ms, began_ms + away - draft.rng.between(100, 700))
+    draft.kill_replica(line, cluster, "leader", for_ms=draft.rng.between(3_500, 6_000))
     return True
 
 
 @move_on_line(REMOVED, ADDED)
-def _stale_leader(story: PlanDraft, line: Line) -> bool:
+def _stale_leader(draft: PlanDraft, line: Line) -> bool:
     """Fail back while a broker without its controller still names the old leader."""
-    if story.clusters[line.destination].brokers < 2:
+    if draft.clusters[line.destination].brokers < 2:
         return False
     cluster = line.destination
     if line.phase == ADDED:
-        story.fail_over(line)
-        story.wait(800, 2_500)
-    story.step(
+        draft.fail_over(line)
+        draft.wait(800, 2_500)
+    draft.step(
         "line_down",
-        one=f"{cluster}-{story.broker(cluster)}",
+        one=f"{cluster}-{draft.broker(cluster)}",
         other=f"{cluster}-{CONTROLLER_ID}",
-        for_ms=story.rng.between(5_000, 9_000),
+        for_ms=draft.rng.between(5_000, 9_000),
     )
-    story.wait(50, 300)
-    story.kill_replica(line, cluster, "leader", for_ms=story.rng.between(300, 3_000))
-    story.wait(2_000, 4_000)
+    draft.wait(50, 300)
+    draft.kill_replica(line, cluster, "leader", for_ms=draft.rng.between(300, 3_000))
+    draft.wait(2_000, 4_000)
     if line.is_reversible:
-        story.fail_back(line)
+        draft.fail_back(line)
     else:
-        story.add(line)
+        draft.add(line)
     return True
 
 
@@ -474,7 +474,7 @@ MOVES: dict[str, Move] = {
     "delete_mirror": _delete_mirror,
     "wrong_servers": _wrong_servers,
     "local_topic": _local_topic,
-    "no_such_thing": _no_such_thing,
+    "no_such_thing": _nonexistent_target,
     "more_topics": _more_topics,
     "turn_some": _turn_some,
     **TOPIC_MOVES,

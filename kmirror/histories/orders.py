@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from kmirror.assembly import mirrors
 from kmirror.client.admin import RETRIED_ERRORS, error_of
 from kmirror.histories.account import Order
-from kmirror.histories.observe import Observer
+from kmirror.histories.observer import Observer
 from kmirror.histories.plan import Step, Value
 from kmirror.histories.scene import Scene
-from kmirror.histories.scripts import Ask, Script, Sleep
+from kmirror.histories.scripts import Request, Script, Sleep
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -56,9 +56,9 @@ RETRY_MS = 250
 TRY_MS = 3_000
 NOBODY = "nobody"
 """Used instead of a cluster's name: bootstrap servers that do not exist."""
-LOOKED_AT_BEFORE = ("add", "remove", "pause", "resume", "delete_topic")
-"""Actions before which all logs of their topics are looked at."""
-ALREADY_DONE = {
+OBSERVED_BEFORE = ("add", "remove", "pause", "resume", "delete_topic")
+"""Actions before which all logs of their topics are recorded."""
+ALREADY_DONE_ERRORS = {
     "create_mirror": ErrorCode.MIRROR_ALREADY_EXISTS,
     "add": ErrorCode.TOPIC_ALREADY_IN_MIRROR,
     "create_topic": ErrorCode.TOPIC_ALREADY_EXISTS,
@@ -75,11 +75,11 @@ WITH_TOPICS = (
     RemoveTopicsFromMirrorResponse,
     ResumeMirrorTopicsResponse,
 )
-DELETED_BY_ROWS_FROM = 6
+DELETED_BY_ROWS_MIN_VERSION = 6
 """First version of DeleteTopics with rows instead of names."""
 MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
 """Makes the request of one kind of order to a cluster from a step's arguments."""
-WhyNot = Callable[[str, int, Step], str]
+RefusalReason = Callable[[str, int, Step], str]
 """Returns why the order to a cluster is not given; empty if it is."""
 
 
@@ -90,41 +90,41 @@ class Operator:
     scene: Scene
     observer: Observer
     cluster: str
-    refusal_reason: WhyNot = lambda cluster, number, step: ""
+    refusal_reason: RefusalReason = lambda cluster, number, step: ""
     _waiting: list[tuple[int, Step]] = field(default_factory=list)
-    _works: bool = False
+    _is_running: bool = False
 
     def order(self, number: int, step: Step) -> None:
         """Queue a step, to run after those before it."""
         self._waiting.append((number, step))
-        if not self._works:
-            self._works = True
+        if not self._is_running:
+            self._is_running = True
             self.scene.scripts.start("operator", self._run_orders())
 
-    def leaves(self) -> bool:
+    def drop_waiting(self) -> bool:
         """Drop all waiting orders; return whether an order is still in progress."""
         for number, _ in self._waiting:
             self.scene.note(f"order {number} is not given: time is up")
         self._waiting.clear()
-        return self._works
+        return self._is_running
 
     @property
     def idle(self) -> bool:
-        return not self._works
+        return not self._is_running
 
     def _run_orders(self) -> Script[None]:
         while self._waiting:
             number, step = self._waiting.pop(0)
             yield from self._carry_out(number, step)
-        self._works = False
+        self._is_running = False
 
-    def _ends_eligibility(self, step: Step) -> str:
+    def _eligibility_reason(self, step: Step) -> str:
         """Return why the order would leave a partition without any eligible leader, as the manual warns (D71); else
         empty.
         """
         if step.args.get("name") != "min.insync.replicas":
             return ""
-        for name, topic in ((name, topic) for name in self.scene.clusters for topic in topics_of(step.args)):
+        for name, topic in ((name, topic) for name in self.scene.clusters for topic in step_topics(step.args)):
             image = self.scene.image(name)
             partitions = (
                 image.topics[topic].partitions if topic in image.topics and image.features.has_eligible_replicas else {}
@@ -136,15 +136,15 @@ class Operator:
 
     def _carry_out(self, number: int, step: Step) -> Script[None]:
         scene, args = self.scene, step.args
-        topics = topics_of(args)
-        reason = self.refusal_reason(self.cluster, number, step) or self._ends_eligibility(step)
+        topics = step_topics(args)
+        reason = self.refusal_reason(self.cluster, number, step) or self._eligibility_reason(step)
         if reason:
             scene.note(f"order {number} is not given: {reason}")
             return
-        if step.action in LOOKED_AT_BEFORE:
-            self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
+        if step.action in OBSERVED_BEFORE:
+            self.observer.observe_logs([tp for tp in _partitions(scene) if tp.topic in topics])
         sent_at = scene.now
-        errors = yield from self._ask(step.action, args)
+        errors = yield from self._send(step.action, args)
         for error in dict.fromkeys(errors.values()):
             scene.account.orders.append(
                 Order(
@@ -160,23 +160,23 @@ class Operator:
                 )
             )
         alike = len(dict.fromkeys(errors.values())) == 1
-        told = [
+        results = [
             error or "no answer" if alike else f"{topic} {error or 'no response'}" for topic, error in errors.items()
         ]
-        scene.note(f"order {number} answered: {told[0] if alike else ', '.join(told)}")
+        scene.note(f"order {number} answered: {results[0] if alike else ', '.join(results)}")
 
-    def _ask(self, action: str, args: Mapping[str, Value]) -> Script[dict[str, str]]:
+    def _send(self, action: str, args: Mapping[str, Value]) -> Script[dict[str, str]]:
         """Return the error name by topic, with one empty topic for an order about none; empty if no response came."""
         scene, request = self.scene, ORDERS[action]
-        subjects = topics_of(args) or ("",)
+        subjects = step_topics(args) or ("",)
         until = scene.now + ORDER_TIMEOUT_MS * MILLISECOND
         tried = False
         while scene.now < until:
             endpoint = scene.directories[self.cluster].any_broker()
-            heard = scene.simulation.world.runs(endpoint.host)
-            reply = yield Ask(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
+            may_be_received = scene.simulation.world.runs(endpoint.host)
+            reply = yield Request(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
             if reply is not None:
-                errors = {subject: _error_of(reply, subject) for subject in subjects}
+                errors = {subject: _topic_error(reply, subject) for subject in subjects}
                 if tried:
                     errors = {
                         name: ErrorCode.NONE if self._was_executed(action, args, name, error) else error
@@ -185,8 +185,10 @@ class Operator:
                 if all(not error.retriable or error in FINAL for error in errors.values()):
                     # The first attempt may have caused the error of a repeated one.
                     return {name: "" if tried and error else error.name for name, error in errors.items()}
-                heard = any(error not in RETRIED_ERRORS for error in errors.values())
-            tried = tried or heard  # A broker that was down, or says that it did nothing, has not carried it out.
+                may_be_received = any(error not in RETRIED_ERRORS for error in errors.values())
+            tried = (
+                tried or may_be_received
+            )  # A broker that was down, or says that it did nothing, has not carried it out.
             yield Sleep(RETRY_MS)
         return dict.fromkeys(subjects, "")
 
@@ -194,19 +196,19 @@ class Operator:
         """Return whether the error of a repeated order shows that it was carried out; a topic in another mirror does
         not.
         """
-        if error is not ALREADY_DONE.get(action):
+        if error is not ALREADY_DONE_ERRORS.get(action):
             return False
         assignment = parse(self.scene.image(self.cluster).configs.topic(topic).get(MIRROR_NAME, ""))
         return action != "add" or (assignment is not None and assignment.mirror == args["mirror"])
 
 
-def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
+def step_topics(args: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the topics of a step."""
     text = str(args.get("topics", args.get("topic", "")))
     return tuple(name for name in text.split(",") if name)
 
 
-def _error_of(reply: Message, topic: str) -> ErrorCode:
+def _topic_error(reply: Message, topic: str) -> ErrorCode:
     """Return the error code for a topic, or that of the whole response if it has no row for it."""
     if isinstance(reply, DescribeMirrorsResponse):
         return ErrorCode(reply.error_code)
@@ -236,26 +238,28 @@ def servers(scene: Scene, cluster: str) -> str:
 
 
 def _create(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    at = servers(scene, str(args.get("servers", args["source"])))
-    return mirrors.create_request(str(args["mirror"]), at, {MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000))})
+    bootstrap_servers = servers(scene, str(args.get("servers", args["source"])))
+    return mirrors.create_request(
+        str(args["mirror"]), bootstrap_servers, {MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000))}
+    )
 
 
 def _add(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     named, source = bool(args.get("named", True)), str(args["source"])
-    ids = {topic: scene.topic_id(source, topic) if named else Uuid.ZERO for topic in topics_of(args)}
+    ids = {topic: scene.topic_id(source, topic) if named else Uuid.ZERO for topic in step_topics(args)}
     return mirrors.add_topics_request(str(args["mirror"]), ids)
 
 
 def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.remove_topics_request(str(args["mirror"]), topics_of(args))
+    return mirrors.remove_topics_request(str(args["mirror"]), step_topics(args))
 
 
 def _pause(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.pause_topics_request(str(args["mirror"]), topics_of(args))
+    return mirrors.pause_topics_request(str(args["mirror"]), step_topics(args))
 
 
 def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return mirrors.resume_topics_request(str(args["mirror"]), topics_of(args))
+    return mirrors.resume_topics_request(str(args["mirror"]), step_topics(args))
 
 
 def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
@@ -274,7 +278,7 @@ def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
                 num_partitions=int(args["partitions"]),
                 replication_factor=scene.clusters[cluster].replication_factor,
             )
-            for topic in topics_of(args)
+            for topic in step_topics(args)
         ]
     )
 
@@ -285,8 +289,8 @@ def _grow_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Messag
 
 
 def _delete_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    names = list(topics_of(args))
-    if scene.last_version(cluster, "DeleteTopics") < DELETED_BY_ROWS_FROM:
+    names = list(step_topics(args))
+    if scene.last_version(cluster, "DeleteTopics") < DELETED_BY_ROWS_MIN_VERSION:
         return DeleteTopicsRequest(topic_names=names, timeout_ms=TRY_MS)
     return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names], timeout_ms=TRY_MS)
 
@@ -308,14 +312,14 @@ def _alter(kind: int, name: str, key: str, value: str | None) -> Message:
 
 
 def _alter_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _altered_topic(scene, cluster, str(args["topic"]), str(args["name"]), str(args["value"]))
+    return _alter_topic_request(scene, cluster, str(args["topic"]), str(args["name"]), str(args["value"]))
 
 
 def _reset_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _altered_topic(scene, cluster, str(args["topic"]), str(args["name"]), None)
+    return _alter_topic_request(scene, cluster, str(args["topic"]), str(args["name"]), None)
 
 
-def _altered_topic(scene: Scene, cluster: str, topic: str, name: str, value: str | None) -> Message:
+def _alter_topic_request(scene: Scene, cluster: str, topic: str, name: str, value: str | None) -> Message:
     if scene.last_version(cluster, "IncrementalAlterConfigs") > NOT_SERVED:
         return _alter(ResourceType.TOPIC, topic, name, value)
     # Tools of such a release read all configs and send the complete new set.

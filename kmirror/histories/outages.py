@@ -12,23 +12,23 @@ from kmirror.histories.scripts import Script, Sleep
 OPTION = "outages"
 """Option of a client that has outages."""
 PAUSE_MS = (1_500, 6_000)
-LASTS_MS = (20, 1_200)
+DURATION_MS = (20, 1_200)
 
 
 def outages(application: Application) -> Script[None]:
     """Repeatedly take down the line between a client and one broker of its cluster, both ways or one way."""
     scene, world = application.scene, application.scene.simulation.world
     rng = scene.rng(f"outages {application.plan.name}")
-    while application.goes_on():
+    while application.is_writing():
         yield Sleep(rng.between(*PAUSE_MS))
         cluster = scene.clusters[application.cluster]
         client = f"{application.plan.name}@{application.cluster}"
         broker = cluster.process(rng.choice(cluster.broker_ids))
-        there, back = (client, broker), (broker, client)
-        ways = rng.choice(((there,), (back,), (there, back)))
-        for way in ways:
-            world.network.take_down(*way)
-        yield Sleep(rng.between(*LASTS_MS))
-        for way in ways:
-            world.network.bring_up(*way)
+        to_broker, to_client = (client, broker), (broker, client)
+        directions = rng.choice(((to_broker,), (to_client,), (to_broker, to_client)))
+        for direction in directions:
+            world.network.take_down(*direction)
+        yield Sleep(rng.between(*DURATION_MS))
+        for direction in directions:
+            world.network.bring_up(*direction)
         world.reset_links(client, broker)

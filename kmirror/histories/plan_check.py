@@ -25,13 +25,13 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_mapping_to(*kinds: type) -> Callable[[object], bool]:
-    def is_such(value: object) -> bool:
+def _mapping_check(*kinds: type) -> Callable[[object], bool]:
+    def is_valid(value: object) -> bool:
         if not isinstance(value, Mapping):
             return False
         return all(type(key) is str and type(item) in kinds for key, item in value.items())
 
-    return is_such
+    return is_valid
 
 
 # Annotation of a field to its check and the name of the expected type.
@@ -42,30 +42,30 @@ TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "tuple[str, ...]": (
         lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value), "a list of strings",
     ),
-    "Mapping[str, str]": (_is_mapping_to(str), "an object of strings"),
-    "Mapping[str, int]": (_is_mapping_to(int), "an object of integers"),
-    "Mapping[str, Value]": (_is_mapping_to(str, int, bool), "an object of strings, integers and booleans"),
+    "Mapping[str, str]": (_mapping_check(str), "an object of strings"),
+    "Mapping[str, int]": (_mapping_check(int), "an object of integers"),
+    "Mapping[str, Value]": (_mapping_check(str, int, bool), "an object of strings, integers and booleans"),
 }  # fmt: skip
 
 
 def problem(plan: Plan) -> str | None:
     """Return one line that says why this plan cannot be run, or None."""
     rows: list[tuple[str, Any]] = [("the plan", plan)]
-    for what, group in (("clusters", plan.clusters), ("clients", plan.clients), ("steps", plan.steps)):
-        rows += [(f"{what}[{number}]", row) for number, row in enumerate(group)]
+    for list_name, group in (("clusters", plan.clusters), ("clients", plan.clients), ("steps", plan.steps)):
+        rows += [(f"{list_name}[{number}]", row) for number, row in enumerate(group)]
     # Types first: the checks of names and sizes rely on them.
-    wrong = next((text for text in (_types(where, row) for where, row in rows) if text), None)
+    wrong = next((text for text in (_types(place, row) for place, row in rows) if text), None)
     return wrong or _sizes(plan) or problem_with(plan)
 
 
-def _types(where: str, row: Any) -> str:
+def _types(place: str, row: Any) -> str:
     for field in fields(row):
-        is_right, told = TYPES.get(str(field.type), (None, ""))
+        is_valid, type_name = TYPES.get(str(field.type), (None, ""))
         value = getattr(row, field.name)
-        if is_right is not None and not is_right(value):
-            return f"{where}: {field.name} must be {told}, not {value!r}"
+        if is_valid is not None and not is_valid(value):
+            return f"{place}: {field.name} must be {type_name}, not {value!r}"
         if field.type == "int" and value < 0:
-            return f"{where}: {field.name} must be 0 or more, not {value}"
+            return f"{place}: {field.name} must be 0 or more, not {value}"
     return ""
 
 
@@ -89,9 +89,9 @@ def _sizes(plan: Plan) -> str | None:
         if row.release and row.mirror_version:
             return f"cluster {row.name}: brokers of {row.release} cannot mirror: mirror_version must be 0"
     nodes = [f"{row.name}-{node}" for row in plan.clusters for node in (CONTROLLER_ID, *range(1, row.brokers + 1))]
-    for node, way in plan.restart.items():
-        if node not in nodes or way not in (STOP, KILL):
-            return f"restart: {node} to {way}: it must map nodes such as {nodes[-1]} to {STOP} or {KILL}"
+    for node, ending in plan.restart.items():
+        if node not in nodes or ending not in (STOP, KILL):
+            return f"restart: {node} to {ending}: it must map nodes such as {nodes[-1]} to {STOP} or {KILL}"
     for name in plan.network:
         if name not in NETWORK:
             near = get_close_matches(name, NETWORK, 1)

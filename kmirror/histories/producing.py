@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from kmirror.histories.account import Ack, Refusal, Transaction, Write
 from kmirror.histories.plan import ClientPlan
 from kmirror.histories.scene import Scene
-from kmirror.histories.scripts import Ask, Script, Sleep, Tell
+from kmirror.histories.scripts import OneWayRequest, Request, Script, Sleep
 from kmirror.histories.values import NAME
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -41,15 +41,15 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.version_limits import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
-COORDINATOR_KEYS_FROM = 4
+COORDINATOR_KEYS_MIN_VERSION = 4
 """First version of FindCoordinator with a list of keys."""
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000
 """Time after which a batch, or a request to a coordinator, is given up."""
 RETRY_MS = 120
 WAITING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
-LOST_COORDINATOR = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+COORDINATOR_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+WRITTEN_CODES = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 MILLION = 1_000_000
 PADDING = "padding"
 POLL_MS = 40
@@ -63,7 +63,7 @@ class Application:
         self.scene = scene
         self.plan = plan
         self.cluster = plan.cluster
-        self.turns = 0
+        self.moves = 0
         """Number of times the application has moved to another cluster."""
         self.rng: Rng = scene.rng(f"client {plan.name}")
         self._values = 0
@@ -71,24 +71,24 @@ class Application:
         self._losses = self.rng.split("answers")
         self._keys = self.rng.split("keys")
 
-    def ask(self, ask: Ask) -> Script[Message | None]:
+    def send(self, request: Request) -> Script[Message | None]:
         """Send a request, and sometimes lose the response: the client waits until the timeout and does not know the
         result.
         """
         sent_at = self.scene.now
-        reply: Message | None = yield ask
+        reply: Message | None = yield request
         if reply is None or not self._answers_lost_ppm or not self._losses.chance(self._answers_lost_ppm, MILLION):
             return reply
-        yield Sleep(max(0, ask.timeout_ms - (self.scene.now - sent_at) // MILLISECOND))
+        yield Sleep(max(0, request.timeout_ms - (self.scene.now - sent_at) // MILLISECOND))
         return None
 
-    def turn(self, cluster: str) -> None:
+    def move_to(self, cluster: str) -> None:
         """Move the application to `cluster`."""
         if cluster != self.cluster:
             self.cluster = cluster
-            self.turns += 1
+            self.moves += 1
 
-    def goes_on(self) -> bool:
+    def is_writing(self) -> bool:
         """Return whether the application continues to write; otherwise it finishes its current work."""
         return self.scene.writing
 
@@ -125,13 +125,13 @@ class Application:
     def find_coordinator(self, cluster: str, kind: CoordinatorType, key: str) -> Script[Endpoint | None]:
         """Return the endpoint of the coordinator of `key`, or None if the broker does not return one."""
         endpoint = self.scene.directories[cluster].any_broker()
-        if self.scene.last_version(cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
-            request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
-            reply = yield Ask(cluster, endpoint, request, last)
+        if self.scene.last_version(cluster, "FindCoordinator") < COORDINATOR_KEYS_MIN_VERSION:
+            request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_MIN_VERSION - 1
+            reply = yield Request(cluster, endpoint, request, last)
             found = [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
         else:
             request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
-            reply = yield Ask(cluster, endpoint, request)
+            reply = yield Request(cluster, endpoint, request)
             rows = reply.coordinators[:1] if isinstance(reply, FindCoordinatorResponse) else []
             found = [(row.error_code, row.host, row.port) for row in rows]
         return next((Endpoint(host, port) for error, host, port in found if not error), None)
@@ -153,8 +153,8 @@ class Batch:
     number: int
     """Number of the batch in its partition."""
     until: Instant
-    tried: bool = False
-    at: Endpoint | None = None
+    is_sent: bool = False
+    sent_to: Endpoint | None = None
     """Leader that it was sent to and that has not responded; None while it waits to be sent."""
 
 
@@ -176,22 +176,22 @@ class Producer:
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     transaction: Transaction | None = None
     coordinator: Endpoint | None = None
-    lanes: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
+    queues: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
     """Batches in delivery, in order."""
     is_broken: bool = False
     """A batch was refused or given up since the last flush."""
     _in_flight: int = field(init=False)
     _numbers: dict[TopicPartition, int] = field(default_factory=dict)
-    _turns: int = field(init=False)
+    _moves: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._turns = self.application.turns
+        self._moves = self.application.moves
         self._in_flight = int(self.application.plan.options.get("in_flight", 1))
 
     @property
-    def has_turned(self) -> bool:
+    def has_moved(self) -> bool:
         """Return whether the application has moved to another cluster since this producer began."""
-        return self.application.turns != self._turns
+        return self.application.moves != self._moves
 
     # -- batches ------------------------------------------------------------------------------
 
@@ -207,15 +207,15 @@ class Producer:
         """
         for _ in range(self.application.rng.between(1, self._in_flight)):
             # The leader remembers the last five batches, so the window counts from the first one that is not done.
-            while (lane := self.lanes.get(tp)) and self._numbers[tp] - lane[0].number >= self._in_flight:
+            while (queue := self.queues.get(tp)) and self._numbers[tp] - queue[0].number >= self._in_flight:
                 yield Sleep(POLL_MS)
-            if self.is_broken or self.has_turned:
+            if self.is_broken or self.has_moved:
                 return
             self.application.scene.scripts.start(self.name, self._deliver_and_record(self._register_batch(tp, make())))
 
     def flush(self) -> Script[bool]:
         """Wait until no batch is in flight; return False if one was not acknowledged."""
-        while any(self.lanes.values()):
+        while any(self.queues.values()):
             yield Sleep(POLL_MS)
         good, self.is_broken = not self.is_broken, False
         return good
@@ -254,23 +254,23 @@ class Producer:
         self.sequences[tp] = sequence + len(values)
         number = self._numbers[tp] = self._numbers.get(tp, 0) + 1
         batch = Batch(tp, values, records, sequence, number, scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND)
-        self.lanes.setdefault(tp, []).append(batch)
+        self.queues.setdefault(tp, []).append(batch)
         return batch
 
     def _deliver_and_record(self, batch: Batch) -> Script[ErrorCode | None]:
         error = yield from self._deliver(batch)
-        self.lanes[batch.tp].remove(batch)
+        self.queues[batch.tp].remove(batch)
         self.is_broken |= error is not ErrorCode.NONE
         if error not in (ErrorCode.NONE, None):
             # If a later batch was sent, a leader without state of the producer may have accepted that one first.
             alone = self.sequences.get(batch.tp) == len(batch.values)
-            self._refused(batch.tp, batch.values, error, first=batch.sequence == 0 and alone)
+            self._record_refusals(batch.tp, batch.values, error, first=batch.sequence == 0 and alone)
         return error
 
     def _is_first_in_order(self, batch: Batch, leader: Endpoint) -> bool:
         """Return whether no earlier batch must be sent first."""
-        lane = self.lanes[batch.tp]
-        return not any(batch.tried or other.at != leader for other in lane[: lane.index(batch)])
+        queue = self.queues[batch.tp]
+        return not any(batch.is_sent or other.sent_to != leader for other in queue[: queue.index(batch)])
 
     def _deliver(self, batch: Batch) -> Script[ErrorCode | None]:
         scene, tp = self.application.scene, batch.tp
@@ -285,35 +285,35 @@ class Producer:
         )
         version_max = (NAMED_TOPICS_LAST if self.bumps_epoch else TRANSACTIONS_V1_LAST)[request.NAME]
         version_max = min(version_max, int(self.application.plan.options.get("produce_version", version_max)))
-        while not self.has_turned and scene.now < batch.until:
+        while not self.has_moved and scene.now < batch.until:
             leader = directory.leader(tp)
             if leader is None or not self._is_first_in_order(batch, leader.endpoint):
                 yield Sleep(RETRY_MS)
                 continue
-            sent_at, batch.tried, batch.at = scene.now, True, leader.endpoint
+            sent_at, batch.is_sent, batch.sent_to = scene.now, True, leader.endpoint
             if acks == Acks.NONE:
-                yield Tell(self.cluster, leader.endpoint, request, version_max)
+                yield OneWayRequest(self.cluster, leader.endpoint, request, version_max)
                 return ErrorCode.NONE
-            reply = yield from self.application.ask(Ask(self.cluster, leader.endpoint, request, version_max))
-            batch.at = None
+            reply = yield from self.application.send(Request(self.cluster, leader.endpoint, request, version_max))
+            batch.sent_to = None
             if isinstance(reply, ProduceResponse):
                 answer = reply.responses[0].partition_responses[0]
                 error = ErrorCode(answer.error_code)
-                if error in TAKEN:
+                if error in WRITTEN_CODES:
                     for n, value in enumerate(batch.values if acks == Acks.ALL else ()):
                         offset = answer.base_offset + n if answer.base_offset >= 0 else -1
                         scene.account.acks.append(
                             Ack(value, self.cluster, tp, offset, scene.now, sent_at, leader.broker_id)
                         )
                     return ErrorCode.NONE
-                is_ahead = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and self.lanes[tp][0] is not batch
+                is_ahead = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and self.queues[tp][0] is not batch
                 if not (error.retriable or is_ahead):
                     return error
             directory.refresh()
             yield Sleep(RETRY_MS)
         return None
 
-    def _refused(self, tp: TopicPartition, values: Sequence[str], error: ErrorCode, *, first: bool) -> None:
+    def _record_refusals(self, tp: TopicPartition, values: Sequence[str], error: ErrorCode, *, first: bool) -> None:
         scene = self.application.scene
         scene.account.refusals.extend(
             Refusal(value, self.application.plan.name, self.cluster, tp, error.name, first and n == 0, scene.now)
@@ -331,7 +331,7 @@ class Producer:
         def error_of(reply: Message) -> int:
             return reply.error_code if isinstance(reply, InitProducerIdResponse) else -1
 
-        reply = yield from self._ask_coordinator(request, error_of)
+        reply = yield from self._send_to_coordinator(request, error_of)
         if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
             return False
         self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
@@ -360,7 +360,7 @@ class Producer:
             v3_and_below_producer_epoch=self.epoch,
             v3_and_below_topics=list(topics.values()),
         )
-        reply = yield from self._ask_coordinator(request, _added_error)
+        reply = yield from self._send_to_coordinator(request, _added_error)
         return reply is not None and not _added_error(reply)
 
     def end(self, *, commit: bool) -> Script[bool]:
@@ -378,7 +378,7 @@ class Producer:
         def error_of(reply: Message) -> int:
             return reply.error_code if isinstance(reply, EndTxnResponse) else -1
 
-        reply = yield from self._ask_coordinator(request, error_of)
+        reply = yield from self._send_to_coordinator(request, error_of)
         transaction.is_end_acknowledged = reply is not None and not error_of(reply)
         if transaction.is_end_acknowledged and isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
             self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
@@ -386,21 +386,21 @@ class Producer:
         self.transaction = None
         return transaction.is_end_acknowledged
 
-    def _ask_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
+    def _send_to_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
         """Send a request until a response comes that a retry would not change; return None if none came in time."""
         scene = self.application.scene
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
         version_max = None if self.bumps_epoch else TRANSACTIONS_V1_LAST.get(request.NAME)
-        while not self.has_turned and scene.now < until:
+        while not self.has_moved and scene.now < until:
             endpoint = yield from self._find_coordinator()
             reply = None
             if endpoint is not None:
-                reply = yield from self.application.ask(Ask(self.cluster, endpoint, request, version_max))
+                reply = yield from self.application.send(Request(self.cluster, endpoint, request, version_max))
             code = -1 if reply is None else error_of(reply)
             error = ErrorCode(code) if code >= 0 else ErrorCode.NETWORK_EXCEPTION
             if reply is not None and not error.retriable and error not in WAITING:
                 return reply
-            if reply is None or error in LOST_COORDINATOR:
+            if reply is None or error in COORDINATOR_MOVED:
                 self.coordinator = None
             yield Sleep(RETRY_MS)
         return None

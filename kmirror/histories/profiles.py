@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.histories.shapes import CHAINS, OF_EVERY_KIND, OF_THREE
+from kmirror.histories.shapes import ALL_SHAPES, CHAINS, THREE_CLUSTER_SHAPES
 from kmirror.kernel.arguments import text
 
 
@@ -29,13 +29,13 @@ class Profile:
     """Pause between two moves."""
     third_cluster: int = 30
     """Percent of histories with more than two clusters."""
-    shapes: Mapping[str, int] = field(default_factory=lambda: OF_THREE)
+    shapes: Mapping[str, int] = field(default_factory=lambda: THREE_CLUSTER_SHAPES)
     """Weights of the shapes with a third and fourth cluster: rows of shapes.SHAPES."""
     rings: int = 0
     """Percent of histories of three or four clusters with a shape of RINGS; their operators may close a ring."""
     single_broker: int = 12
     """Percent of clusters with one broker."""
-    ends_mirrored: int = 0
+    mirrored_at_end: int = 0
     """Percent of histories in which, at the end, every line that is not mirrored is added or failed back."""
     groups: int = 0
     """Percent of consumers that commit their offsets, each for its own group."""
@@ -47,7 +47,7 @@ class Profile:
     """Percent of histories in which the first source imitates an earlier release of Kafka."""
     group_apps: int = 0
     """Percent of histories with groups whose members come and go, or transform their input."""
-    asks: int = 0
+    arbitrary_requests: int = 0
     """Percent of histories with clients that send arbitrary requests, and with rare kinds of batches."""
     library: int = 0
     """Percent of clients that use `kmirror.client` or fetch sessions, where their kind has such a variant."""
@@ -123,8 +123,8 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS, **LATE}, MIX,
-        old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
-        themes=70, racks=15, asks=8, slow_sites=40, eligible=40, compacted=15, rings=25, stale=20,
+        old_source=20, groups=50, mirrored_at_end=50, keyed=35, group_apps=35, library=30, shapes=ALL_SHAPES,
+        themes=70, racks=15, arbitrary_requests=8, slow_sites=40, eligible=40, compacted=15, rings=25, stale=20,
         starts_above_0=10, created_early=10,
     ),
     Profile(
@@ -172,16 +172,16 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "syncs", "Topics grow, are deleted, and their configs change, with nodes that fail meanwhile.", (20, 28),
         {**STORY, **NODES, **_more(SYNCS, 3), **_more(DELETIONS, 2), "pause": 5, "line_down": 4}, MIX, old_source=15,
-        groups=100, ends_mirrored=50,
+        groups=100, mirrored_at_end=50,
     ),
     Profile(
         "compacted", "Mirrored topics are compacted, and keys repeat.", (12, 20),
         {**_more(STORY, 3), **MIRRORS, "bounce_broker": 5, "kill_some_leader": 5, "line_down": 6}, MIX,
-        compacted=100, keyed=50, ends_mirrored=80, third_cluster=40, shapes=CHAINS, old_source=0,
+        compacted=100, keyed=50, mirrored_at_end=80, third_cluster=40, shapes=CHAINS, old_source=0,
     ),
     Profile(
         "topologies", "Three or four clusters: chains, fans, meshes, topics that are moved from mirror to mirror.",
-        (20, 28), {**ALL, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=OF_EVERY_KIND,
+        (20, 28), {**ALL, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=ALL_SHAPES,
     ),
     Profile(
         "rings", "Rings of three and four clusters that should mirror one topic.",
@@ -218,7 +218,7 @@ ROWS: tuple[Profile, ...] = (
         "requests", "Clients that send every kind of request, valid and invalid, while nodes are slow, down, or "
                     "stopping.",
         (10, 16), {**STORY, **REQUESTS, **MIRRORS, "bounce_broker": 3}, MIX, producers=(1, 3), third_cluster=10,
-        asks=100, groups=30, group_apps=30,
+        arbitrary_requests=100, groups=30, group_apps=30,
     ),
     Profile(
         "groups", "Groups whose members join and leave, and consume, transform and produce.", (20, 28),

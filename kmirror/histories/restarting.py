@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.errors import KafkaError, SimulationFailure
 from kmirror.histories.account import CommittedOffset, Snapshot
-from kmirror.histories.observe import Observer
+from kmirror.histories.observer import Observer
 from kmirror.histories.plan import ClusterPlan
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND
@@ -26,7 +26,7 @@ STOP = "stop"
 KILL = "kill"
 STOP_MS = 6_000
 """Time that a node may take to stop; then it is killed."""
-LOOK_MS = 250
+CHECK_MS = 250
 REST_MS = 25_000
 """Time within which everything must settle again."""
 QUIET_MS = 500
@@ -37,9 +37,9 @@ def draw_restart(rng: Rng, clusters: tuple[ClusterPlan, ...]) -> dict[str, str]:
     """Return how each node ends: all nodes of a cluster stop, all are killed, or each at random."""
     found = {}
     for cluster in clusters:
-        ways = rng.choice(((STOP,), (KILL,), (STOP, KILL)))
+        endings = rng.choice(((STOP,), (KILL,), (STOP, KILL)))
         for node_id in (CONTROLLER_ID, *range(1, cluster.brokers + 1)):
-            found[f"{cluster.name}-{node_id}"] = rng.choice(ways)
+            found[f"{cluster.name}-{node_id}"] = rng.choice(endings)
     return found
 
 
@@ -60,11 +60,11 @@ class Restart:
         # Other checkers judge only the events before this point.
         parts = account, account.groups
         lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
-        judged = [rows for rows in lists if rows is not account.errors_after_restart]
-        lengths, unclean_leader_logs = [len(rows) for rows in judged], len(account.unclean_leader_logs)
+        judged_lists = [rows for rows in lists if rows is not account.errors_after_restart]
+        lengths, unclean_leader_logs = [len(rows) for rows in judged_lists], len(account.unclean_leader_logs)
         self.scene.note("every node is stopped or killed")
-        self._end(lambda node_id: node_id != CONTROLLER_ID)
-        self._end(lambda node_id: node_id == CONTROLLER_ID)
+        self._stop_nodes(lambda node_id: node_id != CONTROLLER_ID)
+        self._stop_nodes(lambda node_id: node_id == CONTROLLER_ID)
         for cluster in self.scene.clusters.values():
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 cluster.restart(node_id)
@@ -72,16 +72,17 @@ class Restart:
         until = world.now + REST_MS * MILLISECOND
         missing = self._unsettled()
         while missing and world.now < until:
-            world.run_for(span_us=LOOK_MS * MILLISECOND)
+            world.run_for(span_us=CHECK_MS * MILLISECOND)
             missing = self._unsettled()
         account.unclean_leader_logs_after_restart = {
-            (heir.cluster, heir.tp): heir for heir in account.unclean_leader_logs[unclean_leader_logs:]
+            (successor.cluster, successor.tp): successor
+            for successor in account.unclean_leader_logs[unclean_leader_logs:]
         }
         account.unsettled_after_restart = missing
         account.after_restart = self._snapshot()
         if not missing:
             self._write()
-        for rows, length in zip(judged, lengths, strict=True):
+        for rows, length in zip(judged_lists, lengths, strict=True):
             del rows[length:]
 
     def _unsettled(self) -> list[tuple[str, TopicPartition, str]]:
@@ -93,13 +94,13 @@ class Restart:
                 unread.append((cluster, tp, f"its state has not been read: {mp.reason}"))
         return self.missing() or unread
 
-    def _end(self, is_meant: Callable[[int], bool]) -> None:
+    def _stop_nodes(self, selects: Callable[[int], bool]) -> None:
         scene = self.scene
         world = scene.simulation.world
         nodes = [
             (cluster, node_id) for cluster in scene.clusters.values()
             for node_id in (CONTROLLER_ID, *cluster.broker_ids)
-            if is_meant(node_id) and cluster.runs(node_id)
+            if selects(node_id) and cluster.runs(node_id)
         ]  # fmt: skip
         for cluster, node_id in nodes:
             if scene.plan.restart.get(f"{cluster.name}-{node_id}", STOP) == STOP:
@@ -108,7 +109,7 @@ class Restart:
                 cluster.kill(node_id)
         until = world.now + STOP_MS * MILLISECOND
         while any(cluster.runs(node_id) for cluster, node_id in nodes) and world.now < until:
-            world.run_for(span_us=LOOK_MS * MILLISECOND)
+            world.run_for(span_us=CHECK_MS * MILLISECOND)
         for cluster, node_id in nodes:
             if cluster.runs(node_id):
                 scene.note(f"{cluster.name}-{node_id} does not stop in time and is killed")
@@ -125,7 +126,7 @@ class Restart:
             for (group, tp), committed in scene.committed_offsets(name).items():
                 found.offsets[name, group, tp] = CommittedOffset(*committed)
             for tp in scene.partitions(name):
-                log = self.observer.log_seen(name, tp)
+                log = self.observer.observe_log(name, tp)
                 if log is not None:
                     found.logs[name, tp] = log
                 mp = self.observer.mirror_partition(name, tp)

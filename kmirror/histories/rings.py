@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kmirror.histories.convergence import pointed_to
-from kmirror.histories.observe import Observer
-from kmirror.histories.orders import NOBODY, topics_of
+from kmirror.histories.convergence import source_clusters
+from kmirror.histories.observer import Observer
+from kmirror.histories.orders import NOBODY, step_topics
 from kmirror.histories.plan import Step
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition
@@ -34,7 +34,7 @@ class RingWatch:
 
     scene: Scene
     observer: Observer
-    _given: dict[int, Step] = field(default_factory=dict)
+    _unanswered: dict[int, Step] = field(default_factory=dict)
     """Unanswered orders to add topics, by number: they may be carried out at any time."""
 
     def refusal_reason(self, cluster: str, number: int, step: Step) -> str:
@@ -42,43 +42,43 @@ class RingWatch:
         if step.action not in ("add", "point_mirror"):
             return ""
         mirror = str(step.args["mirror"])
-        for topic in topics_of(step.args) or self._topics_of_mirror(cluster, mirror):
+        for topic in step_topics(step.args) or self._topics_of_mirror(cluster, mirror):
             links = list(self._links(topic))
             for source in self._sources(cluster, mirror, step):
                 path = _path(links, Link(cluster, source, mirror))
                 if path:
                     return f"{topic} would be mirrored in a ring: {' from '.join(path)}"
         if step.action == "add":
-            self._given[number] = step
+            self._unanswered[number] = step
         return ""
 
     def _sources(self, cluster: str, mirror: str, step: Step | None = None) -> list[str]:
         """Return the clusters that a mirror points to, has pointed to, or will point to."""
         scene = self.scene
-        found = pointed_to(scene.plan, scene.account, cluster, mirror)
+        found = source_clusters(scene.plan, scene.account, cluster, mirror)
         if step is not None:
             found.append(str(step.args.get("servers", step.args.get("source", NOBODY))))
         return [name for name in dict.fromkeys(found) if name != NOBODY]
 
     def _topics_of_mirror(self, cluster: str, mirror: str) -> list[str]:
         image = self.scene.image(cluster)
-        return [name for name in image.topics if self._mirror_of(cluster, name) == mirror]
+        return [name for name in image.topics if self._topic_mirror(cluster, name) == mirror]
 
     def _links(self, topic: str) -> Iterator[Link]:
         for cluster in self.scene.clusters:
-            mirror = self._mirror_of(cluster, topic)
+            mirror = self._topic_mirror(cluster, topic)
             for source in self._sources(cluster, mirror) if mirror else ():
                 yield Link(cluster, source, mirror)
         answered = {order.number for order in self.scene.account.orders if order.error}
-        for number in [number for number in self._given if number in answered]:
-            del self._given[number]
-        for step in self._given.values():
-            if topic in topics_of(step.args):
+        for number in [number for number in self._unanswered if number in answered]:
+            del self._unanswered[number]
+        for step in self._unanswered.values():
+            if topic in step_topics(step.args):
                 cluster, mirror = str(step.args["destination"]), str(step.args["mirror"])
                 for source in self._sources(cluster, mirror, step):
                     yield Link(cluster, source, mirror)
 
-    def _mirror_of(self, cluster: str, topic: str) -> str:
+    def _topic_mirror(self, cluster: str, topic: str) -> str:
         """Return the mirror that has a topic, also while it is STOPPING; empty if none has it."""
         image = self.scene.image(cluster)
         assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))

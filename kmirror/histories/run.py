@@ -1,8 +1,8 @@
-"""Run of a plan by `run_history`, from the start of its clusters to the last look.
+"""Run of a plan by `run_history`, from the start of its clusters to the last observation.
 
     1  steps of the plan while clients write and read; no step waits for a result
     2  faults end; producers continue for a while, finish their work and stop; everything must settle
-    3  a last look at everything
+    3  everything is observed once more
     4  every node restarts, if the plan says so, and everything is compared with the state before
 
 A failure inside the run never raises: an exception in a node is recorded in `Account.crash`.
@@ -21,7 +21,7 @@ from kmirror.histories.coverage.watch import Watch
 from kmirror.histories.directory import Directory
 from kmirror.histories.draw import draw
 from kmirror.histories.execution import ActionExecutor
-from kmirror.histories.observe import Observer
+from kmirror.histories.observer import Observer
 from kmirror.histories.orders import Operator
 from kmirror.histories.plan import Plan
 from kmirror.histories.plan_check import problem
@@ -42,8 +42,8 @@ from kmirror.sim.simulation import Simulation
 
 AFTER_FAULTS_MS = 2_500
 """Time for which producers continue after the faults."""
-LOOK_MS = 250
-READ_ON_MS = 1_200
+CHECK_MS = 250
+READ_AFTER_MS = 1_200
 """Time for which consumers continue to read once everything has settled."""
 
 
@@ -91,28 +91,28 @@ class _History:
         self._scene = scene
         self._watch = watch
         self._observer = Observer(scene)
-        self._hands = ActionExecutor(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
-        self._rest = ConvergenceCheck(scene, self._observer)
+        self._executor = ActionExecutor(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
+        self._convergence = ConvergenceCheck(scene, self._observer)
 
     def run(self) -> None:
-        """Run the plan to its end, let everything settle, and look at all logs once more."""
+        """Run the plan to its end, let everything settle, and observe all logs once more."""
         self._begin()
         scene, plan = self._scene, self._scene.plan
         world = scene.simulation.world
-        at = 0
+        latest_ms = 0
         for number, step in enumerate(plan.steps):
-            at = max(at, step.at_ms)
-            scene.after_ms(at, lambda number=number: self._hands.do(number))  # type: ignore[misc]
-        world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
-        self._hands.end_faults()
-        self._observer.disks.look()
+            latest_ms = max(latest_ms, step.at_ms)
+            scene.after_ms(latest_ms, lambda number=number: self._executor.run_step(number))  # type: ignore[misc]
+        world.run_to(scene.began + max(plan.faults_end_ms, latest_ms) * MILLISECOND)
+        self._executor.end_faults()
+        self._observer.disks.observe()
         world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)
         scene.writing = False
         self._settle_or_record()
-        world.run_for(span_us=READ_ON_MS * MILLISECOND)
+        world.run_for(span_us=READ_AFTER_MS * MILLISECOND)
         self._settle_again()
         scene.reading = False
-        self._observer.look_at_everything()
+        self._observer.observe_end()
         if scene.plan.restart:
             Restart(scene, self._observer, self._missing).run()
         if self._watch is not None:
@@ -122,12 +122,12 @@ class _History:
         scene, plan = self._scene, self._scene.plan
         rings = None if plan.closes_rings else RingWatch(scene, self._observer)
         for row in plan.clusters:
-            plays: Callable[..., Cluster] = Cluster
+            make_cluster: Callable[..., Cluster] = Cluster
             if row.release:
                 hooks = Hooks()
                 hooks.play(row.release)
-                plays = partial(Cluster, interpose=hooks)
-            cluster = plays(
+                make_cluster = partial(Cluster, interpose=hooks)
+            cluster = make_cluster(
                 scene.simulation,
                 row.name,
                 brokers=row.brokers,
@@ -142,7 +142,7 @@ class _History:
             scene.clusters[row.name] = cluster
             cluster.start()
             scene.directories[row.name] = Directory(cluster)
-            operator = self._hands.operators[row.name] = Operator(scene, self._observer, row.name)
+            operator = self._executor.operators[row.name] = Operator(scene, self._observer, row.name)
             if rings is not None:
                 operator.refusal_reason = rings.refusal_reason
         for topic, text in plan.topics.items():
@@ -153,7 +153,7 @@ class _History:
         if self._watch is not None:
             self._watch.attach()
         for client in plan.clients:
-            application = self._hands.applications[client.name] = Application(scene, client)
+            application = self._executor.applications[client.name] = Application(scene, client)
             start(application)
 
     def _settle_or_record(self) -> None:
@@ -164,7 +164,7 @@ class _History:
         scene = self._scene
         if self._settle():
             return
-        late = [operator for operator in self._hands.operators.values() if operator.leaves()]
+        late = [operator for operator in self._executor.operators.values() if operator.drop_waiting()]
         if late and self._settle():
             return
         scene.account.unsettled = self._missing(is_over=True)
@@ -175,9 +175,9 @@ class _History:
         scene, world = self._scene, self._scene.simulation.world
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
-            world.run_for(span_us=LOOK_MS * MILLISECOND)
-            self._observer.disks.look()
-            if self._has_ended() and not self._missing():
+            world.run_for(span_us=CHECK_MS * MILLISECOND)
+            self._observer.disks.observe()
+            if self._is_idle() and not self._missing():
                 scene.note("everything has settled")
                 return True
         return False
@@ -189,15 +189,15 @@ class _History:
         become visible to mirrors, and must not be missing there.
         """
         world = self._scene.simulation.world
-        until = world.now + READ_ON_MS * MILLISECOND
+        until = world.now + READ_AFTER_MS * MILLISECOND
         while world.now < until and self._missing():
-            world.run_for(span_us=LOOK_MS * MILLISECOND)
+            world.run_for(span_us=CHECK_MS * MILLISECOND)
 
-    def _has_ended(self) -> bool:
+    def _is_idle(self) -> bool:
         """Return whether every producer has stopped, and every order was answered or given up."""
-        return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
+        return self._scene.busy == 0 and all(operator.idle for operator in self._executor.operators.values())
 
     def _missing(self, *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
         """Return everything that has not settled."""
-        self._observer.look_at_ids()
-        return self._rest.missing(expected_states(self._scene.plan, self._scene.account), is_over=is_over)
+        self._observer.observe_topic_ids()
+        return self._convergence.missing(expected_states(self._scene.plan, self._scene.account), is_over=is_over)

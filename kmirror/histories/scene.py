@@ -1,7 +1,7 @@
 """State shared by all parts of a running history: clusters, account, story and clock.
 
-`Scene` decides nothing. Its look-ups of clusters also work while a controller is down: they then use the state of the
-brokers, because clients are served from it.
+`Scene` decides nothing. Its methods that read the state of clusters also work while a controller is down: they then use
+the state of the brokers, because clients are served from it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ from kmirror.spec.topics import is_internal
 
 @dataclass(slots=True)
 class Trap:
-    """An action to run in the event after a partition enters a state, cuts its log, or shows a sight."""
+    """An action to run after a partition enters a state or cuts its log, or after another event of replication."""
 
     cluster: str
     topic: str
-    on: str
-    """Name of a state, CUT, or a row of sights.SIGHTS."""
+    event: str
+    """Name of a state, CUT, or a row of REPLICATION_EVENTS."""
     spring: Callable[[TopicPartition], None]
-    look: Callable[[], TopicPartition | None] | None = None
-    """For a sight: return the partition where it was seen since the last call, or None. Called after every event."""
+    check: Callable[[], TopicPartition | None] | None = None
+    """For an event of replication: return its partition if it has happened since the last call, else None. Called after
+    every event of the simulation.
+    """
 
 
 @dataclass(slots=True)
@@ -101,7 +103,7 @@ class Scene:
         if begin is not None:
             self.account.spans.append(Span(kind, subject, begin, self.now))
 
-    # -- looking at clusters ------------------------------------------------------------------
+    # -- state of clusters ---------------------------------------------------------------------
 
     def process(self, cluster: str, node_id: int) -> Process:
         """Return the process in which a node runs or ran."""

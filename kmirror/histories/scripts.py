@@ -1,7 +1,7 @@
 """Scripts of clients in virtual time: generators that yield each request or pause.
 
-    reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the response, or None if there is none
-    yield Tell("a", endpoint, request)                             for a request without a response
+    reply = yield Request("a", endpoint, body, timeout_ms=2000)    the response, or None if there is none
+    yield OneWayRequest("a", endpoint, body)                       for a request without a response
     yield Sleep(200)
     yield Wait(begin)                                              the value that `begin` passes to its callback
 
@@ -24,7 +24,7 @@ from kmirror.sim.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Request:
     """Send a request and resume with its response."""
 
     cluster: str
@@ -36,14 +36,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class OneWayRequest:
     """Send a request that has no response, and continue."""
 
     cluster: str
     endpoint: Endpoint
     body: Message
     version_max: int | None = None
-    """As in Ask."""
+    """As in Request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Sleep:
 
 
 R = TypeVar("R")
-Script = Generator[Ask | Tell | Sleep | Wait[Any], Any, R]
+Script = Generator[Request | OneWayRequest | Sleep | Wait[Any], Any, R]
 
 
 class Scripts:
@@ -64,7 +64,7 @@ class Scripts:
 
     def start(self, actor: str, script: Script[Any]) -> None:
         """Start `script` for `actor` now."""
-        self._go(actor, script, None)
+        self._resume(actor, script, None)
 
     def client(self, actor: str, cluster: str) -> Client:
         """Return the process of `actor` at the site of `cluster`."""
@@ -73,25 +73,25 @@ class Scripts:
             found = self._clients[actor, cluster] = Client(self._world, f"{actor}@{cluster}", cluster)
         return found
 
-    def _go(self, actor: str, script: Script[Any], reply: Any) -> None:
+    def _resume(self, actor: str, script: Script[Any], reply: Any) -> None:
         try:
-            wish = script.send(reply)
+            action = script.send(reply)
         except StopIteration:
             return
-        if isinstance(wish, Sleep):
-            self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(actor, script, None))
+        if isinstance(action, Sleep):
+            self._world.at(self._world.now + action.ms * MILLISECOND, lambda: self._resume(actor, script, None))
             return
-        if isinstance(wish, Tell):
-            self.client(actor, wish.cluster).tell(wish.endpoint, wish.body, version_max=wish.version_max)
-            self._world.at(self._world.now, lambda: self._go(actor, script, None))
+        if isinstance(action, OneWayRequest):
+            self.client(actor, action.cluster).tell(action.endpoint, action.body, version_max=action.version_max)
+            self._world.at(self._world.now, lambda: self._resume(actor, script, None))
             return
-        if isinstance(wish, Wait):
-            wish.begin(lambda reply: self._go(actor, script, reply))
+        if isinstance(action, Wait):
+            action.begin(lambda reply: self._resume(actor, script, reply))
             return
-        self.client(actor, wish.cluster).send(
-            wish.endpoint,
-            wish.body,
-            lambda reply: self._go(actor, script, reply),
-            version_max=wish.version_max,
-            timeout_ms=wish.timeout_ms,
+        self.client(actor, action.cluster).send(
+            action.endpoint,
+            action.body,
+            lambda reply: self._resume(actor, script, reply),
+            version_max=action.version_max,
+            timeout_ms=action.timeout_ms,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kmirror.histories.consuming import Consumer
 from kmirror.histories.directory import Leader
 from kmirror.histories.producing import Application
-from kmirror.histories.scripts import Ask, Script
+from kmirror.histories.scripts import Request, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ForgottenTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
@@ -27,7 +27,7 @@ class Session:
 
     id: int = 0
     epoch: int = FIRST
-    told: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    last_sent: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
     """Leader epoch and offset by partition, as sent last."""
 
 
@@ -41,25 +41,25 @@ class SessionConsumer(Consumer):
     def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:
         session = self._sessions.setdefault((cluster, endpoint), Session())
         rows = {tp: self._row(tp, leader) for tp, leader in ready}
-        request = self._in_session(session, rows)
-        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        request = self._session_request(session, rows)
+        reply = yield Request(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
         if not isinstance(reply, FetchResponse) or reply.error_code:
             session.epoch = FIRST  # The id stays, so that the leader closes the session if it still has it.
             if isinstance(reply, FetchResponse):
                 session.id = 0
-            self._failed(cluster, ready)
+            self._on_error(cluster, ready)
             return
         session.id = reply.session_id
         session.epoch = session.epoch + 1 if reply.session_id else FIRST
-        yield from self._take_all(cluster, dict(ready), reply)
+        yield from self._process_response(cluster, dict(ready), reply)
 
-    def _in_session(self, session: Session, rows: dict[TopicPartition, FetchPartition]) -> FetchRequest:
+    def _session_request(self, session: Session, rows: dict[TopicPartition, FetchPartition]) -> FetchRequest:
         wanted = {tp: (row.current_leader_epoch, row.fetch_offset) for tp, row in rows.items()}
-        told = {} if session.epoch == FIRST else session.told
-        request = self._request({tp: row for tp, row in rows.items() if told.get(tp) != wanted[tp]})
+        last_sent = {} if session.epoch == FIRST else session.last_sent
+        request = self._request({tp: row for tp, row in rows.items() if last_sent.get(tp) != wanted[tp]})
         request.session_id, request.session_epoch = session.id, session.epoch
         request.forgotten_topics_data = [
-            ForgottenTopic(topic=tp.topic, partitions=[tp.partition]) for tp in told if tp not in rows
+            ForgottenTopic(topic=tp.topic, partitions=[tp.partition]) for tp in last_sent if tp not in rows
         ]
-        session.told = wanted
+        session.last_sent = wanted
         return request

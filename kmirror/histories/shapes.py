@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kmirror.histories.step_drawing import Line
+from kmirror.histories.plan_draft import Line
 from kmirror.kernel.rng import Rng
 
 FIRST = "m"
@@ -49,16 +49,16 @@ ROWS: tuple[Shape, ...] = (
 )
 # fmt: on
 SHAPES: dict[str, Shape] = {row.name: row for row in ROWS}
-OF_THREE: Mapping[str, int] = {"chain": 3, "fan_out": 3, "fan_in": 2}
-OF_EVERY_KIND: Mapping[str, int] = {
-    **OF_THREE, "ring": 2, "ring_of_topics": 1, "mesh": 2, "contest": 2, "chain_of_four": 1, "fan_out_of_four": 1,
-    "fan_in_of_four": 1, "ring_of_four": 1, "mesh_of_four": 1, "diamond": 1,
+THREE_CLUSTER_SHAPES: Mapping[str, int] = {"chain": 3, "fan_out": 3, "fan_in": 2}
+ALL_SHAPES: Mapping[str, int] = {
+    **THREE_CLUSTER_SHAPES, "ring": 2, "ring_of_topics": 1, "mesh": 2, "contest": 2, "chain_of_four": 1,
+    "fan_out_of_four": 1, "fan_in_of_four": 1, "ring_of_four": 1, "mesh_of_four": 1, "diamond": 1,
 }  # fmt: skip
 CHAINS: Mapping[str, int] = {"chain": 3, "chain_of_four": 1, "fan_out": 1}
 RINGS: Mapping[str, int] = {"ring": 3, "ring_of_four": 1, "mesh": 1, "contest": 1}
 
 
-def lay(shape: Shape, rng: Rng, first: Line, topics: dict[str, str]) -> list[Line]:
+def make_lines(shape: Shape, rng: Rng, first: Line, topics: dict[str, str]) -> list[Line]:
     """Return the lines of a shape without `first`; topics of their own are added to `topics`."""
     found = []
     is_same = shape.same_name and rng.chance(1, 2)

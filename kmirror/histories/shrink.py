@@ -72,8 +72,8 @@ class Target:
 
     def find(self, outcome: Outcome) -> Anomaly | None:
         """Return the anomaly of this target, if the outcome has it."""
-        mine = (self.checker, self.cluster, self.kind)
-        return next((row for row in outcome.anomalies if (row.checker, row.cluster, _kind(row)) == mine), None)
+        finding = (self.checker, self.cluster, self.kind)
+        return next((row for row in outcome.anomalies if (row.checker, row.cluster, _kind(row)) == finding), None)
 
 
 def first_anomaly(outcome: Outcome) -> Anomaly | None:
@@ -118,7 +118,7 @@ class Shrinker:
 
     def shrink(self) -> Outcome:
         """Return the outcome of the smallest plan found that still fails."""
-        self._try(_until(self.best))
+        self._try(_without_later_steps(self.best))
         while True:
             before = self.best.plan
             self._drop(lambda plan: plan.steps, lambda plan, steps: replace(plan, steps=steps))
@@ -156,14 +156,16 @@ class Shrinker:
             self._on_progress(self.runs, self.best.plan)
         return is_hit
 
-    def _drop(self, get: Callable[[Plan], tuple[T, ...]], put: Callable[[Plan, tuple[T, ...]], Plan]) -> None:
+    def _drop(
+        self, get_items: Callable[[Plan], tuple[T, ...]], set_items: Callable[[Plan, tuple[T, ...]], Plan]
+    ) -> None:
         """Remove all items, then halves, quarters, ..., single ones."""
-        size = len(get(self.best.plan))
+        size = len(get_items(self.best.plan))
         while size:
             start = 0
-            while start < len(get(self.best.plan)):
-                items = get(self.best.plan)
-                if not self._try(put(self.best.plan, items[:start] + items[start + size :])):
+            while start < len(get_items(self.best.plan)):
+                items = get_items(self.best.plan)
+                if not self._try(set_items(self.best.plan, items[:start] + items[start + size :])):
                     start += size
             size //= 2
 
@@ -189,7 +191,7 @@ def shrink(outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, on_progress:
     return Shrinker(outcome, run, runs_max=runs_max, on_progress=on_progress).shrink()
 
 
-def _until(outcome: Outcome) -> Plan | None:
+def _without_later_steps(outcome: Outcome) -> Plan | None:
     """Return the plan without the steps after the anomaly was seen."""
     anomaly = first_anomaly(outcome)
     if anomaly is None or anomaly.at < 0:
@@ -220,8 +222,8 @@ def _fewer_clusters(plan: Plan) -> Iterator[Plan]:
 
 
 def _names_cluster(args: Mapping[str, Value], name: str) -> bool:
-    words = [word for value in args.values() if isinstance(value, str) for word in _BETWEEN.split(value)]
-    return any(re.fullmatch(rf"{re.escape(name)}(-\d+)?", word) for word in words)
+    parts = [part for value in args.values() if isinstance(value, str) for part in _BETWEEN.split(value)]
+    return any(re.fullmatch(rf"{re.escape(name)}(-\d+)?", part) for part in parts)
 
 
 def _fewer_topics(plan: Plan) -> Iterator[Plan]:
@@ -243,10 +245,10 @@ def _fewer_topics(plan: Plan) -> Iterator[Plan]:
 def _without_topic(step: Step, topic: str) -> Step | None:
     args: dict[str, Value] = {}
     for key, value in step.args.items():
-        words = value.split(",") if isinstance(value, str) else []
-        if topic not in words:
+        parts = value.split(",") if isinstance(value, str) else []
+        if topic not in parts:
             args[key] = value
-        elif left := [word for word in words if word != topic]:
+        elif left := [part for part in parts if part != topic]:
             args[key] = ",".join(left)
         else:
             return None
@@ -255,33 +257,33 @@ def _without_topic(step: Step, topic: str) -> Step | None:
 
 def _fewer_partitions(plan: Plan) -> Iterator[Plan]:
     for topic, settings in plan.topics.items():
-        count, at, rest = settings.partition("@")
+        count, separator, rest = settings.partition("@")
         for fewer in range(1, int(count) if count.isdecimal() else 0):
-            yield replace(plan, topics={**plan.topics, topic: f"{fewer}{at}{rest}"})
+            yield replace(plan, topics={**plan.topics, topic: f"{fewer}{separator}{rest}"})
 
 
 def _fewer_brokers(plan: Plan) -> Iterator[Plan]:
-    for at, cluster in enumerate(plan.clusters):
+    for index, cluster in enumerate(plan.clusters):
         for brokers in range(1, cluster.brokers):
             factor = min(cluster.replication_factor, brokers)
-            yield _with_cluster(plan, at, replace(cluster, brokers=brokers, replication_factor=factor))
+            yield _with_cluster(plan, index, replace(cluster, brokers=brokers, replication_factor=factor))
         for factor in range(1, cluster.replication_factor):
-            yield _with_cluster(plan, at, replace(cluster, replication_factor=factor))
+            yield _with_cluster(plan, index, replace(cluster, replication_factor=factor))
 
 
 def _with_fewer_options(plan: Plan) -> Iterator[Plan]:
     """Yield plans without configs, racks and eligible replicas of a cluster, and without options of a client."""
-    for at, cluster in enumerate(plan.clusters):
-        kept = {name: cluster.configs[name] for name in PACE if name in cluster.configs}
-        for configs in _with_fewer({name: value for name, value in cluster.configs.items() if name not in kept}):
-            yield _with_cluster(plan, at, replace(cluster, configs={**kept, **configs}))
+    for index, cluster in enumerate(plan.clusters):
+        paced = {name: cluster.configs[name] for name in PACE if name in cluster.configs}
+        for configs in _with_fewer({name: value for name, value in cluster.configs.items() if name not in paced}):
+            yield _with_cluster(plan, index, replace(cluster, configs={**paced, **configs}))
         if cluster.racks:
-            yield _with_cluster(plan, at, replace(cluster, racks=0))
+            yield _with_cluster(plan, index, replace(cluster, racks=0))
         if cluster.eligible_version:
-            yield _with_cluster(plan, at, replace(cluster, eligible_version=0))
-    for at, client in enumerate(plan.clients):
+            yield _with_cluster(plan, index, replace(cluster, eligible_version=0))
+    for index, client in enumerate(plan.clients):
         for options in _with_fewer(client.options):
-            yield replace(plan, clients=_changed(plan.clients, at, replace(client, options=options)))
+            yield replace(plan, clients=_changed(plan.clients, index, replace(client, options=options)))
 
 
 def _with_calmer_network(plan: Plan) -> Iterator[Plan]:
@@ -299,12 +301,12 @@ def _with_fewer(settings: Mapping[str, T]) -> Iterator[dict[str, T]]:
         yield {key: value for key, value in settings.items() if key != name}
 
 
-def _changed(rows: Sequence[ClientPlan], at: int, row: ClientPlan) -> tuple[ClientPlan, ...]:
-    return (*rows[:at], row, *rows[at + 1 :])
+def _changed(rows: Sequence[ClientPlan], index: int, row: ClientPlan) -> tuple[ClientPlan, ...]:
+    return (*rows[:index], row, *rows[index + 1 :])
 
 
-def _with_cluster(plan: Plan, at: int, cluster: ClusterPlan) -> Plan:
-    return replace(plan, clusters=(*plan.clusters[:at], cluster, *plan.clusters[at + 1 :]))
+def _with_cluster(plan: Plan, index: int, cluster: ClusterPlan) -> Plan:
+    return replace(plan, clusters=(*plan.clusters[:index], cluster, *plan.clusters[index + 1 :]))
 
 
 def _halve_gaps(plan: Plan) -> Plan | None:
@@ -324,11 +326,11 @@ def _halve_gaps(plan: Plan) -> Plan | None:
 
 def _with_shorter_fault(plan: Plan) -> Iterator[Plan]:
     """Yield plans with half the duration of one fault."""
-    for at, step in enumerate(plan.steps):
+    for index, step in enumerate(plan.steps):
         lasts = step.args.get(LASTS, 0)
         if isinstance(lasts, int) and lasts >= 2 * GAP_MIN_MS:
             brief = replace(step, args={**step.args, LASTS: lasts // 2})
-            yield replace(plan, steps=(*plan.steps[:at], brief, *plan.steps[at + 1 :]))
+            yield replace(plan, steps=(*plan.steps[:index], brief, *plan.steps[index + 1 :]))
 
 
 def _halve_faults(plan: Plan) -> Plan | None:

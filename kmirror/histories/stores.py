@@ -15,7 +15,7 @@ from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.sim.cluster import Cluster
 
 
-def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition, topic_id: Uuid) -> list[MemoryStore]:
+def partition_stores(cluster: Cluster, broker_id: int, tp: TopicPartition, topic_id: Uuid) -> list[MemoryStore]:
     """Return the stores of a partition at a broker; none on a disk that has failed.
 
     Stores of a deleted topic at a broker that is down do not count: the broker deletes them when it starts.
@@ -35,7 +35,7 @@ def whole_batches(store: PartitionStore) -> Iterator[AnyBatch]:
             yield from iter_any_batches(store.view(base_offset))
 
 
-def end_of(store: MemoryStore, *, flushed: bool) -> int:
+def end_offset(store: MemoryStore, *, flushed: bool) -> int:
     """Return the end offset of a log on the disk, or with `flushed` the end that surely survives a power cut.
 
     A torn batch and everything after it do not count: the broker truncates them when it starts.

@@ -104,8 +104,10 @@ def setting(plan: Plan) -> list[str]:
             version += f", eligible.leader.replicas.version {row.eligible_version}"
         factor = f"replication factor {row.replication_factor}"
         lines.append(f"{row.name}: {_many(row.brokers, 'broker')}, {factor}{configs}{version}")
-    for topic, told in plan.topics.items():
-        lines.append(f"{topic}: {_many(int(told.partition('@')[0]), 'partition')} on {told.partition('@')[2]}")
+    for topic, text_lines in plan.topics.items():
+        lines.append(
+            f"{topic}: {_many(int(text_lines.partition('@')[0]), 'partition')} on {text_lines.partition('@')[2]}"
+        )
     for client in plan.clients:
         options = "".join(f", {name}={value}" for name, value in client.options.items())
         lines.append(f"{client.name}: {client.kind} on {client.cluster}, {', '.join(client.topics)}{options}")
@@ -126,19 +128,19 @@ def story(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[Instant, str]
         return list(outcome.story)
     lines = list(outcome.story)
     if anomaly.tp is not None:
-        about = _PartitionFilter(outcome, anomaly.tp)
-        lines = [line for line in lines if about.keeps(line[1])]
-        lines = sorted([*lines, *_of_record(outcome.account, anomaly.tp, anomaly.offset)], key=lambda line: line[0])
+        partition_filter = _PartitionFilter(outcome, anomaly.tp)
+        lines = [line for line in lines if partition_filter.accepts(line[1])]
+        lines = sorted([*lines, *_record_lines(outcome.account, anomaly.tp, anomaly.offset)], key=lambda line: line[0])
     found = (anomaly.at, f"{FOUND} {where(anomaly)}")
     if anomaly.at < 0:
         return [*lines, (lines[-1][0] if lines else 0, found[1])]
     return sorted([*lines, found], key=lambda line: line[0])
 
 
-def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[Instant, str]]:
+def _record_lines(account: Account, tp: TopicPartition, offset: int) -> list[tuple[Instant, str]]:
     """Return when each record at this offset was acknowledged, and when a consumer first received it."""
-    looks = [*account.logs, *(seen for (_, other), seen in account.final_logs.items() if other == tp)]
-    values = dict.fromkeys(row.value for seen in looks if seen.tp == tp for row in seen.rows if row.offset == offset)
+    logs = [*account.logs, *(seen for (_, other), seen in account.final_logs.items() if other == tp)]
+    values = dict.fromkeys(row.value for seen in logs if seen.tp == tp for row in seen.rows if row.offset == offset)
     lines = [
         (ack.at, f"{ack.cluster}-{ack.broker} acknowledges {ack.value} at offset {ack.offset} of {tp}")
         for ack in account.acks
@@ -177,7 +179,7 @@ class _PartitionFilter:
         )
         self._steps: dict[str, bool] = {}
 
-    def keeps(self, text: str) -> bool:
+    def accepts(self, text: str) -> bool:
         """Return whether a line is about the partition or about none; later lines of a step follow its first line."""
         step = STEP.match(text)
         if step is None:
@@ -203,12 +205,14 @@ def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
     in numbers; a line gives the count of those left out.
     """
     end = next((place for place, (_, text) in enumerate(lines, start=1) if text.startswith(FOUND)), len(lines))
-    told = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
-    if len(told) > LINES_MAX:
-        middle = len(told) - LINES_MAX
-        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {counted(middle, 'line')} left out; --html shows all"]
+    text_lines = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
+    if len(text_lines) > LINES_MAX:
+        middle = len(text_lines) - LINES_MAX
+        text_lines[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [
+            f"... {counted(middle, 'line')} left out; --html shows all"
+        ]
     shown: list[str] = []
-    for row in told:
+    for row in text_lines:
         if isinstance(row, str):
             shown.append(f"      {row}")
             continue
@@ -249,5 +253,5 @@ def _wrapped(text: str) -> str:
     return "\n".join(line for part in text.splitlines() for line in textwrap.wrap(part, WIDTH, break_on_hyphens=False))
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

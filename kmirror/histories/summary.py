@@ -10,7 +10,7 @@ steps             number of operator steps and faults in the plan
 acked, read       number of records acknowledged by leaders, and read by consumers
 digest            the same plan gives the same digest
 events            number of events of the simulated world
-virtual_seconds   from the first event to the last look
+virtual_seconds   from the first event to the last observation
 plan              the whole plan, as `--plan` takes it, if the history failed; else null
 coverage          only with --coverage: row of kmirror.histories.coverage to the number of times it was reached
 """

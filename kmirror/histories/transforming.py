@@ -7,7 +7,7 @@ position in the same transaction. After any error it aborts, and starts again fr
 from __future__ import annotations
 
 from kmirror.histories.group_account import SentOffset, TransformedRange
-from kmirror.histories.grouping import App, Process
+from kmirror.histories.grouping import GroupApplication, Process
 from kmirror.histories.positions import Position
 from kmirror.histories.producing import RETRY_MS, Producer
 from kmirror.histories.scripts import Script, Sleep
@@ -22,7 +22,7 @@ from kmirror.spec.features import EPOCH_BUMPS_FROM
 COMMIT_TRIES = 8
 
 
-class TransformApp(App):
+class TransformApp(GroupApplication):
     """An application whose members write."""
 
     def process(self, name: str) -> Script[None]:
@@ -41,21 +41,21 @@ class OffsetProducer(Producer):
         def error_of(reply: Message) -> int:
             return reply.error_code if isinstance(reply, AddOffsetsToTxnResponse) else -1
 
-        reply = yield from self._ask_coordinator(request, error_of)
+        reply = yield from self._send_to_coordinator(request, error_of)
         return reply is not None and not error_of(reply)
 
 
 class Transformer(Process):
     """A member that writes an output for each record that it reads."""
 
-    def __init__(self, app: App, name: str) -> None:
+    def __init__(self, app: GroupApplication, name: str) -> None:
         super().__init__(app, name, committed_only=True)
         self._records: dict[TopicPartition, list[ValueRow]] = {}
         self._number = 0
         self._is_ready = False
-        self._producer = self._make()
+        self._producer = self._make_producer()
 
-    def _make(self) -> OffsetProducer:
+    def _make_producer(self) -> OffsetProducer:
         options, cluster = self.application.plan.options, self.application.cluster
         levels = {row.name: row.transaction_version for row in self.application.scene.plan.clusters}
         return OffsetProducer(
@@ -66,16 +66,16 @@ class Transformer(Process):
             bumps_epoch=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
         )
 
-    def goes_on(self) -> bool:
-        return self.application.goes_on()
+    def is_running(self) -> bool:
+        return self.application.is_writing()
 
-    def given(self, tp: TopicPartition, row: ValueRow) -> None:
+    def on_record(self, tp: TopicPartition, row: ValueRow) -> None:
         self._records.setdefault(tp, []).append(row)
 
     def work(self, cluster: str) -> Script[None]:
         """Read, and write the outputs in a transaction; start again from the committed offsets if that fails."""
-        if self._producer.has_turned:
-            self._producer, self._is_ready = self._make(), False
+        if self._producer.has_moved:
+            self._producer, self._is_ready = self._make_producer(), False
         if not self._is_ready:
             # This aborts a transaction left open by an earlier instance; known positions precede it.
             self._is_ready = yield from self._producer.init()
@@ -84,15 +84,15 @@ class Transformer(Process):
         before = {tp: self.positions[tp].offset for tp in self.member.partitions}
         self._records.clear()
         yield from self.read(cluster, self.member.partitions)
-        moved = {tp: self.positions[tp] for tp, offset in before.items() if self.positions[tp].offset != offset}
-        if not moved:
+        changed = {tp: self.positions[tp] for tp, offset in before.items() if self.positions[tp].offset != offset}
+        if not changed:
             return
-        good = yield from self._transform(cluster, before, moved)
+        good = yield from self._transform(cluster, before, changed)
         if not good:
             self.positions.clear()
 
     def _transform(
-        self, cluster: str, before: dict[TopicPartition, int], moved: dict[TopicPartition, Position]
+        self, cluster: str, before: dict[TopicPartition, int], changed: dict[TopicPartition, Position]
     ) -> Script[bool]:
         """Return whether the transaction is known to be committed."""
         producer = self._producer
@@ -103,14 +103,14 @@ class Transformer(Process):
         good = outputs is not None and (yield from producer.add_offsets(self.app.group))
         if good:
             yield from self.stall()
-            good, rows = yield from self._commit_in(moved)
+            good, rows = yield from self._commit_offsets(changed)
             yield from self.stall()
-        if producer.has_turned:
+        if producer.has_moved:
             producer.transaction = None  # Given up: the coordinator will time it out.
             return False
         commit = good and not self.rng.chance(1, 6)
         if commit:
-            self._note(cluster, before, rows, outputs or {})
+            self._record_transformed(cluster, before, rows, outputs or {})
         ended = yield from producer.end(commit=commit)
         self._is_ready = ended and (good or producer.bumps_epoch)
         if ended and commit:
@@ -139,19 +139,19 @@ class Transformer(Process):
                 return None
         return found
 
-    def _commit_in(self, moved: dict[TopicPartition, Position]) -> Script[tuple[bool, list[SentOffset]]]:
+    def _commit_offsets(self, changed: dict[TopicPartition, Position]) -> Script[tuple[bool, list[SentOffset]]]:
         """Commit the positions in the transaction, with retries."""
         rows: list[SentOffset] = []
         for _ in range(COMMIT_TRIES):
-            error, rows = yield from self.requests.commit_in(self._producer, moved, self.member.sender)
+            error, rows = yield from self.requests.commit_in_transaction(self._producer, changed, self.member.sender)
             if error is ErrorCode.NONE:
                 return True, rows
-            if (error is not None and not error.retriable) or self._producer.has_turned:
+            if (error is not None and not error.retriable) or self._producer.has_moved:
                 break
             yield Sleep(RETRY_MS)
         return False, rows
 
-    def _note(
+    def _record_transformed(
         self,
         cluster: str,
         before: dict[TopicPartition, int],

@@ -1,7 +1,7 @@
 """Decoding of batches into values, with the records that a read_committed client would not receive.
 
 The filter is the consumer's: a transaction counts as aborted from the first offset that the broker names until its
-ABORT marker. So a look into a log shows the records that a client of that log would receive.
+ABORT marker. So an observed log has the records that a client of that log would receive.
 
 A tombstone has no value; its header `NAME` identifies it.
 """
@@ -67,8 +67,8 @@ def _decode(batch: Batch) -> Iterator[Content]:
     if not batch.record_count:
         return  # The cleaner keeps a producer's last batch, without records.
     if batch.is_control:
-        said = batch.control()
-        kind = said.type.name if said is not None and said.type is not None else "UNKNOWN"
+        control = batch.control()
+        kind = control.type.name if control is not None and control.type is not None else "UNKNOWN"
         yield batch.base_offset, f"<{kind} {batch.producer_id}>", "", False
         return
     for record in batch.records():

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kmirror.histories.asking import asking
+from kmirror.histories.arbitrary_requests import send_arbitrary_requests
 from kmirror.histories.consuming import Consumer
-from kmirror.histories.grouping import App
+from kmirror.histories.grouping import GroupApplication
 from kmirror.histories.library import LibraryReader, library_stream, library_transactions
 from kmirror.histories.outages import OPTION, outages
 from kmirror.histories.producing import Application, Producer
@@ -45,12 +45,12 @@ def start(application: Application) -> None:
     kind = KINDS[application.plan.kind]
     for name, script in kind.scripts(application):
         application.scene.busy += kind.writes
-        application.scene.scripts.start(name, _until_done(application, script, writes=kind.writes))
+        application.scene.scripts.start(name, _run_counted(application, script, writes=kind.writes))
     if application.plan.options.get(OPTION):
         application.scene.scripts.start(f"{application.plan.name}-outages", outages(application))  # Never awaited.
 
 
-def _until_done(application: Application, script: Script[None], *, writes: bool) -> Script[None]:
+def _run_counted(application: Application, script: Script[None], *, writes: bool) -> Script[None]:
     yield Sleep(application.rng.between(0, application.plan.pause_ms))
     yield from script
     application.scene.busy -= writes
@@ -63,8 +63,8 @@ def _stream(application: Application, *, idempotent: bool) -> Script[None]:
     """Write batches of one to three values, one after the other."""
     producer = Producer(application, application.plan.name, application.cluster)
     ready, pipelined = not idempotent, "in_flight" in application.plan.options
-    while application.goes_on():
-        if producer.has_turned:
+    while application.is_writing():
+        if producer.has_moved:
             producer, ready = Producer(application, application.plan.name, application.cluster), not idempotent
         partitions = application.partitions()
         if not ready:
@@ -89,15 +89,15 @@ def _stream(application: Application, *, idempotent: bool) -> Script[None]:
 
 
 @dataclass(slots=True)
-class Turns:
+class PairOrder:
     """A pair of producers whose transactions overlap: each ends only when the other one has begun a later one."""
 
     count: int = 0
-    begun: tuple[int, int] = (0, 0)
+    last_begun: tuple[int, int] = (0, 0)
 
-    def begin(self, which: int) -> None:
+    def begin(self, index: int) -> None:
         self.count += 1
-        self.begun = (self.count, self.begun[1]) if which == 0 else (self.begun[0], self.count)
+        self.last_begun = (self.count, self.last_begun[1]) if index == 0 else (self.last_begun[0], self.count)
 
 
 class Transactions:
@@ -110,10 +110,10 @@ class Transactions:
         self.generation = 0
         """Generation of the transactional id: an application that vanished returns with another id."""
         self._only = only
-        self.producer = self._make()
+        self.producer = self._make_producer()
         self.ready = False
 
-    def _make(self) -> Producer:
+    def _make_producer(self) -> Producer:
         suffix = f"-{self.generation}" if self.generation else ""
         options, cluster = self.application.plan.options, self.application.cluster
         levels = {row.name: row.transaction_version for row in self.application.scene.plan.clusters}
@@ -128,8 +128,8 @@ class Transactions:
 
     def prepare(self) -> Script[list[TopicPartition]]:
         """Get a producer id and partitions; return the partitions, empty if that failed."""
-        if self.producer.has_turned:
-            self.producer, self.ready = self._make(), False
+        if self.producer.has_moved:
+            self.producer, self.ready = self._make_producer(), False
         partitions = self.application.partitions()
         if partitions and not self.ready:
             self.ready = yield from self.producer.init()
@@ -162,7 +162,7 @@ class Transactions:
 
     def close(self, *, good: bool) -> Script[None]:
         """Commit, or sometimes abort; abort after an error, and get a new id or epoch if that fails, too."""
-        if self.producer.has_turned:
+        if self.producer.has_moved:
             self.producer.transaction = None  # Given up: the coordinator will time it out.
             return
         commit = good and not self.application.rng.chance(1, 5)
@@ -173,36 +173,36 @@ class Transactions:
             yield Sleep(REFUSED_PAUSE_MS)
 
 
-def _overlapping(application: Application, turns: Turns, which: int) -> Script[None]:
+def _overlapping(application: Application, pair: PairOrder, index: int) -> Script[None]:
     """Act as half of a pair, in which one transaction is open at every moment."""
     scene = application.scene
-    app = Transactions(application, f"{application.plan.name}-{which}", only=True)
-    while application.goes_on():
+    app = Transactions(application, f"{application.plan.name}-{index}", only=True)
+    while application.is_writing():
         partitions = yield from app.prepare()
         if not partitions:
             continue
         good = yield from app.open(partitions)
-        turns.begin(which)
-        mine = turns.count
+        pair.begin(index)
+        mine = pair.count
         until = scene.now + ORDER_TIMEOUT_MS * MILLISECOND
         yield application.pause()
-        while good and application.goes_on() and turns.begun[1 - which] < mine and scene.now < until:
+        while good and application.is_writing() and pair.last_begun[1 - index] < mine and scene.now < until:
             yield Sleep(60)
         yield from app.close(good=good)
 
 
-ConvergenceCheck = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
+FinishTransaction = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
 """Continuation of a transaction in these partitions after it was opened, successfully or not."""
 
 
-def _one_by_one(application: Application, rest: ConvergenceCheck) -> Script[None]:
+def _transaction_after_transaction(application: Application, finish: FinishTransaction) -> Script[None]:
     """Write one transaction after the other."""
     app = Transactions(application, application.plan.name)
-    while application.goes_on():
+    while application.is_writing():
         partitions = yield from app.prepare()
         if partitions:
             good = yield from app.open(partitions)
-            yield from rest(app, partitions, good)
+            yield from finish(app, partitions, good)
         yield application.pause()
 
 
@@ -216,7 +216,7 @@ def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Sc
     application = app.application
     for _ in range(application.rng.between(4, 12)):
         yield Sleep(500)
-        if not good or not application.goes_on() or app.producer.has_turned:
+        if not good or not application.is_writing() or app.producer.has_moved:
             break
         good = yield from app.write(application.rng.choice(partitions))
     yield from app.close(good=good)
@@ -226,7 +226,7 @@ def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) 
     """Vanish in one of three cases, and return with another id."""
     if good and app.application.rng.chance(1, 3):
         app.generation += 1
-        app.producer, app.ready = app._make(), False
+        app.producer, app.ready = app._make_producer(), False
     else:
         yield from app.close(good=good)
 
@@ -235,7 +235,7 @@ def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> 
     """Sometimes start the application a second time, while the first instance continues to write."""
     if good and app.application.rng.chance(1, 3):
         old = app.producer
-        app.producer = app._make()
+        app.producer = app._make_producer()
         app.ready = yield from app.producer.init()
         yield from old.send(partitions[0], app.application.values(1))
     else:
@@ -245,7 +245,7 @@ def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> 
 def _unadded(application: Application) -> Script[None]:
     """Write without adding the partition to the transaction, as a client that implements the protocol itself may do."""
     app = Transactions(application, application.plan.name)
-    while application.goes_on():
+    while application.is_writing():
         partitions = yield from app.prepare()
         if partitions:
             app.number += 1
@@ -262,20 +262,22 @@ def _writer(*, idempotent: bool) -> Callable[[Application], list[tuple[str, Scri
     return lambda application: [(application.plan.name, _stream(application, idempotent=idempotent))]
 
 
-def _transactions(rest: ConvergenceCheck) -> Callable[[Application], list[tuple[str, Script[None]]]]:
-    return lambda application: [(application.plan.name, _one_by_one(application, rest))]
+def _transactions(finish: FinishTransaction) -> Callable[[Application], list[tuple[str, Script[None]]]]:
+    return lambda application: [(application.plan.name, _transaction_after_transaction(application, finish))]
 
 
 def _pair(application: Application) -> list[tuple[str, Script[None]]]:
-    turns = Turns()
-    return [(f"{application.plan.name}-{which}", _overlapping(application, turns, which)) for which in (0, 1)]
+    pair = PairOrder()
+    return [(f"{application.plan.name}-{index}", _overlapping(application, pair, index)) for index in (0, 1)]
 
 
 def _reader(*, committed: bool) -> Callable[[Application], list[tuple[str, Script[None]]]]:
     return lambda application: [(application.plan.name, Consumer(application, committed_only=committed).run())]
 
 
-def _one(script: Callable[[Application], Script[None]]) -> Callable[[Application], list[tuple[str, Script[None]]]]:
+def _single_script(
+    script: Callable[[Application], Script[None]],
+) -> Callable[[Application], list[tuple[str, Script[None]]]]:
     return lambda application: [(application.plan.name, script(application))]
 
 
@@ -302,19 +304,22 @@ ROWS: tuple[WorkloadKind, ...] = (
     WorkloadKind(
         "unadded",
         "Batches of transactions to which their partition was not added: all are rejected.",
-        _one(_unadded),
+        _single_script(_unadded),
         transactional=True,
     ),
     WorkloadKind(
         "asks",
-        "Sends every kind of request (asking.py), for existing and unknown objects.",
-        _one(asking),
+        "Sends every kind of request (arbitrary_requests.py), for existing and unknown objects.",
+        _single_script(send_arbitrary_requests),
         writes=False,
     ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
     WorkloadKind(
-        "members", "A group whose members join and leave.", lambda application: App(application).scripts(), writes=False
+        "members",
+        "A group whose members join and leave.",
+        lambda application: GroupApplication(application).scripts(),
+        writes=False,
     ),
     WorkloadKind(
         "transform",
@@ -322,23 +327,23 @@ ROWS: tuple[WorkloadKind, ...] = (
         lambda application: TransformApp(application).scripts(),
         transactional=True,
     ),
-    WorkloadKind("library", "`kmirror.client` writes idempotent batches.", _one(library_stream)),
+    WorkloadKind("library", "`kmirror.client` writes idempotent batches.", _single_script(library_stream)),
     WorkloadKind(
         "library_transactions",
         "`kmirror.client` writes in transactions.",
-        _one(library_transactions),
+        _single_script(library_transactions),
         transactional=True,
     ),
     WorkloadKind(
         "library_read",
         "`kmirror.client` reads up to the last stable offset.",
-        _one(lambda application: LibraryReader(application).run()),
+        _single_script(lambda application: LibraryReader(application).run()),
         writes=False,
     ),
     WorkloadKind(
         "session_read",
         "Reads up to the last stable offset in incremental fetch sessions.",
-        _one(lambda application: SessionConsumer(application, committed_only=True).run()),
+        _single_script(lambda application: SessionConsumer(application, committed_only=True).run()),
         writes=False,
     ),
 )

@@ -12,9 +12,7 @@ from tests.repo.words import unwanted_forms, unwanted_forms_of_page, unwanted_fo
 
 MESSAGE_FOLDERS = ("kmirror", "codegen", "manual", "benchmarks")
 FOLDERS = (*MESSAGE_FOLDERS, "tests")
-ALLOWED = {
-    "kmirror/histories/scripts.py": 1,  # A class of an example.
-}
+ALLOWED: dict[str, int] = {}
 """Files with forms that are names, and their number: it may only fall."""
 ALLOWED_STRINGS = {
     "kmirror/cluster/replication/log_cleaning.py": 1,  # A note of the trace, part of digests.

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
 
-from kmirror.histories import survivors
+from kmirror.histories import compaction
 from kmirror.histories.account import (
     UNAWARE,
     Account,
@@ -29,15 +29,15 @@ from kmirror.histories.account import (
     Transaction,
 )
 from kmirror.histories.checkers.sessions import CARRIED_OUT, NEVER, MirrorSession, ServersChange, mirror_sessions
+from kmirror.histories.compaction import clock_steps, clocks_differ_by, may_be_compacted
 from kmirror.histories.plan import Plan
-from kmirror.histories.survivors import clock_steps, clocks_differ_by, may_be_compacted
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.releases import has_topic_ids
 
 T = TypeVar("T")
 R = TypeVar("R", Ack, Election, ObservedState)
-Place = survivors.Place
+Place = compaction.Place
 LATE: Duration = 3 * SECOND
 """Time before a response arrived at which the leader may have read its log."""
 
@@ -295,7 +295,7 @@ class Facts:
         )
 
     def may_be_another_topic(self, session: MirrorSession) -> bool:
-        """Return whether the source's topic was deleted in a session, and no topic id shows that (D53)."""
+        """Return whether the source's topic was deleted in a session, and the next one has no other id (D53)."""
         return self.source_until(session) == NEVER and any(
             row.at >= session.began_at and not self.has_topic_ids_by_cluster[session.source]
             for row in self.deletions.get((session.source, session.tp.topic), [])
@@ -506,6 +506,6 @@ def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
 
 def was_away(facts: Facts, place: Place, log: ObservedLog, written_at: Instant = 0) -> bool:
     """Return whether the leader may have missed a marker or tombstone written at `written_at`; see
-    `survivors.was_away`.
+    `compaction.was_away`.
     """
-    return survivors.was_away(facts.plan, facts.account, place, log.broker, log.at, written_at)
+    return compaction.was_away(facts.plan, facts.account, place, log.broker, log.at, written_at)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from kmirror.histories import survivors
+from kmirror.histories import compaction
 from kmirror.histories.account import Ack, LogRow, ObservedLog
 from kmirror.histories.checkers.facts import Facts, Place, is_compacted, was_away
-from kmirror.histories.survivors import tombstones_stay
+from kmirror.histories.compaction import tombstones_stay
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 
@@ -147,7 +147,7 @@ def missed_keys(facts: Facts, place: Place, log: ObservedLog) -> list[str]:
     """Return the keys of records that a log may keep after others deleted or aborted them and cleaned that up."""
     aborted = [
         write.key
-        for write in survivors.undone(facts.account, place[1].topic)
+        for write in compaction.uncommitted_writes(facts.account, place[1].topic)
         if write.tp == place[1] and marker_missed(facts, place, write.sent_at, log.at)
     ]
     return [*missed_deletions(facts, place, log), *aborted]
@@ -179,7 +179,7 @@ def _sent_at(row: KeyedRecord) -> Instant:
 def _was_led_without(facts: Facts, place: Place, written_at: Instant, until: Instant) -> bool:
     """Return whether a replica that may have missed a tombstone or marker became leader of a log."""
     return any(
-        survivors.was_away(facts.plan, facts.account, place, election.leader, election.at, written_at)
+        compaction.was_away(facts.plan, facts.account, place, election.leader, election.at, written_at)
         for election in facts.elections.get(place, [])
         if election.at <= until
     )

@@ -24,8 +24,8 @@ from kmirror.histories.checkers.losses import losses
 from kmirror.histories.checkers.reasons import DELETED, SCRATCH, Reason, Record, keys_missed_by_clocks, loss_reason
 from kmirror.histories.checkers.sessions import NEVER, MirrorSession
 from kmirror.histories.checkers.wording import Finding, seconds
+from kmirror.histories.compaction import latest, may_lack_superseding_records
 from kmirror.histories.producing import DELIVERY_TIMEOUT_MS
-from kmirror.histories.survivors import latest, may_lack_superseding_records
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition

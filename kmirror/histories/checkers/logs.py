@@ -23,8 +23,8 @@ from kmirror.histories.checkers.losses import loss_text, losses
 from kmirror.histories.checkers.reasons import Record, keys_missed_by_clocks, loss_reason
 from kmirror.histories.checkers.sessions import NEVER, MirrorSession
 from kmirror.histories.checkers.wording import Finding, group_losses, seconds
+from kmirror.histories.compaction import may_lack_superseding_records, unexplained_difference
 from kmirror.histories.execution import DISK
-from kmirror.histories.survivors import may_lack_superseding_records, parted
 from kmirror.histories.verdict import Anomaly
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.names import counted
@@ -213,7 +213,9 @@ def _survivors_differ(
     missed_there = missed_keys(facts, source, theirs.log)
     if may_lack_superseding_records(facts.account, source):
         missed_here = missed_there = all_keys(facts, session.tp)
-    found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here))
+    found = unexplained_difference(
+        theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here)
+    )
     if found is not None:
         text = f"mirror {session.mirror}: at offset {found[0]} {session.source} has {found[1]}, {place[0]} {found[2]}"
         yield Anomaly("divergence", *place, found[0], text, ours.at)

@@ -24,7 +24,7 @@ from kmirror.histories.checkers.reasons import (
     loss_reason,
 )
 from kmirror.histories.checkers.wording import Finding, count_accepted, group_losses, seconds
-from kmirror.histories.survivors import tombstones_stay
+from kmirror.histories.compaction import tombstones_stay
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 

@@ -26,7 +26,7 @@ from kmirror.histories.checkers.elections import UNCLEAN, cause_of_loss, was_res
 from kmirror.histories.checkers.facts import Facts, LogView, Place, RecordState, is_compacted
 from kmirror.histories.checkers.ring_links import is_in_a_ring
 from kmirror.histories.checkers.sessions import NEVER, NOBODY, MirrorSession
-from kmirror.histories.survivors import deleted_keys, tombstones_stay
+from kmirror.histories.compaction import deleted_keys, tombstones_stay
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.values import value
 

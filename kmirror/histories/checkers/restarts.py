@@ -13,7 +13,7 @@ from kmirror.histories.checkers.reasons import MARKERS_CLEANED
 from kmirror.histories.checkers.sessions import NEVER
 from kmirror.histories.checkers.transactions import waits_for_a_cleaned_marker
 from kmirror.histories.checkers.wording import Finding
-from kmirror.histories.survivors import may_lack_superseding_records, parted
+from kmirror.histories.compaction import may_lack_superseding_records, unexplained_difference
 from kmirror.histories.verdict import Accepted, Anomaly
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.wire_values import ResourceType
@@ -130,7 +130,7 @@ def _returned_records(facts: Facts, place: Place, before: ObservedLog, after: Ob
         missed = missed_keys(facts, place, before), missed_keys(facts, place, after)
         if may_lack_superseding_records(facts.account, place):
             missed = all_keys(facts, place[1]), all_keys(facts, place[1])
-        different = parted(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)
+        different = unexplained_difference(before.rows, rows, start, before.high_watermark, may_lack_tombstones=missed)
         if different is not None:
             yield Anomaly(NAME, *place, different[0], text, after.at)
         return

@@ -8,11 +8,11 @@ latter case it must.
 
 from __future__ import annotations
 
+from kmirror.histories.compaction import clocks_differ_by
 from kmirror.histories.monitors.mirrored_partitions import PartitionSnapshot
 from kmirror.histories.monitors.rules import Rules
 from kmirror.histories.monitors.sources import Sources
 from kmirror.histories.scene import Scene
-from kmirror.histories.survivors import clocks_differ_by
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog

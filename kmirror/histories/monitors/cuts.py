@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kmirror.cluster.node.partition import Partition
+from kmirror.histories.compaction import may_be_compacted
 from kmirror.histories.describing import persisted_states
 from kmirror.histories.monitors.mirrored_partitions import PartitionSnapshot
 from kmirror.histories.monitors.replica_returns import converge, find_extra_batch
 from kmirror.histories.monitors.rules import Rules
 from kmirror.histories.monitors.sources import Sources
 from kmirror.histories.scene import Scene
-from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog

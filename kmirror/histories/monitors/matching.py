@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Partition
+from kmirror.histories.compaction import may_be_compacted
 from kmirror.histories.monitors.difference import first_difference_below
 from kmirror.histories.monitors.rules import Rules
 from kmirror.histories.scene import Scene
-from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.topics import is_internal
 

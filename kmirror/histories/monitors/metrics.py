@@ -11,7 +11,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.metrics import VALUE, Sample
-from kmirror.histories.describing import answer_of
+from kmirror.histories.describing import describe_all
 from kmirror.histories.monitors.rules import NO_PARTITION, Rules
 from kmirror.histories.scene import Scene
 from kmirror.kernel.ids import TopicPartition
@@ -41,7 +41,7 @@ class MetricsMonitor:
         if component is None:
             return
         now = self._scene.local_time(cluster, broker.context.node_id)
-        answer = answer_of(component.context, now)
+        answer = describe_all(component.context, now)
         samples = list(component.metrics(now, self._scene.process(cluster, broker.context.node_id).runner_metrics))
         self._report(cluster, broker, _description_violations(broker, answer.mirrors))
         self._report(cluster, broker, _mirror_metric_violations(samples, answer.mirrors))

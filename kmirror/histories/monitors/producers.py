@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from kmirror.histories.compaction import clocks_differ_by
 from kmirror.histories.monitors.frames import FrameMonitor, PendingRequest, topic_by_id, topic_name
 from kmirror.histories.monitors.rules import Rules
 from kmirror.histories.scene import Scene
-from kmirror.histories.survivors import clocks_differ_by
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse

@@ -15,7 +15,7 @@ from kmirror.cluster.replication.truncation import divergence
 from kmirror.errors import CorruptBatch
 from kmirror.histories.describing import persisted_states
 from kmirror.histories.scene import Scene
-from kmirror.histories.stores import stores_of
+from kmirror.histories.stores import partition_stores
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.cut_rules import Uncut
 from kmirror.mirror.state_records import StateKey
@@ -53,7 +53,7 @@ def batches_on_disk(cluster: Cluster, broker_id: int, leader: Partition) -> Sequ
     """Return the batches on a broker's disks up to one torn by a power cut; None if no disk, or more than one, has the
     log.
     """
-    stores = stores_of(cluster, broker_id, leader.tp, leader.topic_id)
+    stores = partition_stores(cluster, broker_id, leader.tp, leader.topic_id)
     if len(stores) != 1:
         return None
     found: list[Batch] = []

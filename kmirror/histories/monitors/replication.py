@@ -10,7 +10,7 @@ from kmirror.cluster.images import MetadataImage, PartitionImage
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories.monitors.rules import Monitor, Rules
 from kmirror.histories.scene import Scene
-from kmirror.histories.stores import end_of, stores_of
+from kmirror.histories.stores import end_offset, partition_stores
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 
@@ -135,8 +135,8 @@ class ReplicationMonitor(Monitor):
             replica = found.broker(broker_id).parts.replicas.partitions.get(tp)
             if replica is not None:
                 return replica.log.log_end_offset
-        stores = stores_of(found, broker_id, tp, leader.topic_id)
-        return end_of(stores[0], flushed=False) if stores else None
+        stores = partition_stores(found, broker_id, tp, leader.topic_id)
+        return end_offset(stores[0], flushed=False) if stores else None
 
     # -- controllers --------------------------------------------------------------------------
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kmirror.cluster.node.partition import UNKNOWN_OFFSET, Partition
+from kmirror.histories.compaction import may_be_compacted
 from kmirror.histories.monitors.difference import find_difference, first_difference_below
 from kmirror.histories.monitors.replica_returns import find_difference_after_return
 from kmirror.histories.monitors.rules import Rules
 from kmirror.histories.scene import Scene
-from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.access import has_foreign_epochs
 from kmirror.mirror.facts import StateEntered

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kmirror.histories.compaction import may_be_compacted
 from kmirror.histories.monitors.mirrored_partitions import PartitionSnapshot
 from kmirror.histories.monitors.replica_returns import batches_on_disk, find_extra_batch, find_kept_records
 from kmirror.histories.monitors.rules import Rules
 from kmirror.histories.monitors.sessions import STATES_WITHOUT_CUT
 from kmirror.histories.scene import Scene
-from kmirror.histories.survivors import may_be_compacted
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.access import has_foreign_epochs
 from kmirror.mirror.cut_rules import NO_UNCUT, SESSION, Uncut

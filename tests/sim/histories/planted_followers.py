@@ -12,11 +12,11 @@ from kmirror.cluster.replication.follower import ReplicaFetchers
 from tests.sim.histories.planted import Patch, fault
 
 
-def _end_at_followers(patch: Patch, end_of: Any) -> None:
+def _end_at_followers(patch: Patch, end_offset: Any) -> None:
     """Let consumers read up to another offset at followers."""
 
     def read(self: Any, cached: Any, partition: Any, end: int, *, foreign: bool) -> Any:
-        own = end if self.reader.is_follower or partition.is_leader else end_of(partition.log)
+        own = end if self.reader.is_follower or partition.is_leader else end_offset(partition.log)
         return original(self, cached, partition, own, foreign=foreign)
 
     original = patch(fetch._Fetch, "_read", read)

@@ -8,12 +8,12 @@ import pytest
 
 from kmirror.histories.account import Absence, Account, LogRow, Transaction, Write
 from kmirror.histories.checkers.reasons import MARKERS_CLEANED
+from kmirror.histories.compaction import hide_open_transactions, keys_missed_by_replica, unexplained_difference
 from kmirror.histories.draw import draw
 from kmirror.histories.draw_keys import TOPIC
 from kmirror.histories.draw_requests import COMPACTED, SMALL
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.histories.run import run_history
-from kmirror.histories.survivors import keys_missed_by_replica, parted, with_open_hidden
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -91,35 +91,51 @@ def test_clocks_that_are_ahead_may_remove_tombstones_before_a_mirror_has_them(ah
 
 def test_independently_cleaned_logs_agree_in_remaining_records() -> None:
     cleaned = [row for row in LOG if row.offset in (2, 5)]
-    assert parted(LOG, cleaned, 0, 6) is None
-    assert parted(LOG, [replace(row, crc=99) for row in LOG], 0, 6) is None, "batches are written anew"
-    assert parted(LOG, LOG[:5], 0, 5) is None
+    assert unexplained_difference(LOG, cleaned, 0, 6) is None
+    assert unexplained_difference(LOG, [replace(row, crc=99) for row in LOG], 0, 6) is None, "batches are written anew"
+    assert unexplained_difference(LOG, LOG[:5], 0, 5) is None
 
 
 def test_logs_differ_in_a_latest_value_a_record_and_a_restored_key() -> None:
-    assert parted(LOG, [LOG[2]], 0, 6) == (5, "v5 of epoch 0", "nothing")
-    assert parted(LOG, [row(0, "x", "other"), *LOG[1:]], 0, 6) == (0, "v0 of epoch 0", "other of epoch 0")
-    back = parted([LOG[2], LOG[3], LOG[5]], [LOG[1], LOG[2], LOG[5]], 0, 6)
+    assert unexplained_difference(LOG, [LOG[2]], 0, 6) == (5, "v5 of epoch 0", "nothing")
+    assert unexplained_difference(LOG, [row(0, "x", "other"), *LOG[1:]], 0, 6) == (
+        0,
+        "v0 of epoch 0",
+        "other of epoch 0",
+    )
+    back = unexplained_difference([LOG[2], LOG[3], LOG[5]], [LOG[1], LOG[2], LOG[5]], 0, 6)
     assert back == (3, "nothing as the latest of key y", "v1 of epoch 0 as the latest of key y")
 
 
 def test_a_returning_replica_may_have_missed_a_tombstone_but_no_record() -> None:
     leader, replica = [LOG[2], LOG[5]], [LOG[1], LOG[2], LOG[5]]
-    assert parted(leader, replica, 0, 6) == (1, "nothing", "v1 of epoch 0")
-    assert parted(leader, replica, 0, 6, may_lack_tombstones=((), ["y"])) is None
-    assert parted(leader, replica, 0, 6, may_lack_tombstones=(["y"], ())) == (1, "nothing", "v1 of epoch 0")
-    assert parted(leader, replica, 0, 6, may_lack_tombstones=((), ["x"])) == (1, "nothing", "v1 of epoch 0")
-    assert parted(replica, leader, 0, 6, may_lack_tombstones=(["y"], ())) is None, "it may lead by now"
+    assert unexplained_difference(leader, replica, 0, 6) == (1, "nothing", "v1 of epoch 0")
+    assert unexplained_difference(leader, replica, 0, 6, may_lack_tombstones=((), ["y"])) is None
+    assert unexplained_difference(leader, replica, 0, 6, may_lack_tombstones=(["y"], ())) == (
+        1,
+        "nothing",
+        "v1 of epoch 0",
+    )
+    assert unexplained_difference(leader, replica, 0, 6, may_lack_tombstones=((), ["x"])) == (
+        1,
+        "nothing",
+        "v1 of epoch 0",
+    )
+    assert unexplained_difference(replica, leader, 0, 6, may_lack_tombstones=(["y"], ())) is None, "it may lead by now"
 
 
 def test_a_replica_that_missed_a_marker_may_have_aborted_records() -> None:
     """The other one has read the marker, and its cleaner has removed the record and then the marker."""
     leader = [replace(row, producer_id=7) if row.offset == 1 else row for row in (LOG[1], LOG[2], LOG[5])]
     other = [LOG[2], LOG[5]]
-    assert parted(leader, other, 0, 6) == (1, "v1 of epoch 0", "nothing")
-    assert parted(with_open_hidden(leader, {1: 7}), other, 0, 6) is None
+    assert unexplained_difference(leader, other, 0, 6) == (1, "v1 of epoch 0", "nothing")
+    assert unexplained_difference(hide_open_transactions(leader, {1: 7}), other, 0, 6) is None
     for not_it in ({}, {1: 8}, {2: 7}):
-        assert parted(with_open_hidden(leader, not_it), other, 0, 6) == (1, "v1 of epoch 0", "nothing")
+        assert unexplained_difference(hide_open_transactions(leader, not_it), other, 0, 6) == (
+            1,
+            "v1 of epoch 0",
+            "nothing",
+        )
 
 
 @pytest.mark.parametrize(("broker", "away_ms", "expected"), [(1, 2_999, []), (1, 3_000, ["k"]), (2, 3_000, [])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.metadata.batches import metadata_records
-from kmirror.histories.asking import ABOUT, REQUEST_KINDS
+from kmirror.histories.arbitrary_requests import CATEGORIES, REQUEST_KINDS
 from kmirror.histories.coverage.table import unlisted
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
@@ -30,7 +30,7 @@ def quiet(*clients: ClientPlan, steps: tuple[Step, ...] = (), brokers: int = 2, 
 # -- requests ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("about", ABOUT)
+@pytest.mark.parametrize("about", CATEGORIES)
 def test_every_request_is_answered_and_every_code_has_a_row(about: str) -> None:
     outcome = quiet(ClientPlan("q", "asks", "a", (), 40, {"about": about}))
     assert outcome.exit is Exit.CLEAN
@@ -65,7 +65,7 @@ def test_a_client_sends_only_requests_of_its_option() -> None:
     assert "answered.JoinGroup" not in outcome.coverage and "answered.BrokerHeartbeat" not in {
         name for name in outcome.coverage if name.startswith("sent.")
     }
-    assert {row.about for row in REQUEST_KINDS} == set(ABOUT)
+    assert {row.category for row in REQUEST_KINDS} == set(CATEGORIES)
 
 
 # -- batches ----------------------------------------------------------------------------------

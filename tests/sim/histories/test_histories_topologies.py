@@ -8,7 +8,7 @@ from dataclasses import replace
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.histories.run import run_history
-from kmirror.histories.shapes import OF_EVERY_KIND, SHAPES
+from kmirror.histories.shapes import ALL_SHAPES, SHAPES
 from kmirror.histories.verdict import Exit
 from kmirror.kernel.clock import SECOND
 from tests.sim.histories import kept
@@ -32,7 +32,7 @@ def created(*orders: dict[str, Value]) -> tuple[Step, ...]:
 
 
 def test_every_shape_is_drawn_and_has_lines_between_all_its_clusters() -> None:
-    assert sorted(OF_EVERY_KIND) == sorted(SHAPES)
+    assert sorted(ALL_SHAPES) == sorted(SHAPES)
     for shape in SHAPES.values():
         ends = {end for link in (*shape.links, "m * a>b") for end in link.split()[2].split(">")}
         assert ends == set("abcd"[: shape.clusters]), shape.name

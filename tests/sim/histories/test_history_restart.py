@@ -63,7 +63,7 @@ def test_effects_of_the_last_writes_are_judged_separately(monkeypatch: pytest.Mo
 
 def test_a_state_that_is_not_read_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A topic whose mirror is ambiguous has no expected state; its state is read nevertheless (full 700503)."""
-    end = Restart._end
+    end = Restart._stop_nodes
 
     def ends(self: Restart, is_meant: Callable[[int], bool]) -> None:
         monkeypatch.setattr(StateLoader, "load", lambda *_: None)

@@ -9,8 +9,8 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.histories.draw import draw
 from kmirror.histories.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.histories.replication_events import REPLICATION_EVENTS
 from kmirror.histories.run import play, run_history
-from kmirror.histories.sights import SIGHTS
 from kmirror.histories.verdict import Outcome
 
 CONFIGS = {
@@ -45,8 +45,8 @@ def story(outcome: Outcome) -> list[str]:
 
 def test_every_sight_is_seen_where_it_happens() -> None:
     """The traps do nothing: the client that they turn stays where it is."""
-    there = [trap(1, "a", on, "turn", clients="p-plain", within_ms=60_000) for on in SIGHTS]
-    here = [trap(3_000, "b", on, "turn", clients="p-plain", within_ms=60_000) for on in SIGHTS]
+    there = [trap(1, "a", on, "turn", clients="p-plain", within_ms=60_000) for on in REPLICATION_EVENTS]
+    here = [trap(3_000, "b", on, "turn", clients="p-plain", within_ms=60_000) for on in REPLICATION_EVENTS]
     replica: dict[str, Value] = {"topic": "t", "for_ms": 4_000}
     outcome = play(
         plan(
@@ -66,7 +66,7 @@ def test_every_sight_is_seen_where_it_happens() -> None:
         )
     )
     seen = {match[1] for text in story(outcome) if (match := NAMES.search(text))}
-    assert set(SIGHTS) - seen == set()
+    assert set(REPLICATION_EVENTS) - seen == set()
 
 
 def test_a_second_failure_comes_in_the_window_that_the_first_one_opened() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.histories.execution import ActionExecutor, StepSkipped
 from kmirror.histories.fault_actions import lose_power
-from kmirror.histories.observe import Observer
+from kmirror.histories.observer import Observer
 from kmirror.histories.plan import Plan
 from kmirror.histories.scene import Scene
 from kmirror.kernel.clock import MILLISECOND

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.assembly.cluster_view import CONTROLLER_ID
-from kmirror.histories.group_looks import is_unclean
+from kmirror.histories.coordinator_observer import is_unclean
 from kmirror.histories.monitors.frames import PendingRequest
 from kmirror.histories.monitors.registrations import RegistrationMonitor
 from kmirror.histories.monitors.rules import Rules

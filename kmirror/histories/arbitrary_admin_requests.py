@@ -8,7 +8,7 @@ from kmirror.assembly.mirrors import (
     remove_topics_request,
     resume_topics_request,
 )
-from kmirror.histories.asker import NO_MIRROR, NO_TOPIC, RequestClient, RequestKind
+from kmirror.histories.request_client import NO_MIRROR, NO_TOPIC, RequestClient, RequestKind
 from kmirror.histories.scripts import Script
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
@@ -30,45 +30,45 @@ from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 NO_CONFIG = "no.such.config"
 
 
-def _configs(asker: RequestClient) -> Script[None]:
+def _configs(client: RequestClient) -> Script[None]:
     """Set a config that does not exist."""
-    topic = asker.topic()
+    topic = client.topic()
     row = LegacyResource(
         resource_type=ResourceType.TOPIC, resource_name=topic, configs=[LegacyConfig(name=NO_CONFIG, value="1")]
     )
-    yield from asker.ask(AlterConfigsRequest(resources=[row], validate_only=True))
-    if asker.application.scene.last_version(asker.cluster, "IncrementalAlterConfigs") > NOT_SERVED:
+    yield from client.send(AlterConfigsRequest(resources=[row], validate_only=True))
+    if client.application.scene.last_version(client.cluster, "IncrementalAlterConfigs") > NOT_SERVED:
         config = AlterableConfig(name=NO_CONFIG, config_operation=ConfigOp.SET, value="1")
         changed = AlterConfigsResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=[config])
-        yield from asker.ask(IncrementalAlterConfigsRequest(resources=[changed], validate_only=True))
+        yield from client.send(IncrementalAlterConfigsRequest(resources=[changed], validate_only=True))
 
 
-def _partitions(asker: RequestClient) -> Script[None]:
+def _partitions(client: RequestClient) -> Script[None]:
     """Add a partition with an empty assignment."""
-    topic = asker.topic()
-    known = asker.image.topics.get(topic)
+    topic = client.topic()
+    known = client.image.topics.get(topic)
     count = 1 if known is None else len(known.partitions) + 1
     row = CreatePartitionsTopic(name=topic, count=count, assignments=[])
-    yield from asker.ask(CreatePartitionsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
+    yield from client.send(CreatePartitionsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
 
 
-def _topics(asker: RequestClient) -> Script[None]:
+def _topics(client: RequestClient) -> Script[None]:
     """Create a topic with the default number of partitions, a valid number, or an invalid one."""
-    count = asker.rng.choice((USE_DEFAULT, USE_DEFAULT, 3, 0, -2))
+    count = client.rng.choice((USE_DEFAULT, USE_DEFAULT, 3, 0, -2))
     row = CreatableTopic(name=NO_TOPIC, num_partitions=count, replication_factor=USE_DEFAULT)
-    yield from asker.ask(CreateTopicsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
+    yield from client.send(CreateTopicsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
 
 
-def _features(asker: RequestClient) -> Script[None]:
+def _features(client: RequestClient) -> Script[None]:
     row = FeatureUpdateKey(feature="no.such.feature", max_version_level=1)
-    yield from asker.ask(UpdateFeaturesRequest(timeout_ms=1_000, feature_updates=[row], validate_only=True))
+    yield from client.send(UpdateFeaturesRequest(timeout_ms=1_000, feature_updates=[row], validate_only=True))
 
 
-def _mirror_topics(asker: RequestClient) -> Script[None]:
+def _mirror_topics(client: RequestClient) -> Script[None]:
     """Change a topic that does not exist, or a mirror that does not exist."""
-    mirror, topic = asker.mirror(), NO_TOPIC
+    mirror, topic = client.mirror(), NO_TOPIC
     if mirror == NO_MIRROR:
-        topic = asker.topic()
+        topic = client.topic()
     orders = [
         remove_topics_request(mirror, [topic]),
         pause_topics_request(mirror, [topic]),
@@ -76,17 +76,17 @@ def _mirror_topics(asker: RequestClient) -> Script[None]:
     ]
     if mirror == NO_MIRROR:
         orders.append(add_topics_request(mirror, {topic: Uuid.ZERO}))
-    yield from asker.ask(asker.rng.choice(orders))
+    yield from client.send(client.rng.choice(orders))
 
 
-def _removed_topics(asker: RequestClient) -> Script[None]:
+def _removed_topics(client: RequestClient) -> Script[None]:
     """Add topics that were removed from a mirror, and may not be STOPPED yet, to a mirror that does not exist."""
-    image = asker.image
+    image = client.image
     wishes = {name: parse(image.configs.topic(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
     removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]
     if removed:
         topics = dict.fromkeys((NO_TOPIC, *removed), Uuid.ZERO)
-        yield from asker.ask(add_topics_request(NO_MIRROR, topics))
+        yield from client.send(add_topics_request(NO_MIRROR, topics))
 
 
 REQUEST_KINDS: tuple[RequestKind, ...] = (

@@ -5,7 +5,7 @@ None of them may be accepted: each has a broker epoch, member, topic or state th
 
 from __future__ import annotations
 
-from kmirror.histories.asker import NO_MIRROR, NO_PARTITION, NO_TOPIC, RequestClient, RequestKind
+from kmirror.histories.request_client import NO_MIRROR, NO_PARTITION, NO_TOPIC, RequestClient, RequestKind
 from kmirror.histories.scripts import Script
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -39,80 +39,80 @@ NO_EPOCH = 10**6
 """A broker epoch that no broker has."""
 
 
-def _broker(asker: RequestClient) -> tuple[int, int] | None:
+def _broker(client: RequestClient) -> tuple[int, int] | None:
     """Return id and epoch of a registered broker; None if there is none."""
-    brokers = asker.image.brokers
+    brokers = client.image.brokers
     if not brokers:
         return None
-    broker_id = asker.rng.choice(sorted(brokers))
+    broker_id = client.rng.choice(sorted(brokers))
     return broker_id, brokers[broker_id].epoch
 
 
-def _former(asker: RequestClient) -> Script[None]:
+def _former(client: RequestClient) -> Script[None]:
     """Send a request with a broker epoch that no broker has."""
-    broker = _broker(asker)
+    broker = _broker(client)
     if broker is None:
         return
     broker_id, _ = broker
-    tp = asker.partition()
-    topic_id = asker.topic_id(tp.topic)
+    tp = client.partition()
+    topic_id = client.topic_id(tp.topic)
     rows = [AssignedTopic(topic_id, [AssignedPartition(tp.partition)])]
     proposal = PartitionData(partition_index=tp.partition, leader_epoch=0, partition_epoch=0)
     requests = (
         BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=NO_EPOCH),
         AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=NO_EPOCH),
-        AssignReplicasToDirsRequest(broker_id, NO_EPOCH, [DirectoryData(Uuid(asker.rng.octets(16)), rows)]),
+        AssignReplicasToDirsRequest(broker_id, NO_EPOCH, [DirectoryData(Uuid(client.rng.octets(16)), rows)]),
         AlterPartitionRequest(broker_id, NO_EPOCH, [TopicData(topic_id, [proposal])]),
     )
-    yield from asker.ask(asker.rng.choice(requests), asker.controller())
+    yield from client.send(client.rng.choice(requests), client.controller())
 
 
-def _proposal(asker: RequestClient) -> Script[None]:
+def _proposal(client: RequestClient) -> Script[None]:
     """Propose an ISR whose members have restarted since, with the current partition epoch or a future one."""
-    tp = asker.partition()
-    known, topic_id = asker.image.topics.partition(tp), asker.topic_id(tp.topic)
-    leader = None if known is None else asker.image.brokers.get(known.leader)
+    tp = client.partition()
+    known, topic_id = client.image.topics.partition(tp), client.topic_id(tp.topic)
+    leader = None if known is None else client.image.brokers.get(known.leader)
     if known is None or leader is None:
         return
     row = PartitionData(
         partition_index=tp.partition,
         leader_epoch=known.leader_epoch,
         new_isr_with_epochs=[BrokerState(member, NO_EPOCH) for member in known.replicas],
-        partition_epoch=known.partition_epoch + asker.rng.choice((0, 0, 3)),
+        partition_epoch=known.partition_epoch + client.rng.choice((0, 0, 3)),
     )
     request = AlterPartitionRequest(known.leader, leader.epoch, [TopicData(topic_id, [row])])
-    yield from asker.ask(request, asker.controller())
+    yield from client.send(request, client.controller())
 
 
-def _directories(asker: RequestClient) -> Script[None]:
+def _directories(client: RequestClient) -> Script[None]:
     """Report the directory of a replica that the broker does not have, or of a partition that does not exist."""
-    broker = _broker(asker)
-    tp = asker.partition()
-    topic = asker.image.topics.get(tp.topic)
-    known = asker.image.topics.partition(tp)
+    broker = _broker(client)
+    tp = client.partition()
+    topic = client.image.topics.get(tp.topic)
+    known = client.image.topics.partition(tp)
     if broker is None or topic is None or (known is not None and broker[0] in known.replicas):
         return
     rows = [AssignedTopic(topic.topic_id, [AssignedPartition(tp.partition)])]
-    directory = DirectoryData(Uuid(asker.rng.octets(16)), rows)
-    yield from asker.ask(AssignReplicasToDirsRequest(*broker, [directory]), asker.controller())
+    directory = DirectoryData(Uuid(client.rng.octets(16)), rows)
+    yield from client.send(AssignReplicasToDirsRequest(*broker, [directory]), client.controller())
 
 
-def _snapshot(asker: RequestClient) -> Script[None]:
+def _snapshot(client: RequestClient) -> Script[None]:
     """Fetch a snapshot of the metadata log that does not exist."""
     row = PartitionSnapshot(partition=0, current_leader_epoch=0, snapshot_id=SnapshotId(1, 0), position=0)
     request = FetchSnapshotRequest(replica_id=-1, max_bytes=1_000, topics=[SnapshotOf(METADATA_TOPIC, [row])])
-    yield from asker.ask(request, asker.controller())
+    yield from client.send(request, client.controller())
 
 
-def _states(asker: RequestClient) -> Script[None]:
+def _states(client: RequestClient) -> Script[None]:
     """Read the states of a topic, or write an invalid state, or a state of an unknown topic or mirror."""
-    tp, rng = asker.partition(), asker.rng
+    tp, rng = client.partition(), client.rng
     if rng.chance(1, 2):
         read = ReadTopic(name=tp.topic, partitions=[ReadPartition(tp.partition)])
-        yield from asker.ask(ReadMirrorStatesRequest(mirror_name=asker.mirror(), topics=[read]))
+        yield from client.send(ReadMirrorStatesRequest(mirror_name=client.mirror(), topics=[read]))
         return
     written = WrittenPartition(partition_index=tp.partition, state=NO_STATE, leader_epoch=0)
-    request = WriteMirrorStatesRequest(mirror_name=asker.mirror())
+    request = WriteMirrorStatesRequest(mirror_name=client.mirror())
     name = tp.topic
     if rng.chance(1, 2):
         written.state = 0
@@ -120,28 +120,28 @@ def _states(asker: RequestClient) -> Script[None]:
             name = NO_TOPIC
         else:
             request.mirror_name = NO_MIRROR
-    request.topics = [WrittenTopic(name=name, topic_id=asker.topic_id(name), partitions=[written])]
-    yield from asker.ask(request)
+    request.topics = [WrittenTopic(name=name, topic_id=client.topic_id(name), partitions=[written])]
+    yield from client.send(request)
 
 
-def _bumps(asker: RequestClient) -> Script[None]:
+def _bumps(client: RequestClient) -> Script[None]:
     """Ask for a leader epoch of a partition or topic that does not exist."""
-    topic = asker.topic()
+    topic = client.topic()
     rows = [LeaderEpochState(partition_index=NO_PARTITION, min_leader_epoch=0)]
-    request = BumpLeaderEpochsRequest(topics=[TopicState(asker.topic_id(topic), rows)])
-    yield from asker.ask(request, asker.controller())
+    request = BumpLeaderEpochsRequest(topics=[TopicState(client.topic_id(topic), rows)])
+    yield from client.send(request, client.controller())
 
 
-def _markers(asker: RequestClient) -> Script[None]:
+def _markers(client: RequestClient) -> Script[None]:
     """Write a transaction marker to a partition that does not exist."""
     marker = WritableTxnMarker(
         producer_id=0,
         producer_epoch=0,
         transaction_result=False,
-        topics=[WritableTxnMarkerTopic(asker.topic(), [NO_PARTITION])],
+        topics=[WritableTxnMarkerTopic(client.topic(), [NO_PARTITION])],
         coordinator_epoch=0,
     )
-    yield from asker.ask(WriteTxnMarkersRequest(markers=[marker]))
+    yield from client.send(WriteTxnMarkersRequest(markers=[marker]))
 
 
 REQUEST_KINDS: tuple[RequestKind, ...] = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kmirror.assembly.cluster_view import CONTROLLER_ID
 from kmirror.cluster.images import MetadataImage
 from kmirror.histories.producing import Application
-from kmirror.histories.scripts import Ask, Script
+from kmirror.histories.scripts import Request, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.rng import Rng
@@ -44,16 +44,16 @@ class RequestClient:
     def image(self) -> MetadataImage:
         return self.application.scene.image(self.cluster)
 
-    def one_of(self, known: Sequence[str], unknown: str) -> str:
+    def pick(self, known: Sequence[str], unknown: str) -> str:
         """Return one of the known names; in one of four cases, or if there is none, return `unknown`."""
         return unknown if not known or self.rng.chance(1, 4) else self.rng.choice(known)
 
     def topic(self) -> str:
-        return self.one_of([name for name in sorted(self.image.topics) if not is_internal(name)], NO_TOPIC)
+        return self.pick([name for name in sorted(self.image.topics) if not is_internal(name)], NO_TOPIC)
 
     def mirror(self) -> str:
         known = [name for kind, name in self.image.configs if kind == ResourceType.MIRROR]
-        return self.one_of(sorted(known), NO_MIRROR)
+        return self.pick(sorted(known), NO_MIRROR)
 
     def partition(self) -> TopicPartition:
         """Return a partition of a topic, sometimes one that does not exist."""
@@ -98,19 +98,19 @@ class RequestClient:
             TopicPartition(topic, partition_for(key, len(known.partitions)))
         )  # fmt: skip
 
-    def own(self, kind: str, count: int = 4) -> str:
+    def own_name(self, kind: str, count: int = 4) -> str:
         """Return a name of a group or a transactional id that only this client uses."""
         return f"{self.application.plan.name}-{kind}{self.rng.below(count)}"
 
-    def ask(self, body: Message, at: Endpoint | None = None, version_max: int | None = None) -> Script[Message | None]:
+    def send(self, body: Message, at: Endpoint | None = None, version_max: int | None = None) -> Script[Message | None]:
         """Send a request, by default to any broker, and return the response or None.
 
         Send nothing after the producers have stopped.
         """
-        if not self.application.goes_on():
+        if not self.application.is_writing():
             return None
         endpoint = self.any_broker() if at is None else at
-        reply: Message | None = yield Ask(self.cluster, endpoint, body, version_max, TIMEOUT_MS)
+        reply: Message | None = yield Request(self.cluster, endpoint, body, version_max, TIMEOUT_MS)
         return reply
 
 
@@ -119,8 +119,8 @@ class RequestKind:
     """A kind of request to send; it may take several requests."""
 
     name: str
-    about: str
+    category: str
     """Category; a client's option `about` selects categories."""
-    ask: Callable[[RequestClient], Script[None]]
+    send: Callable[[RequestClient], Script[None]]
     weight: int = 2
     """Relative frequency; higher for kinds that reach rarely tested code."""

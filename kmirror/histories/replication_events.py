@@ -1,7 +1,7 @@
-"""Sights: events of replication at which a trap springs, one row of SIGHTS each.
+"""Events of replication at which a trap springs, one row of REPLICATION_EVENTS each.
 
-A sight measures a topic or a cluster after every event while a trap waits for it. The trap springs for the first
-partition whose measure changed in the way that the row defines. Nodes are not affected.
+Each row measures a topic or a cluster after every event of the simulation while a trap waits for it. The trap springs
+for the first partition whose measure changed in the way that the row defines. Nodes are not affected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Change = Callable[[Any, Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ReplicationEvent:
     """An event of replication that a trap can wait for."""
 
     name: str
@@ -43,36 +43,36 @@ class Sight:
 # -- measures ---------------------------------------------------------------------------------
 
 
-def _of_images(take: Callable[[PartitionImage], Any]) -> Measure:
+def _measure_images(get_value: Callable[[PartitionImage], Any]) -> Measure:
     """Measure the partitions in the controller's image."""
 
     def measure(scene: Scene, cluster: str, topic: str) -> Measures:
         found = scene.image(cluster).topics.get(topic)
         if found is None:
             return {}
-        return {TopicPartition(topic, index): take(image) for index, image in found.partitions.items()}
+        return {TopicPartition(topic, index): get_value(image) for index, image in found.partitions.items()}
 
     return measure
 
 
-def _of_leaders(take: Callable[[Partition], Any]) -> Measure:
+def _measure_leaders(get_value: Callable[[Partition], Any]) -> Measure:
     """Measure the partitions at their leaders; one without a leader has no measure."""
 
     def measure(scene: Scene, cluster: str, topic: str) -> Measures:
         found = scene.image(cluster).topics.get(topic)
         led = [] if found is None else [scene.leader(cluster, TopicPartition(topic, n)) for n in found.partitions]
-        return {partition.tp: take(partition) for partition in led if partition is not None}
+        return {partition.tp: get_value(partition) for partition in led if partition is not None}
 
     return measure
 
 
-def _of_mirrors(take: Callable[[MirrorPartition], Any], *, loaded: bool = False) -> Measure:
+def _measure_mirrors(get_value: Callable[[MirrorPartition], Any], *, loaded: bool = False) -> Measure:
     """Measure the mirrored partitions at their leaders, with `loaded` only those whose state has been read."""
 
     def measure(scene: Scene, cluster: str, topic: str) -> Measures:
         nodes = scene.clusters[cluster]
         return {
-            tp: take(mp)
+            tp: get_value(mp)
             for broker_id in nodes.living()
             if (context := scene.mirror_context(cluster, broker_id)) is not None
             for tp, mp in context.partitions.items()
@@ -111,7 +111,7 @@ def _prepared(scene: Scene, cluster: str, topic: str) -> Measures:
     return {TopicPartition(topic, 0): count}
 
 
-def _of_coordinators(count: Callable[[CoordinatorRuntime[Any]], int]) -> Measure:
+def _measure_coordinators(count: Callable[[CoordinatorRuntime[Any]], int]) -> Measure:
     """Measure the coordinators of groups, transactions and mirrors of all brokers together."""
 
     def measure(scene: Scene, cluster: str, topic: str) -> Measures:
@@ -142,84 +142,90 @@ def _differs(before: Any, after: Any) -> bool:
     return bool(before != after)
 
 
-ROWS: tuple[Sight, ...] = (
-    Sight("ISR_SHRINKS", "The controller removes a replica from the ISR.", _of_images(lambda p: len(p.isr)), _falls),
-    Sight("ISR_GROWS", "The controller adds a replica to the ISR.", _of_images(lambda p: len(p.isr)), _rises),
-    Sight("ELECTED", "The controller assigns a new leader epoch.", _of_images(lambda p: p.leader_epoch), _rises),
-    Sight(
+ROWS: tuple[ReplicationEvent, ...] = (
+    ReplicationEvent(
+        "ISR_SHRINKS", "The controller removes a replica from the ISR.", _measure_images(lambda p: len(p.isr)), _falls,
+    ),
+    ReplicationEvent(
+        "ISR_GROWS", "The controller adds a replica to the ISR.", _measure_images(lambda p: len(p.isr)), _rises,
+    ),
+    ReplicationEvent(
+        "ELECTED", "The controller assigns a new leader epoch.", _measure_images(lambda p: p.leader_epoch), _rises,
+    ),
+    ReplicationEvent(
         "LEADERLESS", "A partition loses its leader, and no other replica may lead.",
-        _of_images(lambda p: p.leader == NO_LEADER), _rises,
+        _measure_images(lambda p: p.leader == NO_LEADER), _rises,
     ),
-    Sight(
+    ReplicationEvent(
         "EPOCH_COMMITTED", "A leader's high watermark passes the start of its epoch.",
-        _of_leaders(lambda p: p.leader_epoch - p.is_below_epoch_start), _rises,
+        _measure_leaders(lambda p: p.leader_epoch - p.is_below_epoch_start), _rises,
     ),
-    Sight(
+    ReplicationEvent(
         "PROPOSED", "A leader requests a change of the ISR: an AlterPartition request is in flight.",
-        _of_leaders(lambda p: p.pending_isr is not None), _rises,
+        _measure_leaders(lambda p: p.pending_isr is not None), _rises,
     ),
-    Sight(
+    ReplicationEvent(
         "ROLLED", "A leader's log rolls to a new segment.",
-        _of_leaders(lambda p: p.log.segment_base_offsets[-1]), _rises,
+        _measure_leaders(lambda p: p.log.segment_base_offsets[-1]), _rises,
     ),
-    Sight("FOLLOWER_CUT", "A follower cuts its log.", _log_ends, _falls),
-    Sight(
+    ReplicationEvent("FOLLOWER_CUT", "A follower cuts its log.", _log_ends, _falls),
+    ReplicationEvent(
         "BUMPING", "A mirror's leader requests a higher leader epoch: a BumpLeaderEpochs request is in flight.",
-        _of_mirrors(lambda mp: mp.bump_requested), _rises,
+        _measure_mirrors(lambda mp: mp.bump_requested), _rises,
     ),
-    Sight(
-        "LISTED", "The list of replicas that owe a cut is persisted (D30).",
-        _of_mirrors(lambda mp: tuple(mp.uncut.items()), loaded=True), _differs,
+    ReplicationEvent(
+        "LISTED", "The list of replicas that have not made a cut is persisted (D30).",
+        _measure_mirrors(lambda mp: tuple(mp.uncut.items()), loaded=True), _differs,
     ),
-    Sight(
+    ReplicationEvent(
         "LINEAGE", "The lineage of a log, the clusters that wrote it, is persisted (D45).",
-        _of_mirrors(lambda mp: mp.lineage, loaded=True), _differs,
+        _measure_mirrors(lambda mp: mp.lineage, loaded=True), _differs,
     ),
-    Sight(
+    ReplicationEvent(
         "LOAD_BEGINS", "A new leader begins to read a mirrored partition's state.",
-        _of_mirrors(lambda mp: mp.state is None), _rises,
+        _measure_mirrors(lambda mp: mp.state is None), _rises,
     ),
-    Sight(
+    ReplicationEvent(
         "LOAD_ENDS", "A new leader has read a mirrored partition's state.",
-        _of_mirrors(lambda mp: mp.state is None), _falls,
+        _measure_mirrors(lambda mp: mp.state is None), _falls,
     ),
-    Sight(
+    ReplicationEvent(
         "COORDINATOR_LOADS", "A broker becomes the coordinator of some groups, transactions or mirrors.",
-        _of_coordinators(lambda runtime: len(runtime.led_states())), _rises,
+        _measure_coordinators(lambda runtime: len(runtime.led_states())), _rises,
     ),
-    Sight(
+    ReplicationEvent(
         "COORDINATOR_LOADED", "A coordinator has loaded some groups, transactions or mirrors.",
-        _of_coordinators(lambda runtime: len(runtime.states())), _rises,
+        _measure_coordinators(lambda runtime: len(runtime.states())), _rises,
     ),
-    Sight("PREPARED", "A transaction enters PrepareCommit or PrepareAbort.", _prepared, _rises),
-    Sight("SNAPSHOT", "The controller writes a snapshot of the metadata log.", _snapshots, _rises),
+    ReplicationEvent("PREPARED", "A transaction enters PrepareCommit or PrepareAbort.", _prepared, _rises),
+    ReplicationEvent("SNAPSHOT", "The controller writes a snapshot of the metadata log.", _snapshots, _rises),
 )  # fmt: skip
-SIGHTS: dict[str, Sight] = {row.name: row for row in ROWS}
+REPLICATION_EVENTS: dict[str, ReplicationEvent] = {row.name: row for row in ROWS}
 
 
 @dataclass(slots=True)
-class Watch:
+class EventWatch:
     """Last measure for one trap."""
 
-    sight: Sight
+    event: ReplicationEvent
     cluster: str
     topic: str
     last: Measures
 
     @classmethod
-    def begin(cls, scene: Scene, name: str, cluster: str, topic: str) -> Watch:
+    def begin(cls, scene: Scene, name: str, cluster: str, topic: str) -> EventWatch:
         """Return a watch for changes from now on."""
-        sight = SIGHTS[name]
-        return cls(sight, cluster, topic, sight.measure(scene, cluster, topic))
+        event = REPLICATION_EVENTS[name]
+        return cls(event, cluster, topic, event.measure(scene, cluster, topic))
 
-    def look(self, scene: Scene) -> TopicPartition | None:
-        """Return the partition for which the event has happened since the last look, or None.
+    def check(self, scene: Scene) -> TopicPartition | None:
+        """Return the partition for which the event has happened since the last call, or None.
 
         A partition that has no measure for a while, such as one without a leader, keeps its last one.
         """
-        before, found = self.last, self.sight.measure(scene, self.cluster, self.topic)
+        before, found = self.last, self.event.measure(scene, self.cluster, self.topic)
         self.last = {**before, **found}
         for tp, after in found.items():
-            if tp in before and self.sight.happened(before[tp], after):
+            if tp in before and self.event.happened(before[tp], after):
                 return TopicPartition(self.topic, tp.partition)
         return None

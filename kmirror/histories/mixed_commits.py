@@ -6,7 +6,7 @@ The later of the two records counts, whenever the marker is written. No client r
 from __future__ import annotations
 
 from kmirror.histories.producing import Application
-from kmirror.histories.scripts import Ask, Script, Sleep
+from kmirror.histories.scripts import Request, Script, Sleep
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
@@ -33,18 +33,18 @@ PAUSE_MS = (500, 3_000)
 TRANSACTION_MS = 3_000
 
 
-def commit_both_ways(application: Application, group: str) -> Script[None]:
+def commit_mixed(application: Application, group: str) -> Script[None]:
     """Commit repeatedly while applications write; a commit that has begun is completed."""
     rng = application.scene.rng(f"both ways {application.plan.name}")
     yield Sleep(rng.between(*PAUSE_MS))
-    while application.goes_on():
+    while application.is_writing():
         application.scene.busy += 1
-        yield from _commit_to_one(application, f"{group}-both", rng)
+        yield from _commit_to_partition(application, f"{group}-both", rng)
         application.scene.busy -= 1
         yield Sleep(rng.between(*PAUSE_MS))
 
 
-def _commit_to_one(application: Application, name: str, rng: Rng) -> Script[None]:
+def _commit_to_partition(application: Application, name: str, rng: Rng) -> Script[None]:
     cluster, partitions = application.cluster, application.partitions()
     groups = yield from application.find_coordinator(cluster, CoordinatorType.GROUP, name)
     transactions = yield from application.find_coordinator(cluster, CoordinatorType.TRANSACTION, name)
@@ -59,26 +59,26 @@ def _commit_to_one(application: Application, name: str, rng: Rng) -> Script[None
 def _commit(
     cluster: str, name: str, tp: TopicPartition, groups: Endpoint, transactions: Endpoint, *, plain: int, commits: bool
 ) -> Script[None]:
-    reply = yield Ask(cluster, transactions, InitProducerIdRequest(name, TRANSACTION_MS))
+    reply = yield Request(cluster, transactions, InitProducerIdRequest(name, TRANSACTION_MS))
     if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
         return
     producer = reply.producer_id, reply.producer_epoch
-    yield Ask(cluster, transactions, AddOffsetsToTxnRequest(name, *producer, name))
+    yield Request(cluster, transactions, AddOffsetsToTxnRequest(name, *producer, name))
     for number in range(2):
-        request = _plainly(name, tp) if number == plain else _in_transaction(name, tp, *producer)
+        request = _plain_commit(name, tp) if number == plain else _transactional_commit(name, tp, *producer)
         last = {**NAMED_TOPICS_LAST, **TRANSACTIONS_V1_LAST}[request.NAME]
-        yield Ask(cluster, groups, request, last)
+        yield Request(cluster, groups, request, last)
     end = EndTxnRequest(name, *producer, committed=commits)
-    yield Ask(cluster, transactions, end, TRANSACTIONS_V1_LAST[end.NAME])
+    yield Request(cluster, transactions, end, TRANSACTIONS_V1_LAST[end.NAME])
 
 
-def _plainly(name: str, tp: TopicPartition) -> Message:
+def _plain_commit(name: str, tp: TopicPartition) -> Message:
     row = OffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=0, committed_metadata="plain")
     topic = OffsetCommitRequestTopic(name=tp.topic, partitions=[row])
     return OffsetCommitRequest(group_id=name, topics=[topic])
 
 
-def _in_transaction(name: str, tp: TopicPartition, producer_id: int, epoch: int) -> Message:
+def _transactional_commit(name: str, tp: TopicPartition, producer_id: int, epoch: int) -> Message:
     row = TxnOffsetCommitRequestPartition(partition_index=tp.partition, committed_offset=0, committed_metadata="in one")
     return TxnOffsetCommitRequest(
         transactional_id=name,

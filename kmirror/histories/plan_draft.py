@@ -1,4 +1,4 @@
-"""State of a story while its steps are drawn: the orders so far, and the moves that fit.
+"""Draft of a plan while its steps are drawn: the orders so far, and the moves that fit.
 
 The state has the orders, not their results, because the draw ends before anything runs.
 """
@@ -54,7 +54,7 @@ class PlanDraft:
     def wait(self, least_ms: int, most_ms: int) -> None:
         self.at_ms += self.rng.between(least_ms, most_ms)
 
-    def drawn(self, span_ms: tuple[int, int]) -> int:
+    def draw_ms(self, span_ms: tuple[int, int]) -> int:
         """Return a number of milliseconds in the range, both ends inclusive."""
         return self.rng.between(*span_ms)
 
@@ -77,14 +77,17 @@ class PlanDraft:
 
     def add(self, line: Line, *, servers: str = "") -> None:
         """Create the mirror if it does not exist, and add the line's topics."""
-        where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
+        mirror_args: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
         if (line.destination, line.mirror) not in self.mirrors:
             self.mirrors[line.destination, line.mirror] = None
             self.step(
-                "create_mirror", **where, servers=servers or line.source, timeout_ms=self.rng.between(1_500, 4_000)
+                "create_mirror",
+                **mirror_args,
+                servers=servers or line.source,
+                timeout_ms=self.rng.between(1_500, 4_000),
             )
             self.wait(20, 400)
-        self.step("add", **where, topics=line.topics)
+        self.step("add", **mirror_args, topics=line.topics)
         if self.conflicting_line(line) is None:  # Otherwise the order is refused.
             line.phase = ADDED
 
@@ -92,11 +95,11 @@ class PlanDraft:
         """Return another line that mirrors a topic of this one into its destination, or into the given one; None if
         none.
         """
-        at, topics = destination or line.destination, line.topics.split(",")
+        target, topics = destination or line.destination, line.topics.split(",")
         found = (
             other
             for other in self.lines
-            if other is not line and other.phase == ADDED and other.destination == at
+            if other is not line and other.phase == ADDED and other.destination == target
             and any(topic in topics for topic in other.topics.split(","))
         )  # fmt: skip
         return next(found, None)
@@ -157,14 +160,14 @@ def move_on_line(*phases: str, is_reversible: bool = False) -> Callable[[Callabl
     """Make a move of an action on one line, in one of these phases (any if empty); with `is_reversible` it must be
     reversible.
 
-    The move does not fit a story without such a line; the action may reject a line, too.
+    The move does not fit a draft without such a line; the action may reject a line, too.
     """
 
-    def move_of(act: Callable[[PlanDraft, Line], bool]) -> Move:
-        def move(story: PlanDraft) -> bool:
-            line = story.line(*phases)
-            return line is not None and (line.is_reversible or not is_reversible) and act(story, line)
+    def make_move(act: Callable[[PlanDraft, Line], bool]) -> Move:
+        def move(draft: PlanDraft) -> bool:
+            line = draft.line(*phases)
+            return line is not None and (line.is_reversible or not is_reversible) and act(draft, line)
 
         return move
 
-    return move_of
+    return make_move

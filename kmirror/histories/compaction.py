@@ -27,15 +27,15 @@ Place = tuple[str, TopicPartition]
 
 def may_be_compacted(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> bool:
     """Return whether the cleaner may have removed records of the topic in a cluster up to a moment."""
-    policies = _set(plan, account, topic, "cleanup.policy", until)
-    lags = [int(value) for value in _set(plan, account, topic, LAG, until)]
+    policies = _set_values(plan, account, topic, "cleanup.policy", until)
+    lags = [int(value) for value in _set_values(plan, account, topic, LAG, until)]
     lags.append(int(_configs(plan, cluster).get(f"log.cleaner.{LAG}", 0)))
     return any("compact" in policy for policy in policies) and min(lags) * MILLISECOND < until
 
 
 def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> Duration:
     """Return the shortest time for which tombstones of the topic stay in a cluster, for any clocks of its nodes."""
-    times = [int(value) for value in _set(plan, account, topic, DELETE_RETENTION, until)]
+    times = [int(value) for value in _set_values(plan, account, topic, DELETE_RETENTION, until)]
     times.append(int(_configs(plan, cluster).get(f"log.cleaner.{DELETE_RETENTION}", DELETE_RETENTION_MS)))
     return max(0, min(times) * MILLISECOND - clocks_differ_by(plan))
 
@@ -75,7 +75,10 @@ def keys_missed_by_replica(plan: Plan, account: Account, place: Place, broker: i
     """Return the keys whose tombstones, or markers of aborted records, a replica may lack because it was away."""
     if not was_away(plan, account, place, broker, until):
         return []
-    return [*deleted_keys(account, place[1].topic), *(write.key for write in undone(account, place[1].topic))]
+    return [
+        *deleted_keys(account, place[1].topic),
+        *(write.key for write in uncommitted_writes(account, place[1].topic)),
+    ]
 
 
 def may_lack_superseding_records(account: Account, place: Place) -> bool:
@@ -88,7 +91,7 @@ def may_lack_superseding_records(account: Account, place: Place) -> bool:
     )
 
 
-def with_open_hidden(rows: Sequence[LogRow], ongoing: Mapping[int, int]) -> list[LogRow]:
+def hide_open_transactions(rows: Sequence[LogRow], ongoing: Mapping[int, int]) -> list[LogRow]:
     """Return the records of a log, with those of open transactions hidden.
 
     `ongoing` has the first offsets and producers of those transactions. Where a log lacks their markers, they may have
@@ -106,7 +109,7 @@ def deleted_keys(account: Account, topic: str) -> list[str]:
     return list(dict.fromkeys(row.key for row in writes if row.is_tombstone and row.tp.topic == topic))
 
 
-def undone(account: Account, topic: str) -> list[Write]:
+def uncommitted_writes(account: Account, topic: str) -> list[Write]:
     """Return the writes to a topic in transactions that were not committed, as far as clients know.
 
     A log that lacks the marker takes the next one of the same producer for it, as in Kafka: aborted records can then be
@@ -121,7 +124,7 @@ def undone(account: Account, topic: str) -> list[Write]:
     ]
 
 
-def _set(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:
+def _set_values(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:
     """Yield the values set for a topic's config in any cluster, as mirrors copy it."""
     for order in account.orders:
         if order.action == "alter_topic" and topic in order.topics and order.error in CARRIED_OUT:
@@ -139,7 +142,7 @@ def latest(rows: Sequence[LogRow]) -> dict[str, LogRow]:
     return {row.key: row for row in rows if row.visible}
 
 
-def parted(
+def unexplained_difference(
     one: Sequence[LogRow],
     other: Sequence[LogRow],
     start: int,
@@ -160,24 +163,24 @@ def parted(
     left, right = ({row.offset: row for row in rows} for rows in (ours, theirs))
     for offset in sorted(left.keys() | right.keys()):
         pair = left.get(offset), right.get(offset)
-        alone = pair[0] or pair[1]
-        assert alone is not None, "one of them has it"
-        may_go = not alone.visible or alone.is_tombstone or newest[alone.key] > offset
-        if None in pair and (may_go or alone.key in may_lack_tombstones[pair[0] is None]):
+        single = pair[0] or pair[1]
+        assert single is not None, "one of them has it"
+        may_be_removed = not single.visible or single.is_tombstone or newest[single.key] > offset
+        if None in pair and (may_be_removed or single.key in may_lack_tombstones[pair[0] is None]):
             continue
         if _content(pair[0]) != _content(pair[1]):
-            return offset, _told(pair[0]), _told(pair[1])
+            return offset, _describe(pair[0]), _describe(pair[1])
     ends = latest(ours), latest(theirs)
     for key in ends[0] | ends[1]:
         values = [found.get(key) for found in ends]
         alive = [None if row is None or row.is_tombstone else row for row in values]
         if (alive[0] is None) != (alive[1] is None) and key not in may_lack_tombstones[alive[0] is None]:
             (row,) = (row for row in alive if row is not None)
-            at = max(row.offset for row in values if row is not None)
-            if any(offset in left and offset in right for offset in (row.offset, at)):
+            offset_of_last = max(row.offset for row in values if row is not None)
+            if any(offset in left and offset in right for offset in (row.offset, offset_of_last)):
                 continue  # Its transaction, or its tombstone's, ends above `until`: only one log has the marker yet.
-            first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
-            return at, first, second
+            first, second = (f"{_describe(row)} as the latest of key {key}" for row in alive)
+            return offset_of_last, first, second
     return None
 
 
@@ -186,5 +189,5 @@ def _content(row: LogRow | None) -> LogRow | None:
     return None if row is None else replace(row, visible=True, crc=0)
 
 
-def _told(row: LogRow | None) -> str:
+def _describe(row: LogRow | None) -> str:
     return "nothing" if row is None else f"{row.value} of epoch {row.epoch}"

@@ -1,7 +1,7 @@
 """Observation of a running history: facts, elections, and logs at chosen moments.
 
-No code iterates over all partitions at every event. Nodes report facts; elections are looked for when the controller's
-image has changed; logs are read when an order is sent, or a state that ends a session is entered.
+No code iterates over all partitions at every event. Nodes report facts; elections are searched for when the
+controller's image has changed; logs are read when an order is sent, or a state that ends a session is entered.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kmirror.histories.account import (
     TopicChange,
     TopicConfigs,
 )
-from kmirror.histories.describing import described
-from kmirror.histories.disk_looks import DiskObserver
-from kmirror.histories.group_looks import CoordinatorObserver, is_unclean
-from kmirror.histories.monitors.difference import find_difference
-from kmirror.histories.monitors.node_monitors import NodeMonitors
-from kmirror.histories.power_looks import PowerObserver
-from kmirror.histories.scene import Scene, Trap
-from kmirror.histories.survivors import (
+from kmirror.histories.compaction import (
+    hide_open_transactions,
     keys_missed_by_replica,
     may_be_compacted,
     may_lack_superseding_records,
-    parted,
+    unexplained_difference,
     was_away,
-    with_open_hidden,
 )
+from kmirror.histories.coordinator_observer import CoordinatorObserver, is_unclean
+from kmirror.histories.describing import described
+from kmirror.histories.disk_observer import DiskObserver
+from kmirror.histories.monitors.difference import find_difference
+from kmirror.histories.monitors.node_monitors import NodeMonitors
+from kmirror.histories.power_observer import PowerObserver
+from kmirror.histories.scene import Scene, Trap
 from kmirror.histories.values import ValueReader
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -49,7 +49,7 @@ from kmirror.mirror.topic_ids import generated_topic_id
 from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
 
-ENDS_A_SESSION = ("MIRRORING", "STOPPED")
+OBSERVED_STATES = ("MIRRORING", "STOPPED")
 PROPOSED_FOR_MAX: Duration = 5 * SECOND
 """A proposal for the ISR is answered or sent again within this time."""
 
@@ -62,8 +62,8 @@ class Observer:
         self._reader = ValueReader()
         self._offsets: dict[str, int] = {}
         self._controllers: dict[str, Process] = {}
-        self._looked_at: dict[str, int] = {}
-        """Cluster to its controller's event count when its image was last looked at."""
+        self._checked_events: dict[str, int] = {}
+        """Cluster to its controller's event count when its image was last checked."""
         self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
         self._topics: dict[str, dict[str, Uuid]] = {}
         """Cluster to its current topics with their ids."""
@@ -80,7 +80,7 @@ class Observer:
         self.disks = DiskObserver(scene, self._mirror_state)
         self._monitors = NodeMonitors(scene)
         self.power = PowerObserver(
-            scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset)
+            scene, lambda cluster, leader: self._observed_log(cluster, leader, leader.log.log_end_offset)
         )
 
     def attach(self) -> None:
@@ -88,7 +88,7 @@ class Observer:
         world = self._scene.simulation.world
         world.on_fact.append(self._on_fact)
         for name in self._scene.clusters:
-            self._look_for_elections(name, is_news=False)
+            self._record_elections(name, is_change=False)
             self._controllers[name] = self._scene.process(name, CONTROLLER_ID)
         self._monitors.attach()
         world.after_event.append(self._after_event)
@@ -106,13 +106,13 @@ class Observer:
             leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.find_led(fact.tp)
             if leader is not None:
                 self._monitors.on_log_cut(cluster, leader, fact)
-            self._spring(cluster, fact.tp, "CUT")
+            self._spring_traps(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.partitions.find_led(fact.tp)
             end = -1 if partition is None else partition.log.log_end_offset
             if partition is not None:
                 self._monitors.on_state_entered(cluster, partition, fact)
-            self.state_seen(
+            self.record_state(
                 ObservedState(
                     cluster,
                     fact.mirror,
@@ -125,71 +125,71 @@ class Observer:
                     self._scene.now,
                 )
             )
-            self._spring(cluster, fact.tp, fact.state.name)
+            self._spring_traps(cluster, fact.tp, fact.state.name)
         else:
             self._monitors.on_fact(process, fact)
 
     def _leader_was_cut(self, cut: ObservedCut) -> None:
-        """Remove records from earlier looks of this epoch if the leader removes them by the cuts that it missed (D30).
+        """Remove records from earlier logs of this epoch if the leader removes them by the cuts that it missed (D30).
 
         Until those cuts it serves no reads (D57), so the removed records are not lost.
         """
         account, leader = self._scene.account, self._scene.leader(cut.cluster, cut.tp)
         if leader is None or leader.broker_id != cut.broker:
             return
-        reign = cut.cluster, cut.tp, cut.broker, leader.leader_epoch
-        for looks in (account.unclean_leader_logs, account.logs):
-            for number, seen in enumerate(looks):
-                if (seen.cluster, seen.tp, seen.broker, seen.leader_epoch) == reign:
-                    end = seen.log_end_offset if looks is account.logs else min(seen.log_end_offset, cut.offset)
-                    looks[number] = replace(shown(seen, cut.offset), log_end_offset=end)
+        leadership = cut.cluster, cut.tp, cut.broker, leader.leader_epoch
+        for logs in (account.unclean_leader_logs, account.logs):
+            for number, observed in enumerate(logs):
+                if (observed.cluster, observed.tp, observed.broker, observed.leader_epoch) == leadership:
+                    end = observed.log_end_offset if logs is account.logs else min(observed.log_end_offset, cut.offset)
+                    logs[number] = replace(truncated_log(observed, cut.offset), log_end_offset=end)
 
-    def state_seen(self, seen: ObservedState) -> None:
+    def record_state(self, observed: ObservedState) -> None:
         """Record a state if it has changed."""
-        key = (seen.cluster, seen.tp)
+        key = (observed.cluster, observed.tp)
         before = self._states.get(key)
-        if before is not None and _same(before, seen):
+        if before is not None and _same(before, observed):
             return
-        self._states[key] = seen
+        self._states[key] = observed
         scene = self._scene
-        scene.account.states.append(seen)
-        if before is None or (before.state, before.mirror) != (seen.state, seen.mirror):
+        scene.account.states.append(observed)
+        if before is None or (before.state, before.mirror) != (observed.state, observed.mirror):
             scene.note(
-                f"{seen.cluster}-{seen.broker} {seen.tp} in mirror {seen.mirror}: {seen.state}, "
-                f"last mirrored epoch {seen.last_mirror_epoch}, log end {seen.destination_offset}"
+                f"{observed.cluster}-{observed.broker} {observed.tp} in mirror {observed.mirror}: {observed.state}, "
+                f"last mirrored epoch {observed.last_mirror_epoch}, log end {observed.destination_offset}"
             )
-            if seen.state in ENDS_A_SESSION:
+            if observed.state in OBSERVED_STATES:
                 # The event that reported the fact has more actions to carry out first.
                 prepared = before is not None and before.state == MirrorState.PREPARING.name
-                scene.after(0, lambda: self._look_at_replicas(seen, prepared=prepared))
+                scene.after(0, lambda: self._check_replicas(observed, prepared=prepared))
 
-    def _look_at_replicas(self, seen: ObservedState, *, prepared: bool) -> None:
-        """Look at the logs of a partition, and at its replicas: those in the ISR have cut, the others will."""
-        scene, cluster = self._scene, seen.cluster
-        self.look_at_logs([seen.tp])
-        leader = scene.leader(cluster, seen.tp)
-        if leader is None or leader.broker_id != seen.broker or seen.state != MirrorState.MIRRORING.name:
+    def _check_replicas(self, observed: ObservedState, *, prepared: bool) -> None:
+        """Record the logs of a partition, and check its replicas: those in the ISR have cut, the others will."""
+        scene, cluster = self._scene, observed.cluster
+        self.observe_logs([observed.tp])
+        leader = scene.leader(cluster, observed.tp)
+        if leader is None or leader.broker_id != observed.broker or observed.state != MirrorState.MIRRORING.name:
             return
-        if not may_be_compacted(scene.plan, scene.account, cluster, seen.tp.topic, scene.now):
+        if not may_be_compacted(scene.plan, scene.account, cluster, observed.tp.topic, scene.now):
             self._monitors.check_replicas(cluster, leader, prepared=prepared)
 
-    def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
-        for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:
-            self._has_sprung(trap, tp)
+    def _spring_traps(self, cluster: str, tp: TopicPartition, event: str) -> None:
+        for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.event) == (cluster, tp.topic, event)]:
+            self._spring(trap, tp)
 
-    def _has_sprung(self, trap: Trap, tp: TopicPartition) -> None:
+    def _spring(self, trap: Trap, tp: TopicPartition) -> None:
         self._scene.traps.remove(trap)
         self._scene.after(0, lambda: trap.spring(tp))
 
     # -- elections ----------------------------------------------------------------------------
 
     def _after_event(self, now: Instant) -> None:
-        looked_at = self._looked_at
+        checked_events = self._checked_events
         for name, controller in self._controllers.items():
-            if controller.events != looked_at.get(name):  # Otherwise its image is unchanged.
-                looked_at[name] = controller.events
+            if controller.events != checked_events.get(name):  # Otherwise its image is unchanged.
+                checked_events[name] = controller.events
                 if self._scene.image(name).offset != self._offsets[name]:
-                    self._look_for_elections(name, is_news=True)
+                    self._record_elections(name, is_change=True)
         self._coordinators.after_event()
         self.power.after_event()
         self._monitors.after_event()
@@ -197,34 +197,36 @@ class Observer:
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
                 del self._awaited[name, awaited]
-                self._scene.account.unclean_leader_logs.append(self._seen(name, leader, leader.log.log_end_offset))
+                self._scene.account.unclean_leader_logs.append(
+                    self._observed_log(name, leader, leader.log.log_end_offset)
+                )
         for trap in list(self._scene.traps):
-            if trap.look is not None and (tp := trap.look()) is not None:
-                self._has_sprung(trap, tp)
+            if trap.check is not None and (tp := trap.check()) is not None:
+                self._spring(trap, tp)
 
-    def _look_for_elections(self, name: str, *, is_news: bool) -> None:
+    def _record_elections(self, name: str, *, is_change: bool) -> None:
         scene = self._scene
         image = scene.image(name)
         self._offsets[name] = image.offset
-        self._look_for_topics(name)
-        self._coordinators.look_for_elections(name, image)
+        self._record_topics(name)
+        self._coordinators.record_elections(name, image)
         known = self._known.setdefault(name, {})
         for topic in image.topics.values():
             if is_internal(topic.name):
                 continue
-            came_back = (name, topic.name) in self._deleted
+            was_recreated = (name, topic.name) in self._deleted
             for index, partition in topic.partitions.items():
                 tp = TopicPartition(topic.name, index)
                 before = known.get(tp)
                 if before is partition:
                     continue
                 known[tp] = partition
-                if before is None and not came_back:
+                if before is None and not was_recreated:
                     continue
-                if before is not None and is_news:
-                    self._look_at_joiners(name, tp, before, partition)
-                    self._look_at_absences(name, tp, before, partition)
-                if before is not None and (not is_news or before.leader_epoch == partition.leader_epoch):
+                if before is not None and is_change:
+                    self._record_joiners(name, tp, before, partition)
+                    self._record_absences(name, tp, before, partition)
+                if before is not None and (not is_change or before.leader_epoch == partition.leader_epoch):
                     continue
                 unclean = before is not None and is_unclean(before, partition)
                 scene.account.elections.append(
@@ -232,11 +234,13 @@ class Observer:
                 )
                 if unclean:
                     self._awaited[name, tp] = partition.leader_epoch
-                how = "unclean, " if unclean else ""
+                prefix = "unclean, " if unclean else ""
                 subject = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
-                scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
+                scene.note(
+                    f"{name} {tp}: {subject} ({prefix}epoch {partition.leader_epoch}, ISR {list(partition.isr)})"
+                )
 
-    def _look_at_joiners(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
+    def _record_joiners(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
         """Record where replicas that join the ISR differ from their leader at this moment."""
         joiners = [broker_id for broker_id in after.isr if broker_id not in before.isr and broker_id != after.leader]
         leader = self._scene.leader(name, tp) if joiners else None
@@ -253,15 +257,15 @@ class Observer:
                 continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
             if mp is not None and replica.log.log_end_offset < leader.log.log_start_offset:
                 continue  # Meanwhile the leader began again at the log start of its source.
-            where = find_difference(leader, replica) if broker_id in joiners else ""
+            difference = find_difference(leader, replica) if broker_id in joiners else ""
             if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
-                where = (
+                difference = (
                     f"log end {replica.log.log_end_offset}, the leader's epoch begins at {leader.epoch_start_offset}"
                 )
-            if where:
-                account.differing_joiners.append((name, tp, broker_id, where, now))
+            if difference:
+                account.differing_joiners.append((name, tp, broker_id, difference, now))
 
-    def _look_at_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
+    def _record_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
         """Record for how long replicas that join the ISR were outside it."""
         for broker_id in after.replicas:
             replica = (name, tp, broker_id)
@@ -271,13 +275,13 @@ class Observer:
                 since = self._absent.pop(replica, 0)
                 self._scene.account.absences.append(Absence(*replica, since, self._scene.now))
 
-    def _look_for_topics(self, name: str) -> None:
+    def _record_topics(self, name: str) -> None:
         """Record created and deleted topics, and changed configs."""
         scene, known = self._scene, self._topics.setdefault(name, {})
         found = {t.name: t.topic_id for t in scene.image(name).topics.values() if not is_internal(t.name)}
         for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
             topic_id = known.pop(topic)
-            self._topic_seen(name, topic, topic_id, exists=False)
+            self._record_topic(name, topic, topic_id, exists=False)
             self._monitors.on_topic_deleted(name, topic_id)
             self._deleted[name, topic] = None
             for tp in [tp for tp in self._known[name] if tp.topic == topic]:
@@ -286,44 +290,44 @@ class Observer:
         for topic, topic_id in found.items():
             if topic not in known:
                 known[topic] = topic_id
-                self._topic_seen(name, topic, topic_id, exists=True)
+                self._record_topic(name, topic, topic_id, exists=True)
                 self._configs.pop((name, topic), None)
             configs = scene.image(name).configs.topic(topic)
             if self._configs.get((name, topic)) != configs:
                 self._configs[name, topic] = dict(configs)
                 scene.account.topic_configs.append(TopicConfigs(name, topic, self._configs[name, topic], scene.now))
 
-    def _topic_seen(self, name: str, topic: str, topic_id: Uuid, *, exists: bool) -> None:
+    def _record_topic(self, name: str, topic: str, topic_id: Uuid, *, exists: bool) -> None:
         scene = self._scene
-        told = self._told_id(name, topic, topic_id)
-        scene.account.topics.append(TopicChange(name, topic, told, exists, scene.now))
+        reported = self._reported_id(name, topic, topic_id)
+        scene.account.topics.append(TopicChange(name, topic, reported, exists, scene.now))
         if scene.now:
-            scene.note(f"{name} {topic}: {f'created with id {told}' if exists else 'deleted'}")
+            scene.note(f"{name} {topic}: {f'created with id {reported}' if exists else 'deleted'}")
 
-    def _told_id(self, name: str, topic: str, topic_id: Uuid) -> str:
+    def _reported_id(self, name: str, topic: str, topic_id: Uuid) -> str:
         """Return a topic's id as mirrors see it: a derived id if the release reports none (D53)."""
         scene = self._scene
-        told = scene.has_topic_ids(name)
-        return str(topic_id if told else generated_topic_id(scene.clusters[name].cluster_id, topic))
+        reported = scene.has_topic_ids(name)
+        return str(topic_id if reported else generated_topic_id(scene.clusters[name].cluster_id, topic))
 
     # -- logs ---------------------------------------------------------------------------------
 
-    def look_at_logs(self, partitions: list[TopicPartition]) -> None:
+    def observe_logs(self, partitions: list[TopicPartition]) -> None:
         """Record the leaders' logs of some partitions, in every cluster that has them."""
         for cluster in self._scene.clusters:
             for tp in partitions:
-                seen = self.log_seen(cluster, tp)
-                if seen is not None:
-                    self._scene.account.logs.append(seen)
-                self.disks.look_at_segments(cluster, tp)
+                observed = self.observe_log(cluster, tp)
+                if observed is not None:
+                    self._scene.account.logs.append(observed)
+                self.disks.observe_segments(cluster, tp)
             self._scene.account.described.extend(described(self._scene, cluster, partitions))
 
-    def log_seen(self, cluster: str, tp: TopicPartition) -> ObservedLog | None:
+    def observe_log(self, cluster: str, tp: TopicPartition) -> ObservedLog | None:
         """Return the log of the leader, or None if there is no leader."""
         leader = self._scene.leader(cluster, tp)
-        return None if leader is None else self._seen(cluster, leader, leader.log.high_watermark)
+        return None if leader is None else self._observed_log(cluster, leader, leader.log.high_watermark)
 
-    def _seen(self, cluster: str, leader: Partition, end: int) -> ObservedLog:
+    def _observed_log(self, cluster: str, leader: Partition, end: int) -> ObservedLog:
         """Return a leader's log, with the rows below `end`."""
         log = leader.log
         stable = log.last_stable_offset
@@ -359,20 +363,20 @@ class Observer:
             if start <= row.offset < end
         ]
 
-    # -- the last look ------------------------------------------------------------------------
+    # -- the end ------------------------------------------------------------------------------
 
-    def look_at_everything(self) -> None:
+    def observe_end(self) -> None:
         """Fill the fields of the account about the end of the history."""
         account = self._scene.account
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
-                seen = self.log_seen(name, tp)
-                if seen is not None:
-                    account.final_logs[name, tp] = seen
+                observed = self.observe_log(name, tp)
+                if observed is not None:
+                    account.final_logs[name, tp] = observed
                 self._compare_replicas(name, tp)
             account.described.extend(described(self._scene, name, self._scene.partitions(name)))
-        self.look_at_ids()
-        self._coordinators.look_at_offsets()
+        self.observe_topic_ids()
+        self._coordinators.record_offsets()
         self.disks.observe_end()
         if not account.unsettled:
             self._monitors.check_settled()
@@ -387,9 +391,11 @@ class Observer:
             return
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if broker_id != leader.broker_id and broker_id in leader.isr:
-                where = self._survivors_differ(name, leader, replica) if compacted else find_difference(leader, replica)
-                if where:
-                    account.differing_replicas.append((name, tp, broker_id, where))
+                difference = (
+                    self._survivors_differ(name, leader, replica) if compacted else find_difference(leader, replica)
+                )
+                if difference:
+                    account.differing_replicas.append((name, tp, broker_id, difference))
 
     def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
         """Return where a replica differs from its leader by more than compaction explains; empty if it does not.
@@ -404,35 +410,35 @@ class Observer:
             return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
         start = max(log.log_start_offset for log in logs)
         scene, tp = self._scene, leader.tp
-        ours, theirs = (self._rows_of(name, each, stable, until) for each in (leader, replica))
+        ours, theirs = (self._replica_rows(name, each, stable, until) for each in (leader, replica))
         missed = [
             keys_missed_by_replica(scene.plan, scene.account, (name, tp), each.broker_id, scene.now)
             for each in (leader, replica)
         ]
-        found = parted(ours, theirs, start, until, may_lack_tombstones=(missed[0], missed[1]))
+        found = unexplained_difference(ours, theirs, start, until, may_lack_tombstones=(missed[0], missed[1]))
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
 
-    def _rows_of(self, name: str, replica: Partition, stable: int, until: int) -> list[LogRow]:
+    def _replica_rows(self, name: str, replica: Partition, stable: int, until: int) -> list[LogRow]:
         """Return a replica's records below `until`, with the decided state of those below `stable`."""
         scene, log = self._scene, replica.log
         rows = self._rows(log, stable, until)
         if log.last_stable_offset >= stable:
             return rows
         away = was_away(scene.plan, scene.account, (name, replica.tp), replica.broker_id, scene.now)
-        return with_open_hidden(rows, log.producers.ongoing) if away else rows
+        return hide_open_transactions(rows, log.producers.ongoing) if away else rows
 
-    def look_at_ids(self) -> None:
+    def observe_topic_ids(self) -> None:
         """Record the current topic ids."""
         self._scene.account.topic_ids.clear()
         for name in self._scene.clusters:
-            self._ids_of(name)
+            self._record_ids(name)
 
-    def _ids_of(self, name: str) -> None:
+    def _record_ids(self, name: str) -> None:
         account, cluster = self._scene.account, self._scene.clusters[name]
         for topic in self._scene.image(name).topics.values():
             if is_internal(topic.name):
                 continue
-            account.topic_ids.append((name, topic.name, self._told_id(name, topic.name, topic.topic_id)))
+            account.topic_ids.append((name, topic.name, self._reported_id(name, topic.name, topic.topic_id)))
             found: dict[str, None] = {}
             for broker_id in cluster.living():
                 for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
@@ -453,13 +459,13 @@ class Observer:
         return None if context is None else context.partitions.get(tp)
 
 
-def shown(seen: ObservedLog, until: int) -> ObservedLog:
+def truncated_log(observed: ObservedLog, until: int) -> ObservedLog:
     """Return a log without the records from `until` on."""
     return replace(
-        seen,
-        rows=tuple(row for row in seen.rows if row.offset < until),
-        last_stable_offset=min(seen.last_stable_offset, until),
-        high_watermark=min(seen.high_watermark, until),
+        observed,
+        rows=tuple(row for row in observed.rows if row.offset < until),
+        last_stable_offset=min(observed.last_stable_offset, until),
+        high_watermark=min(observed.high_watermark, until),
     )
 
 

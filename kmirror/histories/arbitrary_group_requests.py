@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.histories.asker import NO_GROUP, RequestClient, RequestKind
+from kmirror.histories.request_client import NO_GROUP, RequestClient, RequestKind
 from kmirror.histories.scripts import Script, Sleep
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
@@ -33,103 +33,106 @@ from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.version_limits import NAMED_TOPICS_LAST
 from kmirror.spec.wire_values import CoordinatorType
 
-IDS_FROM = {"OffsetFetch": 10, "OffsetCommit": 10}
+TOPIC_IDS_MIN_VERSIONS = {"OffsetFetch": 10, "OffsetCommit": 10}
 """First versions that identify topics by id."""
-MEMBERS_FROM = {"JoinGroup": 5, "LeaveGroup": 3, "TxnOffsetCommit": 3}
+STATIC_MEMBERS_MIN_VERSIONS = {"JoinGroup": 5, "LeaveGroup": 3, "TxnOffsetCommit": 3}
 """First versions that have static members."""
-STALE = "a-member-of-before"
+FORMER_MEMBER = "a-member-of-before"
 SESSION_MS = 6_000
 REBALANCE_MS = 1_000
 STAY_MS = 3_000
 
 
-def _group(asker: RequestClient) -> str:
+def _group(client: RequestClient) -> str:
     """Return a group of this client, or one that does not exist."""
-    return NO_GROUP if asker.rng.chance(1, 4) else asker.own("group")
+    return NO_GROUP if client.rng.chance(1, 4) else client.own_name("group")
 
 
-def _at(asker: RequestClient, group: str) -> Endpoint:
-    return asker.coordinator(GROUP_TOPIC, group)
+def _coordinator(client: RequestClient, group: str) -> Endpoint:
+    return client.coordinator(GROUP_TOPIC, group)
 
 
-def knows_static(asker: RequestClient) -> bool:
+def knows_static(client: RequestClient) -> bool:
     """Return whether the cluster's brokers support static members in every request of MEMBERS_FROM."""
-    last = asker.application.scene.last_version
-    return all(last(asker.cluster, api) >= version for api, version in MEMBERS_FROM.items())
+    last = client.application.scene.last_version
+    return all(last(client.cluster, api) >= version for api, version in STATIC_MEMBERS_MIN_VERSIONS.items())
 
 
-def _describe(asker: RequestClient) -> Script[None]:
-    group = _group(asker)
-    yield from asker.ask(DescribeGroupsRequest([group]), _at(asker, group))
+def _describe(client: RequestClient) -> Script[None]:
+    group = _group(client)
+    yield from client.send(DescribeGroupsRequest([group]), _coordinator(client, group))
 
 
-def _list(asker: RequestClient) -> Script[None]:
-    yield from asker.ask(ListGroupsRequest())
+def _list(client: RequestClient) -> Script[None]:
+    yield from client.send(ListGroupsRequest())
 
 
-def _delete(asker: RequestClient) -> Script[None]:
-    group = _group(asker)
-    yield from asker.ask(DeleteGroupsRequest([group]), _at(asker, group))
+def _delete(client: RequestClient) -> Script[None]:
+    group = _group(client)
+    yield from client.send(DeleteGroupsRequest([group]), _coordinator(client, group))
 
 
-def _delete_offset(asker: RequestClient) -> Script[None]:
-    group, tp = _group(asker), asker.partition()
+def _delete_offset(client: RequestClient) -> Script[None]:
+    group, tp = _group(client), client.partition()
     row = OffsetDeleteRequestTopic(tp.topic, [OffsetDeleteRequestPartition(tp.partition)])
-    yield from asker.ask(OffsetDeleteRequest(group, [row]), _at(asker, group))
+    yield from client.send(OffsetDeleteRequest(group, [row]), _coordinator(client, group))
 
 
-def _offsets(asker: RequestClient) -> Script[None]:
+def _offsets(client: RequestClient) -> Script[None]:
     """Fetch a group's offsets of a topic identified by id."""
-    group, topic = _group(asker), asker.topic()
-    if asker.application.scene.last_version(asker.cluster, "OffsetFetch") < IDS_FROM["OffsetFetch"]:
+    group, topic = _group(client), client.topic()
+    if client.application.scene.last_version(client.cluster, "OffsetFetch") < TOPIC_IDS_MIN_VERSIONS["OffsetFetch"]:
         return
-    row = OffsetFetchRequestTopics(topic_id=asker.topic_id(topic), partition_indexes=[0])
-    yield from asker.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=[row])]), _at(asker, group))
+    row = OffsetFetchRequestTopics(topic_id=client.topic_id(topic), partition_indexes=[0])
+    yield from client.send(
+        OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=[row])]), _coordinator(client, group)
+    )
 
 
-def _commit(asker: RequestClient) -> Script[None]:
+def _commit(client: RequestClient) -> Script[None]:
     """Commit without being a member; sometimes with an unknown generation, or for a topic identified by id."""
-    group, tp, rng = asker.own("group"), asker.partition(), asker.rng
+    group, tp, rng = client.own_name("group"), client.partition(), client.rng
     row = OffsetCommitRequestPartition(
-        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.application.plan.name
+        partition_index=tp.partition, committed_offset=0, committed_metadata=client.application.plan.name
     )
     request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1)
     version = NAMED_TOPICS_LAST[request.NAME]
     if (
         rng.chance(1, 3)
-        and asker.application.scene.last_version(asker.cluster, "OffsetCommit") >= IDS_FROM["OffsetCommit"]
+        and client.application.scene.last_version(client.cluster, "OffsetCommit")
+        >= TOPIC_IDS_MIN_VERSIONS["OffsetCommit"]
     ):
-        request.topics = [OffsetCommitRequestTopic(topic_id=asker.topic_id(tp.topic), partitions=[row])]
+        request.topics = [OffsetCommitRequestTopic(topic_id=client.topic_id(tp.topic), partitions=[row])]
         version += 1
     else:
         request.topics = [OffsetCommitRequestTopic(name=tp.topic, partitions=[row])]
         request.generation_id_or_member_epoch = rng.choice((-1, -1, 7))
-    yield from asker.ask(request, _at(asker, group), version)
+    yield from client.send(request, _coordinator(client, group), version)
 
 
-def _stranger(asker: RequestClient) -> Script[None]:
+def _stranger(client: RequestClient) -> Script[None]:
     """Send requests as a member that the group does not know, or no longer knows."""
-    group = _group(asker)
+    group = _group(client)
     found: list[Message] = [
-        HeartbeatRequest(group_id=group, generation_id=1, member_id=STALE),
+        HeartbeatRequest(group_id=group, generation_id=1, member_id=FORMER_MEMBER),
         SyncGroupRequest(
-            group_id=group, generation_id=1, member_id=STALE, protocol_type="consumer", protocol_name="range"
+            group_id=group, generation_id=1, member_id=FORMER_MEMBER, protocol_type="consumer", protocol_name="range"
         ),
-        _joining(group, STALE, ""),
+        _join_request(group, FORMER_MEMBER, ""),
     ]
-    if knows_static(asker):
-        found.append(LeaveGroupRequest(group_id=group, members=[MemberIdentity(STALE)]))
-    yield from asker.ask(asker.rng.choice(found), _at(asker, group))
+    if knows_static(client):
+        found.append(LeaveGroupRequest(group_id=group, members=[MemberIdentity(FORMER_MEMBER)]))
+    yield from client.send(client.rng.choice(found), _coordinator(client, group))
 
 
-def _member(asker: RequestClient) -> Script[None]:
+def _member(client: RequestClient) -> Script[None]:
     """Act as a static member that starts twice, and send requests that are refused, as the first and as the second.
 
     It does not always send SyncGroup; it leaves, or its session ends.
     """
-    group, rng = asker.own("group"), asker.rng
-    at = _at(asker, group)
-    twice = yield from joined_twice(asker, group, at)
+    group, rng = client.own_name("group"), client.rng
+    endpoint = _coordinator(client, group)
+    twice = yield from join_twice(client, group, endpoint)
     if twice is None:
         return
     first, second, instance = twice
@@ -138,43 +141,47 @@ def _member(asker: RequestClient) -> Script[None]:
         (second.member_id, second.generation_id), (first.member_id, first.generation_id),
         (second.member_id, second.generation_id - 1),
     ):  # fmt: skip
-        for request, version in _said(asker, group, member, instance, generation):
-            yield from asker.ask(request, at, version)
-    yield from asker.ask(DeleteGroupsRequest([group]), at)
-    wrong = _joining(group, second.member_id, instance)
+        for request, version in _member_requests(client, group, member, instance, generation):
+            yield from client.send(request, endpoint, version)
+    yield from client.send(DeleteGroupsRequest([group]), endpoint)
+    wrong = _join_request(group, second.member_id, instance)
     wrong.protocol_type = "another"
-    yield from asker.ask(wrong, at)
+    yield from client.send(wrong, endpoint)
     if rng.chance(1, 2):
         yield Sleep(rng.between(0, STAY_MS))
-    yield from asker.ask(LeaveGroupRequest(group_id=group, members=[MemberIdentity(first.member_id, instance)]), at)
-    yield from asker.ask(LeaveGroupRequest(group_id=group, members=[MemberIdentity(second.member_id, instance)]), at)
+    yield from client.send(
+        LeaveGroupRequest(group_id=group, members=[MemberIdentity(first.member_id, instance)]), endpoint
+    )
+    yield from client.send(
+        LeaveGroupRequest(group_id=group, members=[MemberIdentity(second.member_id, instance)]), endpoint
+    )
 
 
-def joined_twice(
-    asker: RequestClient, group: str, at: Endpoint
+def join_twice(
+    client: RequestClient, group: str, endpoint: Endpoint
 ) -> Script[tuple[JoinGroupResponse, JoinGroupResponse, str] | None]:
     """Join twice as the same static member; return both responses and the instance id, or None if a join failed."""
-    if not knows_static(asker):
+    if not knows_static(client):
         return None
-    instance = f"{asker.application.plan.name}-instance"
-    first = yield from asker.ask(_joining(group, "", instance), at)
+    instance = f"{client.application.plan.name}-instance"
+    first = yield from client.send(_join_request(group, "", instance), endpoint)
     if not isinstance(first, JoinGroupResponse) or first.error_code:
         return None
-    if asker.rng.chance(2, 3):
-        yield from asker.ask(_syncing(group, first.member_id, instance, first.generation_id), at)
-    second = yield from asker.ask(_joining(group, "", instance), at)
+    if client.rng.chance(2, 3):
+        yield from client.send(_sync_request(group, first.member_id, instance, first.generation_id), endpoint)
+    second = yield from client.send(_join_request(group, "", instance), endpoint)
     if not isinstance(second, JoinGroupResponse) or second.error_code:
         return None
     return first, second, instance
 
 
-def _said(
-    asker: RequestClient, group: str, member: str, instance: str, generation: int
+def _member_requests(
+    client: RequestClient, group: str, member: str, instance: str, generation: int
 ) -> list[tuple[Message, int | None]]:
     """Return requests of a member: OffsetCommit, Heartbeat, JoinGroup and SyncGroup."""
-    tp = asker.partition()
+    tp = client.partition()
     row = OffsetCommitRequestPartition(
-        partition_index=tp.partition, committed_offset=0, committed_metadata=asker.application.plan.name
+        partition_index=tp.partition, committed_offset=0, committed_metadata=client.application.plan.name
     )
     commit = OffsetCommitRequest(
         group_id=group,
@@ -185,12 +192,12 @@ def _said(
     )
     beat = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member, group_instance_id=instance)
     return [
-        (commit, NAMED_TOPICS_LAST[commit.NAME]), (beat, None), (_joining(group, member, instance), None),
-        (_syncing(group, member, instance, generation), None),
+        (commit, NAMED_TOPICS_LAST[commit.NAME]), (beat, None), (_join_request(group, member, instance), None),
+        (_sync_request(group, member, instance, generation), None),
     ]  # fmt: skip
 
 
-def _joining(group: str, member: str, instance: str) -> JoinGroupRequest:
+def _join_request(group: str, member: str, instance: str) -> JoinGroupRequest:
     request = JoinGroupRequest(
         group_id=group,
         session_timeout_ms=SESSION_MS,
@@ -204,7 +211,7 @@ def _joining(group: str, member: str, instance: str) -> JoinGroupRequest:
     return request
 
 
-def _syncing(group: str, member: str, instance: str, generation: int) -> SyncGroupRequest:
+def _sync_request(group: str, member: str, instance: str, generation: int) -> SyncGroupRequest:
     return SyncGroupRequest(
         group_id=group,
         generation_id=generation,
@@ -216,13 +223,13 @@ def _syncing(group: str, member: str, instance: str, generation: int) -> SyncGro
     )
 
 
-def _find(asker: RequestClient) -> Script[None]:
+def _find_coordinator(client: RequestClient) -> Script[None]:
     """Send FindCoordinator for a group; the first such request creates `__consumer_offsets`."""
-    yield from asker.application.find_coordinator(asker.cluster, CoordinatorType.GROUP, asker.own("group"))
+    yield from client.application.find_coordinator(client.cluster, CoordinatorType.GROUP, client.own_name("group"))
 
 
 REQUEST_KINDS: tuple[RequestKind, ...] = (
-    RequestKind("coordinator", "groups", _find, 1),
+    RequestKind("coordinator", "groups", _find_coordinator, 1),
     RequestKind("describe groups", "groups", _describe, 3),
     RequestKind("list groups", "groups", _list, 1),
     RequestKind("delete a group", "groups", _delete, 4),

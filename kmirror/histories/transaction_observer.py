@@ -22,7 +22,7 @@ from kmirror.protocol.keyed_records import decode_key, decode_value
 from kmirror.spec.topics import TRANSACTION_TOPIC
 
 
-class Written(NamedTuple):
+class TransactionRecord(NamedTuple):
     """A record of `__transaction_state`; a tombstone has producer id -1."""
 
     offset: int
@@ -31,18 +31,18 @@ class Written(NamedTuple):
     updated_ms: int
 
 
-History = dict[str, list[Written]]
+History = dict[str, list[TransactionRecord]]
 """Records of each transactional id, in the order of their offsets."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Deposed:
+class _DeposedLeader:
     """A broker that still leads a partition after another one was elected."""
 
     cluster: str
     tp: TopicPartition
     broker: int
-    heir: History
+    successor: History
     """Records in the new leader's log when it began to lead."""
 
 
@@ -53,42 +53,42 @@ class TransactionObserver:
         self._scene = scene
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
         """Leader epochs of unclean elections whose leaders have not begun yet."""
-        self._deposed: list[_Deposed] = []
+        self._deposed: list[_DeposedLeader] = []
 
-    def elected(self, cluster: str, tp: TopicPartition, leader_epoch: int) -> None:
-        """Wait for the leader of an unclean election, to look at its log."""
+    def on_unclean_election(self, cluster: str, tp: TopicPartition, leader_epoch: int) -> None:
+        """Wait for the leader of an unclean election, to compare its log."""
         self._awaited[cluster, tp] = leader_epoch
 
     def after_event(self) -> None:
-        """Look at new leaders that have begun, and at deposed ones that have stopped, since the last event."""
+        """Compare the logs of leaders that have begun, and of deposed ones that have stopped, since the last event."""
         for (cluster, tp), epoch in list(self._awaited.items()) if self._awaited else ():
             leader = self._scene.leader(cluster, tp)
             if leader is not None and leader.leader_epoch >= epoch:
                 del self._awaited[cluster, tp]
-                self._begins(cluster, tp, leader.broker_id)
+                self._on_leader_begins(cluster, tp, leader.broker_id)
         for one in list(self._deposed) if self._deposed else ():
             if not self._leads(one.cluster, one.tp, one.broker):
                 self._deposed.remove(one)
-                self._compare(one.cluster, one.tp, one.heir, one.broker)
+                self._compare(one.cluster, one.tp, one.successor, one.broker)
 
-    def _begins(self, cluster: str, tp: TopicPartition, heir_id: int) -> None:
-        heir = self._history(cluster, tp, heir_id)
+    def _on_leader_begins(self, cluster: str, tp: TopicPartition, successor_id: int) -> None:
+        successor = self._history(cluster, tp, successor_id)
         for broker_id in self._scene.clusters[cluster].broker_ids:
-            if broker_id == heir_id:
+            if broker_id == successor_id:
                 continue
-            self._compare(cluster, tp, heir, broker_id)
+            self._compare(cluster, tp, successor, broker_id)
             if self._leads(cluster, tp, broker_id):
-                self._deposed.append(_Deposed(cluster, tp, broker_id, heir))
+                self._deposed.append(_DeposedLeader(cluster, tp, broker_id, successor))
 
     def _leads(self, cluster: str, tp: TopicPartition, broker_id: int) -> bool:
         found = self._scene.clusters[cluster]
         return found.runs(broker_id) and found.broker(broker_id).parts.replicas.partitions.find_led(tp) is not None
 
-    def _compare(self, cluster: str, tp: TopicPartition, heir: History, broker_id: int) -> None:
+    def _compare(self, cluster: str, tp: TopicPartition, successor: History, broker_id: int) -> None:
         """Record the producers for which another replica has later records than the new leader."""
         scene, producers = self._scene, dict[int, Instant]()
         for name, rows in self._history(cluster, tp, broker_id).items():
-            known = heir.get(name, [])
+            known = successor.get(name, [])
             if known and rows[-1] == known[-1]:
                 continue  # Compaction keeps the latest record of a key, so only that one counts.
             lacking = [row for row in rows if row not in known]
@@ -103,12 +103,12 @@ class TransactionObserver:
         found: History = {}
         for disk in self._scene.clusters[cluster].log_dirs[broker_id]:
             store = disk.written(tp)
-            for name, row in () if store is None else _written(store):
+            for name, row in () if store is None else _transaction_records(store):
                 found.setdefault(name, []).append(row)
         return found
 
 
-def _written(store: PartitionStore) -> Iterator[tuple[str, Written]]:
+def _transaction_records(store: PartitionStore) -> Iterator[tuple[str, TransactionRecord]]:
     """Yield transactional id and record, for each record in a log of `__transaction_state`."""
     for batch in whole_batches(store):
         if batch.is_control:
@@ -118,11 +118,13 @@ def _written(store: PartitionStore) -> Iterator[tuple[str, Written]]:
             assert isinstance(key, TransactionLogKey)
             value = decode_value(TRANSACTION_TOPIC, key, record.value)
             if value is None:
-                yield key.transactional_id, Written(record.offset, None, -1, -1)
+                yield key.transactional_id, TransactionRecord(record.offset, None, -1, -1)
                 continue
             data = value.message
             assert isinstance(data, TransactionLogValue)
             yield (
                 key.transactional_id,
-                Written(record.offset, record.value, data.producer_id, data.transaction_last_update_timestamp_ms),
+                TransactionRecord(
+                    record.offset, record.value, data.producer_id, data.transaction_last_update_timestamp_ms
+                ),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.histories.asker import RequestClient, RequestKind
+from kmirror.histories.request_client import RequestClient, RequestKind
 from kmirror.histories.scripts import Script
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
@@ -23,97 +23,99 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
 from kmirror.spec.version_limits import NAMED_TOPICS_LAST
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
-METADATA_IDS_FROM = 12
+METADATA_IDS_MIN_VERSION = 12
 """First version of Metadata that identifies topics by id."""
 ONLY_ALIVE_LAST = 0
 """Last version of Metadata that omits replicas that are down."""
 UNSETTLED_LAST = 4
 """Last version of ListOffsets without OFFSET_NOT_AVAILABLE."""
-FETCH_IDS = 13
+FETCH_IDS_MIN_VERSION = 13
 BYTES_MAX = 1 << 16
 
 
-def _metadata(asker: RequestClient) -> Script[None]:
+def _metadata(client: RequestClient) -> Script[None]:
     """Fetch metadata by id, by name, or for all topics in the oldest version."""
-    topic, rng = asker.topic(), asker.rng
-    if asker.application.scene.last_version(asker.cluster, "Metadata") >= METADATA_IDS_FROM and rng.chance(1, 2):
-        row = MetadataRequestTopic(topic_id=asker.topic_id(topic), name=None)
-        yield from asker.ask(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
+    topic, rng = client.topic(), client.rng
+    if client.application.scene.last_version(client.cluster, "Metadata") >= METADATA_IDS_MIN_VERSION and rng.chance(
+        1, 2
+    ):
+        row = MetadataRequestTopic(topic_id=client.topic_id(topic), name=None)
+        yield from client.send(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
     elif rng.chance(1, 2):
-        yield from asker.ask(MetadataRequest(topics=[]), version_max=ONLY_ALIVE_LAST)
+        yield from client.send(MetadataRequest(topics=[]), version_max=ONLY_ALIVE_LAST)
     else:
         row = MetadataRequestTopic(name=topic)
-        yield from asker.ask(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
+        yield from client.send(MetadataRequest(topics=[row], allow_auto_topic_creation=False))
 
 
-def _topic_partitions(asker: RequestClient) -> Script[None]:
-    request = DescribeTopicPartitionsRequest(topics=[TopicRequest(asker.topic())], response_partition_limit=10)
-    yield from asker.ask(request)
+def _topic_partitions(client: RequestClient) -> Script[None]:
+    request = DescribeTopicPartitionsRequest(topics=[TopicRequest(client.topic())], response_partition_limit=10)
+    yield from client.send(request)
 
 
-def _cluster(asker: RequestClient) -> Script[None]:
-    yield from asker.ask(DescribeClusterRequest())
+def _cluster(client: RequestClient) -> Script[None]:
+    yield from client.send(DescribeClusterRequest())
 
 
-def _log_dirs(asker: RequestClient) -> Script[None]:
-    yield from asker.ask(DescribeLogDirsRequest(topics=None))
+def _log_dirs(client: RequestClient) -> Script[None]:
+    yield from client.send(DescribeLogDirsRequest(topics=None))
 
 
-def _configs(asker: RequestClient) -> Script[None]:
-    kind, name = asker.rng.choice(
-        ((ResourceType.TOPIC, asker.topic()), (ResourceType.MIRROR, asker.mirror()))
+def _configs(client: RequestClient) -> Script[None]:
+    kind, name = client.rng.choice(
+        ((ResourceType.TOPIC, client.topic()), (ResourceType.MIRROR, client.mirror()))
     )  # fmt: skip
     row = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
-    yield from asker.ask(DescribeConfigsRequest(resources=[row]))
+    yield from client.send(DescribeConfigsRequest(resources=[row]))
 
 
-def _producers(asker: RequestClient) -> Script[None]:
-    tp = asker.partition()
+def _producers(client: RequestClient) -> Script[None]:
+    tp = client.partition()
     request = DescribeProducersRequest([ProducersOf(tp.topic, [tp.partition])])
-    yield from asker.ask(request, asker.leader(tp))
+    yield from client.send(request, client.leader(tp))
 
 
-def _list_offsets(asker: RequestClient) -> Script[None]:
+def _list_offsets(client: RequestClient) -> Script[None]:
     """List the start, end or an offset by timestamp of a log; sometimes in an early version."""
-    tp, rng = asker.partition(), asker.rng
-    is_early, some_time = rng.chance(1, 2), asker.application.scene.simulation.now_ms - rng.between(0, 20_000)
+    tp, rng = client.partition(), client.rng
+    is_early, some_time = rng.chance(1, 2), client.application.scene.simulation.now_ms - rng.between(0, 20_000)
     row = ListOffsetsPartition(
         partition_index=tp.partition,
-        current_leader_epoch=-1 if is_early else asker.epoch(tp),
+        current_leader_epoch=-1 if is_early else client.epoch(tp),
         timestamp=rng.choice((some_time, some_time, OffsetSpec.LATEST, OffsetSpec.LATEST, OffsetSpec.EARLIEST)),
     )
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[row])])
-    yield from asker.ask(request, asker.leader(tp), UNSETTLED_LAST if is_early else None)
+    yield from client.send(request, client.leader(tp), UNSETTLED_LAST if is_early else None)
 
 
-def _epoch_end(asker: RequestClient) -> Script[None]:
-    tp = asker.partition()
+def _epoch_end(client: RequestClient) -> Script[None]:
+    tp = client.partition()
     row = OffsetForLeaderPartition(
-        partition=tp.partition, current_leader_epoch=asker.epoch(tp), leader_epoch=asker.rng.below(5)
+        partition=tp.partition, current_leader_epoch=client.epoch(tp), leader_epoch=client.rng.below(5)
     )
     request = OffsetForLeaderEpochRequest(
         replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[row])]
     )
-    yield from asker.ask(request, asker.leader(tp))
+    yield from client.send(request, client.leader(tp))
 
 
-def _fetch_session(asker: RequestClient) -> Script[None]:
+def _fetch_session(client: RequestClient) -> Script[None]:
     """Open a fetch session, continue it with a right or wrong epoch or version, and close it."""
-    tp = asker.partition()
-    endpoint = asker.leader(tp)
-    reply = yield from asker.ask(_fetch(tp, 0, 0), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
+    tp = client.partition()
+    endpoint = client.leader(tp)
+    reply = yield from client.send(_fetch(tp, 0, 0), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
     if not isinstance(reply, FetchResponse) or not reply.session_id:
         return
-    last = asker.application.scene.last_version(asker.cluster, "Fetch")
-    match asker.rng.below(3):
+    last = client.application.scene.last_version(client.cluster, "Fetch")
+    match client.rng.below(3):
         case 0:
-            epoch, version = asker.rng.between(2, 9), NAMED_TOPICS_LAST["FetchRequest"]
-        case 1 if last >= FETCH_IDS:
-            epoch, version = 1, FETCH_IDS
+            epoch, version = client.rng.between(2, 9), NAMED_TOPICS_LAST["FetchRequest"]
+        case 1 if last >= FETCH_IDS_MIN_VERSION:
+            epoch, version = 1, FETCH_IDS_MIN_VERSION
         case _:
             epoch, version = 1, NAMED_TOPICS_LAST["FetchRequest"]
-    yield from asker.ask(_fetch(None, reply.session_id, epoch), endpoint, version)
-    yield from asker.ask(_fetch(None, reply.session_id, -1), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
+    yield from client.send(_fetch(None, reply.session_id, epoch), endpoint, version)
+    yield from client.send(_fetch(None, reply.session_id, -1), endpoint, NAMED_TOPICS_LAST["FetchRequest"])
 
 
 def _fetch(tp: TopicPartition | None, session_id: int, epoch: int) -> FetchRequest:

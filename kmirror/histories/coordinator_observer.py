@@ -5,7 +5,7 @@ from __future__ import annotations
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
 from kmirror.histories.group_account import GroupOffsets, LostCoordinatorLog
 from kmirror.histories.scene import Scene
-from kmirror.histories.transaction_looks import TransactionObserver
+from kmirror.histories.transaction_observer import TransactionObserver
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
@@ -21,12 +21,12 @@ class CoordinatorObserver:
         self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
         self._ids: dict[tuple[str, str], Uuid] = {}
 
-    def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
+    def record_elections(self, cluster: str, image: MetadataImage) -> None:
         """Record which partitions of coordinators had an unclean election, or were deleted with their topic."""
         scene = self._scene
         for name in (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC):
             topic = image.topics.get(name)
-            self._look_for_deletion(cluster, name, Uuid.ZERO if topic is None else topic.topic_id)
+            self._record_deletion(cluster, name, Uuid.ZERO if topic is None else topic.topic_id)
             for index, partition in topic.partitions.items() if topic is not None else ():
                 tp = TopicPartition(name, index)
                 before = self._known.get((cluster, tp))
@@ -36,17 +36,17 @@ class CoordinatorObserver:
                 if is_unclean(before, partition):
                     scene.account.groups.lost_logs.append(LostCoordinatorLog(cluster, tp, scene.now))
                     if name == TRANSACTION_TOPIC:
-                        self._transactions.elected(cluster, tp, partition.leader_epoch)
+                        self._transactions.on_unclean_election(cluster, tp, partition.leader_epoch)
 
-    def _look_for_deletion(self, cluster: str, name: str, topic_id: Uuid) -> None:
+    def _record_deletion(self, cluster: str, name: str, topic_id: Uuid) -> None:
         if self._ids.setdefault((cluster, name), topic_id) == topic_id:
             return
         self._ids[cluster, name] = topic_id
-        for tp in [tp for where, tp in self._known if (where, tp.topic) == (cluster, name)]:
+        for tp in [tp for name_of_cluster, tp in self._known if (name_of_cluster, tp.topic) == (cluster, name)]:
             del self._known[cluster, tp]
             self._scene.account.groups.lost_logs.append(LostCoordinatorLog(cluster, tp, self._scene.now))
 
-    def look_at_offsets(self) -> None:
+    def record_offsets(self) -> None:
         """Record the committed offsets of every group that was seen, in each cluster."""
         scene = self._scene
         groups = scene.account.groups

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import ObservedLog, PowerLoss
 from kmirror.histories.scene import Scene
-from kmirror.histories.stores import end_of, stores_of
+from kmirror.histories.stores import end_offset, partition_stores
 
-See = Callable[[str, Partition], ObservedLog]
+ReadLog = Callable[[str, Partition], ObservedLog]
 """Returns a leader's log in a cluster, with all rows up to its end."""
 
 
 class PowerObserver:
     """Records unflushed data before sites lose power, and the leaders afterwards."""
 
-    def __init__(self, scene: Scene, see: See) -> None:
+    def __init__(self, scene: Scene, read_log: ReadLog) -> None:
         self._scene = scene
-        self._see = see
+        self._read_log = read_log
         self._awaited: list[PowerLoss] = []
 
     def before_loss(self, cluster: str) -> None:
@@ -33,10 +33,12 @@ class PowerObserver:
                 continue
             topic_id = scene.image(cluster).topics[tp.topic].topic_id
             stores = {
-                broker_id: store for broker_id in found.living() for store in stores_of(found, broker_id, tp, topic_id)
+                broker_id: store
+                for broker_id in found.living()
+                for store in partition_stores(found, broker_id, tp, topic_id)
             }
-            kept = {broker_id: end_of(store, flushed=True) for broker_id, store in stores.items()}
-            ends = {broker_id: end_of(store, flushed=False) for broker_id, store in stores.items()}
+            kept = {broker_id: end_offset(store, flushed=True) for broker_id, store in stores.items()}
+            ends = {broker_id: end_offset(store, flushed=False) for broker_id, store in stores.items()}
             loss = PowerLoss(cluster, tp, kept, ends, scene.now)
             scene.account.power_losses.append(loss)
             self._awaited.append(loss)
@@ -47,4 +49,4 @@ class PowerObserver:
             leader = self._scene.leader(loss.cluster, loss.tp)
             if leader is not None:
                 self._awaited.remove(loss)
-                loss.successor_log = self._see(loss.cluster, leader)
+                loss.successor_log = self._read_log(loss.cluster, leader)

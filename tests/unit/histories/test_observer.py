@@ -10,9 +10,9 @@ import pytest
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.node.partition import Partition
-from kmirror.histories import observe
+from kmirror.histories import observer
 from kmirror.histories.account import ObservedCut
-from kmirror.histories.observe import find_difference
+from kmirror.histories.observer import find_difference
 from kmirror.kernel.clock import SECOND
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
@@ -57,7 +57,7 @@ def test_a_batch_of_one_side_only_is_reported() -> None:
 def test_a_joining_replica_may_be_longer_than_a_just_truncated_leader(
     ago: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observe, "may_be_compacted", lambda *_: False)
+    monkeypatch.setattr(observer, "may_be_compacted", lambda *_: False)
     leader, follower = replica(*LOG[:2], high_watermark=2), replica(*LOG)
     leader.image = PartitionImage((1, 2), (1,), 1, 3, 1)
     account = SimpleNamespace(
@@ -69,5 +69,5 @@ def test_a_joining_replica_may_be_longer_than_a_just_truncated_leader(
     )  # fmt: skip
     watch = SimpleNamespace(_scene=scene, mirror_partition=lambda *_: None)
     after = replace(leader.image, isr=(1, 2), partition_epoch=2)
-    observe.Observer._look_at_joiners(cast(observe.Observer, watch), "a", TP, leader.image, after)
+    observer.Observer._record_joiners(cast(observer.Observer, watch), "a", TP, leader.image, after)
     assert bool(account.differing_joiners) is is_told
