@@ -21,9 +21,9 @@ class Wrapper:
         """Return the effects of `event`."""
         return self.inner.handle(now, event)
 
-    def cap(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
+    def offered_range(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
         """Return the API versions offered to clients, out of those that the innermost node serves; None for none."""
-        return self.inner.cap(key, range_) if isinstance(self.inner, Wrapper) else range_
+        return self.inner.offered_range(key, range_) if isinstance(self.inner, Wrapper) else range_
 
 
 def innermost(node: Node) -> Node:

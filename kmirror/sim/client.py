@@ -70,7 +70,7 @@ class Client:
             return row.first, row.last
         served = process.inside.context.api_versions().get(row.key)
         node = process.node
-        return node.cap(row.key, served) if served is not None and isinstance(node, Wrapper) else served
+        return node.offered_range(row.key, served) if served is not None and isinstance(node, Wrapper) else served
 
     def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:
         """Return the newest version that the node there supports, up to the last version in which `body` is valid.
