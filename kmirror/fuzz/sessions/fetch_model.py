@@ -214,13 +214,13 @@ def error_outcome(broker: Broker, call: Call, error: ErrorCode) -> Outcome[Broke
 
 
 def _requested_partitions(request: FetchRequest, version: int) -> Table[Key, PartitionRequest]:
-    """Return the partitions of a request; of one that is named twice the last counts."""
-    found: dict[Key, PartitionRequest] = {}
+    """Return the partitions of a request; if one is named twice, the last row counts."""
+    requested: dict[Key, PartitionRequest] = {}
     for topic in request.topics:
         for row in topic.partitions:
             key = (topic.topic_id if version >= TOPIC_IDS_FROM else topic.topic, row.partition)
-            found[key] = _partition_request(row, version)
-    return Table(found)
+            requested[key] = _partition_request(row, version)
+    return Table(requested)
 
 
 def _partition_request(row: FetchPartition, version: int) -> PartitionRequest:
@@ -235,8 +235,8 @@ def _sessionless_outcomes(
     """Yield the outcomes of a fetch without a session."""
     assert isinstance(call.step, Step)
     if may_wait(broker, named, request):
-        found = WaitingFetch(call.number, call.step.version, None, FINAL, named, request.min_bytes)
-        yield Outcome(replace(broker, waiting=(*broker.waiting, found)), {})
+        waiting_fetch = WaitingFetch(call.number, call.step.version, None, FINAL, named, request.min_bytes)
+        yield Outcome(replace(broker, waiting=(*broker.waiting, waiting_fetch)), {})
         return
     for rows in all_rows(broker, named, request.max_bytes, call.step.version):
         yield Outcome(broker, {call.number: expected(error=0, session=0, rows=rows)})
@@ -271,7 +271,13 @@ def _incremental_outcomes(
         for topic in request.forgotten_topics_data
         for index in topic.partitions
     }
-    requested = Table({key: one for key, one in {**session.requested, **named}.items() if key not in forgotten})
+    requested = Table(
+        {
+            key: partition_request
+            for key, partition_request in {**session.requested, **named}.items()
+            if key not in forgotten
+        }
+    )
     if not requested:  # The session ends.
         yield from _sessionless_outcomes(_drop_session(broker, symbol), call, request, named)
         return
@@ -281,8 +287,8 @@ def _incremental_outcomes(
         after = FetchSession(session.epoch % _EPOCH_MAX + 1, session.by_id, requested, sent_offsets)
         continued = _put_session(broker, symbol, after)
         if may_wait(continued, requested, request):
-            found = WaitingFetch(call.number, version, symbol, after.epoch, requested, request.min_bytes)
-            yield Outcome(replace(continued, waiting=(*broker.waiting, found)), overtaken)
+            waiting_fetch = WaitingFetch(call.number, version, symbol, after.epoch, requested, request.min_bytes)
+            yield Outcome(replace(continued, waiting=(*broker.waiting, waiting_fetch)), overtaken)
             continue
         for rows in all_rows(continued, requested, request.max_bytes, version):
             state, responses = incremental_response(continued, call.number, symbol, rows, version, others)
@@ -315,12 +321,12 @@ def incremental_response(
     session = broker.sessions.get(symbol)
     if session is None:  # The session was closed or evicted while this fetch waited.
         return Outcome(broker, {number: expected(error=0, session=symbol)})
-    found = tuple(row for row in rows if _has_changed(row, session.sent_offsets[row[0]]))
+    changed_rows = tuple(row for row in rows if _has_changed(row, session.sent_offsets[row[0]]))
     sent_offsets = Table({**session.sent_offsets, **{row[0]: _offsets_of(row) for row in rows}})
-    if version < DIVERGENCE_FROM and any(row[-2] for row in found):
+    if version < DIVERGENCE_FROM and any(row[-2] for row in changed_rows):
         response = expected(error=int(ErrorCode.UNSUPPORTED_VERSION), session=symbol, rows=())
     else:
-        response = expected(error=0, session=symbol, rows=found)
+        response = expected(error=0, session=symbol, rows=changed_rows)
     last = LastFetch(number, others, session.sent_offsets)
     return Outcome(
         _put_session(broker, symbol, replace(session, sent_offsets=sent_offsets, last=last)), {number: response}
@@ -382,9 +388,16 @@ def all_rows(
 
     def rows(first: Key | None) -> tuple[Row, ...]:
         # Without a limit for the whole response, the others have room too.
-        left = WIDE if max_bytes >= WIDE else 0
+        max_bytes_of_others = WIDE if max_bytes >= WIDE else 0
         return tuple(
-            _row(broker, key, requested[key], max_bytes if key == first else left, version, min_one=key == first)
+            _row(
+                broker,
+                key,
+                requested[key],
+                max_bytes if key == first else max_bytes_of_others,
+                version,
+                min_one=key == first,
+            )
             for key in keys
         )
 
@@ -412,7 +425,10 @@ def may_wait(broker: Broker, requested: Table[Key, PartitionRequest], request: F
     """
     if request.max_wait_ms <= 0:
         return False
-    rows = [_row(broker, key, one, WIDE, DIVERGENCE_FROM, min_one=True) for key, one in requested.items()]
+    rows = [
+        _row(broker, key, partition_request, WIDE, DIVERGENCE_FROM, min_one=True)
+        for key, partition_request in requested.items()
+    ]
     existing = [row for row in rows if row[ROW_ERROR] not in _ABSENT]
     if not existing or any(row[ROW_ERROR] != 0 or row[-2] for row in existing):
         return False
@@ -420,20 +436,20 @@ def may_wait(broker: Broker, requested: Table[Key, PartitionRequest], request: F
 
 
 def _available_bytes(broker: Broker, requested: Table[Key, PartitionRequest], *, has_room: bool = False) -> int:
-    """Return the size in bytes of the records for a fetch; with `has_room`, only of partitions whose limit is not 0."""
-    found = 0
-    for key, one in requested.items():
+    """Return the size in bytes of the records for a fetch; with `has_room`, only of partitions with a limit above 0."""
+    size = 0
+    for key, partition_request in requested.items():
         partition = broker.find_partition(key)
         log = None if partition is None else broker.logs.get(partition)
         if (
             partition is None
             or log is None
             or broker.phases[partition[0]].is_applied
-            or (has_room and not one.max_bytes)
+            or (has_room and not partition_request.max_bytes)
         ):
             continue
-        found += sum(batch.size for batch in log.batches if batch.base + batch.records > one.offset)
-    return found
+        size += sum(batch.size for batch in log.batches if batch.base + batch.records > partition_request.offset)
+    return size
 
 
 def wake_outcomes(broker: Broker) -> Iterator[Outcome[Broker]]:
@@ -441,8 +457,8 @@ def wake_outcomes(broker: Broker) -> Iterator[Outcome[Broker]]:
     for fetch in broker.waiting:
         if _available_bytes(broker, fetch.requested, has_room=True) >= fetch.min_bytes:
             for state, responses in end_wait(broker, fetch):
-                for last, more in wake_outcomes(state):
-                    yield Outcome(last, {**responses, **more})
+                for after, later_responses in wake_outcomes(state):
+                    yield Outcome(after, {**responses, **later_responses})
             return
     yield Outcome(broker, {})
 

@@ -385,7 +385,7 @@ class Fetches:
             case _:
                 pass
 
-    def last(self, known: Knowledge) -> Iterator[Step]:
+    def last_steps(self, known: Knowledge) -> Iterator[Step]:
         """Yield a fetch of everything, the end of every session, and the deletion of the topics."""
         topics = [
             FetchTopic(

@@ -473,7 +473,7 @@ class GroupMachine:
         elif isinstance(step.body, LeaveGroupRequest) and not found.error_code:
             client.member_id, client.generation = "", -1
 
-    def last(self, known: Knowledge) -> Iterator[Step]:
+    def last_steps(self, known: Knowledge) -> Iterator[Step]:
         """Yield a DescribeGroups and an OffsetFetch for every group."""
         for group in known.groups:
             yield Step("admin", DescribeGroupsRequest(groups=[group]), 5)

@@ -207,7 +207,7 @@ class Machine(Protocol[K, S]):
         """Update the knowledge of the client with a response, which may be an old one."""
         ...
 
-    def last(self, known: K) -> Iterator[Step | Pause]:
+    def last_steps(self, known: K) -> Iterator[Step | Pause]:
         """Yield the requests that end a session, when no other is outstanding; each gets its response first."""
         ...
 

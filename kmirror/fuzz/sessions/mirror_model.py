@@ -169,19 +169,18 @@ def with_reachable_states(pair: Pair) -> Pair:
 
 
 def contents(pair: Pair, name: str) -> Iterator[tuple[Content, Pair]]:
-    """Yield the possible contents of a log now, each with the pair in that case; `pair` needs
-    `with_reachable_states`."""
+    """Yield the possible contents of a log, each with the pair in that case; `pair` needs `with_reachable_states`."""
     cluster = pair.cluster(name)
     if cluster.wish is None or cluster.is_log_known:
         yield cluster.log, pair
         return
-    for known in _sources(pair, name):
-        source = known.other(name)
+    for possible in _sources(pair, name):
+        source = possible.other(name)
         # A topic that is being removed keeps its own log until its stop truncates it, if nothing was mirrored.
         has_log = source.is_log_known or source.wish is not Wish.REMOVE or source.has_own_log
         log = source.log if has_log else ()
-        for content, found in _contents(cluster, log):
-            yield content, known.put(name, found)
+        for content, changed in _contents(cluster, log):
+            yield content, possible.put(name, changed)
 
 
 def _sources(pair: Pair, name: str) -> Iterator[Pair]:
@@ -189,8 +188,8 @@ def _sources(pair: Pair, name: str) -> Iterator[Pair]:
     yield pair
     source, other = pair.other(name), "b" if name == "a" else "a"
     if source.wish is Wish.REMOVE and not source.is_log_known and "STOPPED" in source.states:
-        for content, found in _contents(replace(source, states=STOPPED), pair.cluster(name).log):
-            yield pair.put(other, replace(found, log=content, is_log_known=True))
+        for content, changed in _contents(replace(source, states=STOPPED), pair.cluster(name).log):
+            yield pair.put(other, replace(changed, log=content, is_log_known=True))
 
 
 def _contents(cluster: ClusterState, source: Content) -> Iterator[tuple[Content, ClusterState]]:
@@ -199,15 +198,15 @@ def _contents(cluster: ClusterState, source: Content) -> Iterator[tuple[Content,
         if not states:
             continue
         if cluster.has_own_log or cluster.is_mixed:
-            for kept in range(len(cluster.log) + 1):
+            for count_kept in range(len(cluster.log) + 1):
                 if (
-                    kept < len(cluster.log)
+                    count_kept < len(cluster.log)
                     and not cluster.is_mixed
                     and (states <= _WRITABLE or not cluster.was_unblocked)
                 ):
                     continue  # Nothing was truncated.
-                found = _with_reset(cluster.log[:kept], has_reset)
-                yield found, _with_content(cluster, found, states, has_reset=has_reset)
+                content = _with_reset(cluster.log[:count_kept], has_reset)
+                yield content, _with_content(cluster, content, states, has_reset=has_reset)
         for count in range(0 if cluster.is_mixed else cluster.min_batches, len(source) + 1):
             if (cluster.is_paused and count > cluster.min_batches) or (
                 cluster.has_own_log and not cluster.was_unblocked
@@ -219,8 +218,8 @@ def _contents(cluster: ClusterState, source: Content) -> Iterator[tuple[Content,
                 min_batches=max(cluster.min_batches, count),
                 has_mirrored=cluster.has_mirrored or count > 0,
             )
-            found = _with_reset(source[:count], has_reset)
-            yield found, _with_content(mirrored, found, states, has_reset=has_reset)
+            content = _with_reset(source[:count], has_reset)
+            yield content, _with_content(mirrored, content, states, has_reset=has_reset)
 
 
 def _with_reset(content: Content, has_reset: bool) -> Content:
@@ -241,13 +240,15 @@ def add_topic(pair: Pair, name: str) -> Iterator[Pair]:
         states = frozenset({"UNKNOWN", "STOPPED"}) if cluster.exists else frozenset({"UNKNOWN"})
         yield pair.put(name, _start_mirroring(replace(cluster, exists=cluster.exists or None), states))
         return
-    stopped = cluster.states & _WRITABLE
-    if stopped:
-        for log, found in contents(pair.put(name, replace(cluster, states=stopped)), name):
-            yield found.put(name, _start_mirroring(replace(found.cluster(name), log=log), stopped))
-    rest = cluster.states - _WRITABLE
-    if rest and not cluster.is_order_known:  # The broker that handles the request does not know of the removal.
-        mixed = replace(cluster, wish=Wish.MIRROR, states=rest, is_mixed=True, is_paused=False, is_log_known=False)
+    writable_states = cluster.states & _WRITABLE
+    if writable_states:
+        for log, after in contents(pair.put(name, replace(cluster, states=writable_states)), name):
+            yield after.put(name, _start_mirroring(replace(after.cluster(name), log=log), writable_states))
+    other_states = cluster.states - _WRITABLE
+    if other_states and not cluster.is_order_known:  # The broker that handles the request does not know of the removal.
+        mixed = replace(
+            cluster, wish=Wish.MIRROR, states=other_states, is_mixed=True, is_paused=False, is_log_known=False
+        )
         yield pair.put(name, mixed)
 
 
@@ -273,18 +274,18 @@ def settle(pair: Pair) -> Iterator[Pair]:
     pairs = [with_reachable_states(pair)]
     for name in ("a", "b"):
         if pair.cluster(name).wish is Wish.REMOVE:
-            pairs = [stopped for one in pairs for stopped in _stop(one, name)]
-    for one in dict.fromkeys(pairs):
-        found = with_reachable_states(one)
+            pairs = [after for before in pairs for after in _stop(before, name)]
+    for before in dict.fromkeys(pairs):
+        after = with_reachable_states(before)
         for name in ("a", "b"):
-            found = found.put(name, _settle_cluster(found, name))
-        yield found
+            after = after.put(name, _settle_cluster(after, name))
+        yield after
 
 
 def _stop(pair: Pair, name: str) -> Iterator[Pair]:
     stopped = replace(pair.cluster(name), states=STOPPED, is_order_known=True, is_read_only=True)
-    for log, found in contents(pair.put(name, stopped), name):
-        yield found.put(name, replace(found.cluster(name), log=log, is_log_known=True, is_mixed=False))
+    for log, after in contents(pair.put(name, stopped), name):
+        yield after.put(name, replace(after.cluster(name), log=log, is_log_known=True, is_mixed=False))
 
 
 def _settle_cluster(pair: Pair, name: str) -> ClusterState:
@@ -297,7 +298,8 @@ def _settle_cluster(pair: Pair, name: str) -> ClusterState:
         states = cluster.states & {"PREPARING"}
     elif not is_blocked(pair, name) and (other.wish is None or other.has_mirrored):
         states = frozenset({goal})
-    else:  # The other one mirrors ours, or has nothing of it: ours may be the only copy, so it waits (D25).
+    else:
+        # The other cluster mirrors from this one, or has no copy of this log: it may be the only one, and waits (D25).
         states = cluster.states & {goal, "PREPARING"}
     cluster = replace(cluster, states=states, is_order_known=True, is_read_only=True)
     if goal in states:

@@ -173,7 +173,7 @@ class Mirrors:
             case _:
                 pass
 
-    def last(self, known: Knowledge) -> Iterator[Step | Pause]:
+    def last_steps(self, known: Knowledge) -> Iterator[Step | Pause]:
         """Yield a long pause if time can be moved, then requests about everything."""
         if known.moves_time:
             yield Pause(LONG_S)

@@ -23,12 +23,12 @@ from kmirror.protocol.registry import key_of
 
 T = TypeVar("T")
 _DRAWS_MAX = 8
-_OPEN_MAX = 3
+_LATE_MAX = 3
 _CUTS_MAX = 3
 _SETTLED_AFTER = 8
 """Number of later responses after which a request with a cut link counts as processed or lost."""
-_LAST_MAX = 200
-_CALM_FROM = 24
+_LAST_STEPS_MAX = 200
+_ONE_AT_A_TIME_FROM = 24
 """Number of possible states from which requests are sent one at a time, as each response reduces them."""
 _LATE_SHARE = 0.5
 _CLIENT = "session"
@@ -109,12 +109,12 @@ class Session:
         self._link = link
         self.known, state = machine.begin(SessionWorld(link, prefix))
         self._states: StateSet[Any] = StateSet.initial(machine, state)
-        self._open: dict[int, tuple[Call, int]] = {}
+        self._outstanding: dict[int, tuple[Call, int]] = {}
         """Outstanding calls, with their tickets."""
         self._late: set[int] = set()
-        self._parked: set[int] = set()
-        """Outstanding calls: `_late` ones are read later, `_parked` ones may have to wait for other requests."""
-        self._sent: list[Step] = []
+        self._blocked: set[int] = set()
+        """Outstanding calls: responses of `_late` are read later, those of `_blocked` may need other requests first."""
+        self._sent_steps: list[Step] = []
         self._values: dict[str, list[Any]] = {}
         self._cut: dict[int, int] = {}
         """Calls with cut links, and the number of responses until they are settled."""
@@ -147,7 +147,7 @@ class Session:
         return step is not None
 
     def _run_step(self, step: Step, disorder: Disorder, choose: Choose) -> None:
-        if self._states.count > _CALM_FROM and disorder is not Disorder.STALE_FIELD:
+        if self._states.count > _ONE_AT_A_TIME_FROM and disorder is not Disorder.STALE_FIELD:
             disorder = Disorder.NONE
             for number in sorted(self._late):
                 self._read(number)
@@ -166,8 +166,8 @@ class Session:
                 self._cut_link(self._send(step, disorder), waits_first=choose.chance(0.5))
             case Disorder.STALE_FIELD:
                 self._read(self._send(self._with_stale_field(step, choose), disorder).number)
-            case Disorder.REPEATED if self._sent:
-                self._read(self._send(choose.pick(self._sent), disorder).number)
+            case Disorder.REPEATED if self._sent_steps:
+                self._read(self._send(choose.pick(self._sent_steps), disorder).number)
             case _:
                 self._read(self._send(step).number)
 
@@ -198,7 +198,7 @@ class Session:
     def _send(self, step: Step, disorder: Disorder = Disorder.NONE) -> Call:
         self._count += 1
         call = Call(self._count, step)
-        self._sent.append(step)
+        self._sent_steps.append(step)
         for name in sorted(self.machine.stale_fields):
             if hasattr(step.body, name):
                 values = self._values.setdefault(name, [])
@@ -209,14 +209,14 @@ class Session:
         self._add_line(f"{call.number}: {step}{suffix} {_request_text(step.body)}")
         frame = encode_request(step.body, step.version, correlation_id=call.number, client_id=_CLIENT)
         self._states.add_call(call)
-        self._open[call.number] = (call, self._link.send(frame, step.broker))
+        self._outstanding[call.number] = (call, self._link.send(frame, step.broker))
         return call
 
     def _cut_link(self, call: Call, *, waits_first: bool) -> None:
         if waits_first:
             self._link.wait_briefly()
         self._cuts += 1
-        _, ticket = self._open.pop(call.number)
+        _, ticket = self._outstanding.pop(call.number)
         self._link.cut(ticket)
         self._states.lose(call.number)
         self._cut[call.number] = _SETTLED_AFTER
@@ -229,7 +229,7 @@ class Session:
             self._states.settle(number)
 
     def _pause(self, pause: Pause) -> None:
-        for number in list(self._open):
+        for number in list(self._outstanding):
             self._read(number)
         self._count += 1
         self._add_line(f"{self._count}: {pause}")
@@ -243,25 +243,25 @@ class Session:
         """Read some late responses, or all if there are many, and those that had to wait."""
         if self.is_lost:
             return
-        is_full = len(self._late) >= _OPEN_MAX
+        is_full = len(self._late) >= _LATE_MAX
         try:
             for number in sorted(self._late):
                 if is_full or choose.chance(_LATE_SHARE):
                     self._read(number)
-            self._read_parked()
+            self._read_blocked()
         except TooManyStates:
             self.is_lost = True
 
-    def _read_parked(self) -> None:
-        for number in sorted(self._parked):
-            call, ticket = self._open[number]
+    def _read_blocked(self) -> None:
+        for number in sorted(self._blocked):
+            call, ticket = self._outstanding[number]
             frame = self._link.take(ticket, 0)
             if frame is not None:
                 self._judge(call, frame)
 
     def _read(self, number: int) -> None:
         """Read a response, and judge it; postpone it if it may have to wait."""
-        call, ticket = self._open[number]
+        call, ticket = self._outstanding[number]
         self._late.discard(number)
         frame = self._link.take(ticket, self._link.short_s)
         if frame is None and not self._states.may_block(number):
@@ -270,15 +270,15 @@ class Session:
                 assert isinstance(call.step, Step), "only a pause has no response"
                 raise self._fault(FaultKind.SILENT, f"{call.step} of step {number} is not answered", call.step.name)
         if frame is None:
-            self._parked.add(number)
+            self._blocked.add(number)
         else:
             self._judge(call, frame)
 
     def _judge(self, call: Call, frame: bytes) -> None:
         step = call.step
         assert isinstance(step, Step), "only a pause has no response"
-        self._parked.discard(call.number)
-        del self._open[call.number]
+        self._blocked.discard(call.number)
+        del self._outstanding[call.number]
         try:
             response = decode_response(frame, key_of(type(step.body)), step.version).body
         except ProtocolError as error:
@@ -300,18 +300,18 @@ class Session:
             self._end()
         except TooManyStates:
             self.is_lost = True
-        for _, ticket in self._open.values():
+        for _, ticket in self._outstanding.values():
             self._link.cut(ticket)
-        self._open.clear()
+        self._outstanding.clear()
 
     def _end(self) -> None:
         if self.is_lost:
             return
-        for number in sorted(self._open):
-            if number in self._open:
+        for number in sorted(self._outstanding):
+            if number in self._outstanding:
                 self._read(number)
-        for count, step in enumerate(self.machine.last(self.known)):
-            assert count < _LAST_MAX, f"the machine {self.machine.name} does not end"
+        for count, step in enumerate(self.machine.last_steps(self.known)):
+            assert count < _LAST_STEPS_MAX, f"the machine {self.machine.name} does not end"
             if isinstance(step, Pause):
                 self._pause(step)
                 continue
@@ -341,9 +341,9 @@ def _request_text(body: Message) -> str:
     """Return the fields of a request without default values, for a story."""
     defaults = type(body)()
     values = ((field.attribute, getattr(body, field.attribute)) for field in body.FIELDS)
-    return ", ".join(f"{name}={_short(value)}" for name, value in values if value != getattr(defaults, name, None))
+    return ", ".join(f"{name}={_shortened(value)}" for name, value in values if value != getattr(defaults, name, None))
 
 
-def _short(value: object) -> str:
+def _shortened(value: object) -> str:
     text = repr(bytes(value) if isinstance(value, memoryview) else value)
     return text if len(text) <= _VALUE_TEXT_MAX else f"{text[:_VALUE_TEXT_MAX]}..."

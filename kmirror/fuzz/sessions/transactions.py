@@ -437,7 +437,7 @@ class TransactionMachine:
             if batch.producer_epoch == client.epoch and client.sequences is not None:
                 client.sequences[row.index] = batch.base_sequence + 1
 
-    def last(self, known: Knowledge) -> Iterator[Step]:
+    def last_steps(self, known: Knowledge) -> Iterator[Step]:
         """Yield requests that end all transactions, then a read of everything committed."""
         for name in sorted({one.transactional_id for one in known.clients}):
             for _ in range(_LAST_TRIES):

@@ -71,7 +71,7 @@ class Counter:
     def learn(self, known: list[int], step: Step, response: Message) -> None:
         known.append(0)
 
-    def last(self, known: list[int]) -> Iterator[Step]:
+    def last_steps(self, known: list[int]) -> Iterator[Step]:
         yield beat(0)
 
 
@@ -155,7 +155,7 @@ def test_two_at_once_may_act_in_either_order_but_not_both_first() -> None:
 def test_when_much_is_possible_requests_are_sent_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     session = make_session(1, 2, 3)
     follow(session, Disorder.LATE)
-    monkeypatch.setattr(sessions, "_CALM_FROM", 0)
+    monkeypatch.setattr(sessions, "_ONE_AT_A_TIME_FROM", 0)
     follow(session, Disorder.TWICE)
     follow(session, Disorder.LATE)
     lines = [line for line in session.story if "answered" in line]
