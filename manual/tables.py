@@ -122,7 +122,7 @@ def _figures() -> str:
 def _sorted_keys(*, is_idle: bool) -> list[configs.ConfigKey]:
     """Return the keys in order of scope, then name."""
     scopes = list(configs.Scope)
-    keys = [row for row in configs.KEYS if bool(row.idle) is is_idle]
+    keys = [row for row in configs.KEYS if bool(row.no_effect) is is_idle]
     return sorted(keys, key=lambda row: (scopes.index(row.scope), row.name))
 
 
@@ -133,7 +133,7 @@ def _idle_config_keys() -> str:
             row.scope.value,
             row.kind.value,
             "" if row.default is None else _code(row.default),
-            row.idle,
+            row.no_effect,
         )
         for row in _sorted_keys(is_idle=True)
     )

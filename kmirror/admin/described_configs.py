@@ -9,7 +9,7 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.errors import KafkaError
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
-from kmirror.spec.configs import Scope, known
+from kmirror.spec.configs import Scope, config_keys
 from kmirror.spec.wire_values import ConfigSource, ResourceType
 
 SCOPES = {ResourceType.TOPIC: Scope.TOPIC, ResourceType.BROKER: Scope.BROKER, ResourceType.MIRROR: Scope.MIRROR}
@@ -28,7 +28,7 @@ async def configs_of(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id
         error = code_of(result.error_code)
         text = result.error_message or error.text
         raise KafkaError(error, f"cannot describe the configs of {kind.name.lower()} {name}: {error.name}: {text}")
-    rows = known(SCOPES[kind])
+    rows = config_keys(SCOPES[kind])
     return {
         entry.name: entry.value
         for entry in result.configs

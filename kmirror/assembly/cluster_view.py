@@ -20,8 +20,8 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.listeners import CONTROLLER_NAME, Listeners
 from kmirror.kernel.names import as_names, few
 from kmirror.kernel.runner_metrics import RunnerMetrics
-from kmirror.spec.configs import Scope, known, problem_with
-from kmirror.spec.configs.effects import idle_security, unserved_security
+from kmirror.spec.configs import Scope, config_keys, problem_with
+from kmirror.spec.configs.effects import ineffective_security, security_error
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 
@@ -265,17 +265,17 @@ def checked_configs(configs: object) -> dict[str, str]:
     for name, value in values.items():
         problem = problem_with(Scope.BROKER, name, value)
         if problem is None:
-            if known(Scope.BROKER)[name].only_dynamic:
+            if config_keys(Scope.BROKER)[name].only_dynamic:
                 hint = "kafka-configs --entity-type brokers --alter sets it while the brokers run"
                 raise UsageError(f"{name} can only be set dynamically: {hint}")
             continue
-        row = known(Scope.TOPIC).get(name)
-        hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
+        row = config_keys(Scope.TOPIC).get(name)
+        hint = did_you_mean(name, config_keys(Scope.BROKER)) if name not in config_keys(Scope.BROKER) else ""
         if row is not None and row.broker_key not in (None, name):
             hint = f"it is a config of topics; the default for all topics is {row.broker_key}"
         raise UsageError(f"{problem}{hint and f': {hint}'}")
-    if unserved := idle_security(values):
-        raise UsageError(unserved_security(unserved))
+    if names := ineffective_security(values):
+        raise UsageError(security_error(names))
     return values
 
 

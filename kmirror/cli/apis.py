@@ -11,7 +11,7 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.protocol.gen.registry import KAFKA_RELEASE
 from kmirror.protocol.registry import Api, all_apis
-from kmirror.spec.apis import BY_KEY, versions_served
+from kmirror.spec.apis import ROWS_BY_KEY, versions_served
 
 ROLES: Final = ("broker", "controller")
 HEADINGS: Final = ("KEY", "NAME", "KAFKA", "KIP-1279", "FLEXIBLE", "BROKER", "CONTROLLER")
@@ -79,7 +79,7 @@ def _served_versions(api: Api, role: str) -> range:
 def as_json(api: Api) -> dict[str, object]:
     """Return the API as the JSON object that `-o json` prints; a range of versions is [first, last], or null."""
     versions = range(api.min_version, api.max_version + 1)
-    row = BY_KEY.get(api.key)
+    row = ROWS_BY_KEY.get(api.key)
     return {
         "key": api.key,
         "name": api.name,

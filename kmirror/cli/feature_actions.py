@@ -22,7 +22,7 @@ from kmirror.spec.features import (
     METADATA_LEVELS,
     METADATA_VERSION,
     MIRROR_VERSION,
-    RELEASED,
+    RELEASED_FEATURES,
     ReleasedFeature,
     metadata_level,
 )
@@ -34,7 +34,7 @@ _INT16: Final = re.compile(r"[+-]?[0-9]{1,9}")
 _KNOWN_FEATURES: Final[Mapping[str, ReleasedFeature]] = {
     row.name: row
     # No release is formatted with mirror.version, which belongs to KIP-1279.
-    for row in (*RELEASED, ReleasedFeature(MIRROR_VERSION, (min(METADATA_LEVELS), max(METADATA_LEVELS) + 1)))
+    for row in (*RELEASED_FEATURES, ReleasedFeature(MIRROR_VERSION, (min(METADATA_LEVELS), max(METADATA_LEVELS) + 1)))
 }
 
 
@@ -73,7 +73,7 @@ def version_mapping(release: str | None) -> Iterator[str]:
     release_name = METADATA_LEVELS[METADATA_LATEST] if release is None else release
     level = metadata_version_of(release_name)
     yield f"metadata.version={level} ({release_name})"
-    for row in RELEASED:
+    for row in RELEASED_FEATURES:
         yield f"{row.name}={row.level_at(level)}"
 
 
@@ -87,14 +87,14 @@ def dependencies(requested: Iterable[tuple[str, int]]) -> Iterator[str]:
             continue
         if name not in _KNOWN_FEATURES:
             raise UsageError(f"Unknown feature: {name}")
-        if not 0 <= level < len(_KNOWN_FEATURES[name].since):
+        if not 0 <= level < len(_KNOWN_FEATURES[name].metadata_levels):
             raise UsageError(f"No feature:{name} with feature level {level}")
-        needs = _KNOWN_FEATURES[name].needs.get(level)
-        if not needs:
+        requirements = _KNOWN_FEATURES[name].requirements.get(level)
+        if not requirements:
             yield f"{name}={level} has no dependencies."
             continue
         yield f"{name}={level} requires:"
-        for other, required_level in needs.items():
+        for other, required_level in requirements.items():
             yield f"    {other}={required_level}" + (
                 f" ({METADATA_LEVELS[required_level]})" if other == METADATA_VERSION else ""
             )
@@ -115,7 +115,7 @@ def metadata_version_of(text: str) -> int:
 def levels_of_release(release: str, upgrade_type: UpgradeType) -> Levels:
     """Return the levels that a release is formatted with; an upgrade leaves out those that are 0."""
     level = metadata_version_of(release)
-    levels = {METADATA_VERSION: level, **{row.name: row.level_at(level) for row in RELEASED}}
+    levels = {METADATA_VERSION: level, **{row.name: row.level_at(level) for row in RELEASED_FEATURES}}
     return {name: value for name, value in levels.items() if value or upgrade_type is not UpgradeType.UPGRADE}
 
 

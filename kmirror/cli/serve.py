@@ -28,7 +28,7 @@ from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.node_properties import node_plan
 from kmirror.cli.output import write_stderr
 from kmirror.cli.recovery_progress import recovery_progress
-from kmirror.cli.server_properties import Properties, read_properties, report_idle_keys
+from kmirror.cli.server_properties import Properties, read_properties, report_ineffective_keys
 from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.cluster.node.context import LogDirFailed
 from kmirror.errors import UsageError
@@ -238,7 +238,7 @@ def command(
         raise UsageError(f"--cluster-id {cluster_id}: a cluster id has letters, digits, - and _, as in kafka-storage")
     settings = NO_PROPERTIES if properties is None else read_properties(properties)
     if properties is not None:
-        report_idle_keys(properties, settings)
+        report_ineffective_keys(properties, settings)
     if not data and not memory:
         data = tuple(Path(name.strip()) for name in (settings.log_dirs or "").split(",") if name.strip())
     plan = None if properties is None or brokers is not None else node_plan(properties, settings.pairs)

@@ -11,8 +11,8 @@ from kmirror.cli.listeners import controller_listener_names, listeners_of
 from kmirror.cli.output import write_stderr
 from kmirror.errors import UsageError
 from kmirror.kernel.names import counted, few
-from kmirror.spec.configs import Scope, known
-from kmirror.spec.configs.effects import idle_keys, idle_security, unserved_security
+from kmirror.spec.configs import Scope, config_keys
+from kmirror.spec.configs.effects import ineffective_keys, ineffective_security, security_error
 
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
@@ -63,7 +63,7 @@ def read_properties(path: Path) -> Properties:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     pairs = parse(text)
-    rows = known(Scope.BROKER)
+    rows = config_keys(Scope.BROKER)
     listener = _client_listener(path, "listeners", pairs)
     advertised = _client_listener(path, "advertised.listeners", pairs)
     separate_keys = {"listeners", "advertised.listeners", "log.dirs", "log.dir", *_STRUCTURE_KEYS, *_LISTENER_KEYS}
@@ -77,17 +77,17 @@ def read_properties(path: Path) -> Properties:
     )
 
 
-def report_idle_keys(path: Path, settings: Properties) -> None:
+def report_ineffective_keys(path: Path, settings: Properties) -> None:
     """Print a line for the unknown keys, and one for each key without an effect that differs from its default.
 
     Raises UsageError for keys of security without an effect, also those of one listener.
     """
-    if unserved := idle_security(settings.pairs):
-        raise UsageError(f"{path}: {unserved_security(unserved)}")
+    if names := ineffective_security(settings.pairs):
+        raise UsageError(f"{path}: {security_error(names)}")
     if settings.unknown_keys:
         ignored = f"{counted(len(settings.unknown_keys), 'key')} ignored because kmirror does not know them"
         write_stderr(f"kmirror: {path}: {ignored}: {few(settings.unknown_keys, 'keys')}\n")
-    for key, reason in idle_keys(settings.configs).items():
+    for key, reason in ineffective_keys(settings.configs).items():
         write_stderr(f"kmirror: {path}: {key}={settings.configs[key]} has no effect: {reason}\n")
 
 

@@ -27,7 +27,7 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataRes
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of, released_versions
-from kmirror.spec.apis import BY_KEY
+from kmirror.spec.apis import ROWS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
 METADATA_TIMEOUT_MS = 3_000
@@ -108,7 +108,7 @@ def code_of(code: int) -> ErrorCode:
 
 def _usable_versions(request: type[Message]) -> Range:
     """Return the versions in which a request is sent: those that are served here, or those that Kafka has."""
-    row = BY_KEY.get(key_of(request))
+    row = ROWS_BY_KEY.get(key_of(request))
     if row is not None:
         return row.first, row.last
     released = released_versions(request)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from kmirror.spec.configs import BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, known
+from kmirror.spec.configs import BOUNDS, ConfigKey, Configs, Kind, Scope, config_keys, default_of
 from kmirror.spec.configs.lists import BLANKS, split_entries
 from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
@@ -64,7 +64,7 @@ class BrokerLayers:
 
     def value(self, name: str) -> str | None:
         """Return the configured value of a key, or its own default; None if there is neither."""
-        row = known(Scope.BROKER).get(name)
+        row = config_keys(Scope.BROKER).get(name)
         for layer in (self.dynamic, self.dynamic_default, self.static):
             if name in layer:
                 return layer[name]
@@ -73,7 +73,7 @@ class BrokerLayers:
 
 def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> BrokerLayers:
     """Return the configs of a node by source; stored values of keys that are not dynamic are skipped."""
-    rows = known(Scope.BROKER)
+    rows = config_keys(Scope.BROKER)
     dynamic, dynamic_default = (
         {
             key: value
@@ -87,7 +87,7 @@ def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> 
 
 def _with_fallbacks(name: str) -> list[ConfigKey]:
     """Return the row of a broker key and those of its fallback keys."""
-    rows = known(Scope.BROKER)
+    rows = config_keys(Scope.BROKER)
     row = rows.get(name, ConfigKey(name, Scope.BROKER, Kind.PASSWORD, None, ""))
     found = [row]
     while row.fallback is not None:
@@ -116,13 +116,13 @@ def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
     An unknown key in the properties file is returned as a secret of unknown type.
     """
     entries = []
-    for row in known(Scope.BROKER).values():
+    for row in config_keys(Scope.BROKER).values():
         if (row.internal and row.name not in layers.static) or (row.is_mirroring_key and not mirror):
             continue
         value = layers.value(row.name)
         synonyms = layers.synonyms(row.name)
         entries.append(_entry(row, value if row.internal else format_value(row, value), synonyms, row.dynamic))
-    for name in layers.static.keys() - known(Scope.BROKER).keys():
+    for name in layers.static.keys() - config_keys(Scope.BROKER).keys():
         synonyms = layers.synonyms(name)
         entries.append(Entry(name, None, True, config_source=synonyms[0].source, is_sensitive=True, synonyms=synonyms))
     return _by_name(entries)
@@ -132,7 +132,7 @@ def cluster_entries(layers: BrokerLayers) -> list[Entry]:
     """Return the dynamic defaults of all brokers, by name; the cluster has no other configs."""
     entries = []
     for name, value in layers.dynamic_default.items():
-        row = known(Scope.BROKER)[name]
+        row = config_keys(Scope.BROKER)[name]
         synonyms = [synonym for synonym in layers.synonyms(name) if synonym.source == ConfigSource.CLUSTER]
         entries.append(_entry(row, None if row.kind is Kind.PASSWORD else value, synonyms, row.dynamic))
     return _by_name(entries)
@@ -141,7 +141,7 @@ def cluster_entries(layers: BrokerLayers) -> list[Entry]:
 def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
     """Return the configs of a topic with the settings `topic`, by name, on a broker with these configs."""
     entries = []
-    for row in known(Scope.TOPIC).values():
+    for row in config_keys(Scope.TOPIC).values():
         if row.hidden or (row.internal and row.name not in topic) or (row.is_mirroring_key and not mirror):
             continue
         own = topic.get(row.name)
@@ -161,13 +161,13 @@ def mirror_entries(values: Mapping[str, str]) -> list[Entry]:
 
     The KIP does not define a config source for mirrors.
     """
-    rows = [row for row in known(Scope.MIRROR).values() if not row.hidden]
-    names = [row.name for row in rows] + [name for name in values if name not in known(Scope.MIRROR)]
-    client = known(Scope.BROKER)  # TLS and SASL keys have the same names for brokers and clients.
+    rows = [row for row in config_keys(Scope.MIRROR).values() if not row.hidden]
+    names = [row.name for row in rows] + [name for name in values if name not in config_keys(Scope.MIRROR)]
+    client = config_keys(Scope.BROKER)  # TLS and SASL keys have the same names for brokers and clients.
     entries = []
     for name in names:
         secret = ConfigKey(name, Scope.MIRROR, Kind.PASSWORD, None, "")
-        row = known(Scope.MIRROR).get(name) or client.get(name) or secret
+        row = config_keys(Scope.MIRROR).get(name) or client.get(name) or secret
         own = values.get(name)
         value = format_value(row, row.default if own is None else own)
         synonyms = (
@@ -188,7 +188,7 @@ def _entry(row: ConfigKey, value: str | None, synonyms: list[DescribeConfigsSyno
         is_sensitive=row.kind is Kind.PASSWORD,
         synonyms=synonyms,
         config_type=TYPES[row.kind],
-        documentation=row.doc or (row.idle and f"Changes nothing here: {row.idle}.") or None,
+        documentation=row.doc or (row.no_effect and f"Changes nothing here: {row.no_effect}.") or None,
     )
 
 

@@ -24,7 +24,7 @@ from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.cluster import Cluster
-from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.configs import Scope, config_keys, default_of
 from kmirror.spec.releases import has_topic_ids
 from kmirror.spec.wire_values import ResourceType
 
@@ -550,7 +550,7 @@ def _matches_any(name: str, patterns: Sequence[str]) -> bool:
 def _excluded_configs(image: MetadataImage, mirror: str) -> list[str]:
     """Return the patterns of topic configs that a mirror does not copy, as currently configured."""
     set_here = image.configs.get((ResourceType.MIRROR, mirror), {}).get(EXCLUDED_CONFIGS)
-    return (default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) if set_here is None else set_here).split(",")
+    return (default_of(config_keys(Scope.MIRROR)[EXCLUDED_CONFIGS]) if set_here is None else set_here).split(",")
 
 
 def _copied_configs(values: Mapping[str, str], excluded: Sequence[str]) -> dict[str, str]:

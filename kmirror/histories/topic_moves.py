@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kmirror.histories.plan import Value
 from kmirror.histories.plan_draft import ADDED, REMOVED, Line, Move, PlanDraft, move_on_line
-from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.configs import Scope, config_keys, default_of
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 RETENTION = "retention.ms"
@@ -92,7 +92,7 @@ def _filters(draft: PlanDraft, line: Line) -> bool:
     match draft.rng.below(4):
         case 0:
             some = [name for name in COPIED if draft.rng.chance(1, 3)]
-            text = ",".join([default_of(known(Scope.MIRROR)[EXCLUDED]), *some])
+            text = ",".join([default_of(config_keys(Scope.MIRROR)[EXCLUDED]), *some])
             draft.step("alter_mirror", **mirror_args, name=EXCLUDED, value=text)
         case 1:
             value = draft.rng.choice((".*", "g0", "g[12]", "nobody"))

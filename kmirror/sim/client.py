@@ -26,7 +26,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.sim.facts import OrderAnswered, OrderSent
 from kmirror.sim.pending import Pending, Wait
 from kmirror.sim.world import World
-from kmirror.spec.apis import BY_KEY, ApiRow
+from kmirror.spec.apis import ROWS_BY_KEY, ApiRow
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -78,7 +78,7 @@ class Client:
         If the node supports none, return that last version: the node then returns the error, or supports the version
         soon.
         """
-        row = BY_KEY[key_of(type(body))]
+        row = ROWS_BY_KEY[key_of(type(body))]
         last = row.last if version_max is None else version_max
         version = negotiate((row.first, last), self._served_range(endpoint, row) or (last, last))
         return last if version is None else version

@@ -80,7 +80,7 @@ CONFIG_RESOURCES: Mapping[int, AclResourceType] = {
 }
 """The ACL resource on which ALTER_CONFIGS is required, for each type of resource that has configs."""
 
-_WITH_CONFIGS = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+_CONFIG_OPERATIONS = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
 SUPPORTED_OPERATIONS: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
     AclResourceType.TOPIC: (
         AclOperation.READ,
@@ -89,17 +89,22 @@ SUPPORTED_OPERATIONS: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
         AclOperation.DELETE,
         AclOperation.ALTER,
         AclOperation.DESCRIBE,
-        *_WITH_CONFIGS,
+        *_CONFIG_OPERATIONS,
     ),
-    AclResourceType.GROUP: (AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, *_WITH_CONFIGS),
+    AclResourceType.GROUP: (AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, *_CONFIG_OPERATIONS),
     AclResourceType.CLUSTER: (
         AclOperation.CREATE,
         AclOperation.ALTER,
         AclOperation.DESCRIBE,
         AclOperation.CLUSTER_ACTION,
-        *_WITH_CONFIGS,
+        *_CONFIG_OPERATIONS,
         AclOperation.IDEMPOTENT_WRITE,
     ),
-    AclResourceType.CLUSTER_MIRROR: (AclOperation.CREATE, AclOperation.ALTER, AclOperation.DESCRIBE, *_WITH_CONFIGS),
+    AclResourceType.CLUSTER_MIRROR: (
+        AclOperation.CREATE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        *_CONFIG_OPERATIONS,
+    ),
 }
 """The operations on each resource (AclEntry.supportedOperations), for responses that list the allowed ones."""

@@ -95,7 +95,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("BumpLeaderEpochs", 0, 0, _BOTH, 0),
 )
 
-BY_KEY: Mapping[int, ApiRow] = {row.key: row for row in ROWS}
+ROWS_BY_KEY: Mapping[int, ApiRow] = {row.key: row for row in ROWS}
 
 
 @cache
@@ -121,5 +121,5 @@ def versions_disabled(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int
 
 def version_served(api_key: int, *, mirror: bool) -> int:
     """Return the newest version of `api_key` that any node of a cluster serves."""
-    row = BY_KEY[api_key]
+    row = ROWS_BY_KEY[api_key]
     return row.last if mirror or row.first_mirror_version is None else row.first_mirror_version - 1

@@ -81,17 +81,17 @@ class ReleasedFeature:
     """A feature as Kafka's feature tool knows it."""
 
     name: str
-    since: tuple[int, ...]
+    metadata_levels: tuple[int, ...]
     """For each level from 0 on the metadata.version from which on a cluster is formatted with it."""
-    needs: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    requirements: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     """Level to the other features that it needs, with their levels."""
 
     def level_at(self, metadata_level: int) -> int:
         """Return the level with which a cluster of this metadata.version is formatted."""
-        return max(level for level, since in enumerate(self.since) if since <= metadata_level)
+        return max(level for level, first in enumerate(self.metadata_levels) if first <= metadata_level)
 
 
-RELEASED = (
+RELEASED_FEATURES = (
     ReleasedFeature("kraft.version", (7, 21)),
     ReleasedFeature(TRANSACTION_VERSION, (7, 24, 24)),
     ReleasedFeature("group.version", (7, 22)),
@@ -101,13 +101,13 @@ RELEASED = (
 )
 """Features of Kafka 4.3.1 besides metadata.version, in the order of its tool."""
 
-METADATA_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+METADATA_CHANGE_LEVELS = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 """Levels of metadata.version that brought new records or fields (MetadataVersion.didMetadataChange)."""
 
 
 def changes_metadata(lower: int, higher: int) -> bool:
     """Return whether metadata of the higher level cannot be written at the lower one."""
-    return any(lower < level <= higher for level in METADATA_CHANGED_AT)
+    return any(lower < level <= higher for level in METADATA_CHANGE_LEVELS)
 
 
 def metadata_level(text: str) -> int | None:
@@ -122,8 +122,8 @@ def metadata_level(text: str) -> int | None:
 
 def requirements_of(name: str, level: int) -> Mapping[str, int]:
     """Return the other features that a level of a feature needs, with their levels."""
-    found = next((row for row in RELEASED if row.name == name), None)
-    return {} if found is None else found.needs.get(level, {})
+    found = next((row for row in RELEASED_FEATURES if row.name == name), None)
+    return {} if found is None else found.requirements.get(level, {})
 
 
 def is_supported(name: str, level: int) -> bool:

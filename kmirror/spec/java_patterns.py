@@ -49,7 +49,7 @@ _SETS: dict[str, Ranges] = {
 }
 """Each has its complement as the capital letter."""
 _CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
-_PLACES = {"A": r"\A", "z": r"\Z", "Z": _BEFORE_LAST_LINE_END}
+_ANCHORS = {"A": r"\A", "z": r"\Z", "Z": _BEFORE_LAST_LINE_END}
 _GROUP = re.compile(r"\(\?(:|=|!|>|<=|<!|i:|<([a-zA-Z][a-zA-Z0-9]*)>)", re.ASCII)
 _REPETITION = re.compile(r"\{[0-9]+(,[0-9]*)?\}")
 _NAME = re.compile(r"k<([a-zA-Z][a-zA-Z0-9]*)>")
@@ -91,113 +91,113 @@ def split_patterns(text: str) -> list[str]:
 class _Translation:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._place = 0
+        self._index = 0
 
     def run(self) -> str:
         flags = "(?i)" if self._skip("(?i)") else ""
         return flags + "".join(self._pieces())
 
     def _pieces(self) -> Iterable[str]:
-        while self._place < len(self._text):
-            character = self._text[self._place]
+        while self._index < len(self._text):
+            character = self._text[self._index]
             match character:
                 case "\\":
                     yield self._escape()
                 case "[":
                     yield self._class()
-                case "(" if self._text.startswith("(?", self._place):
+                case "(" if self._text.startswith("(?", self._index):
                     yield self._group()
                 case "{":
-                    yield self._matched(_REPETITION, "{ does not begin a repetition")[0]
+                    yield self._consume(_REPETITION, "{ does not begin a repetition")[0]
                 case ".":
-                    self._place += 1
+                    self._index += 1
                     yield f"[^{_LINE_ENDS}]"
                 case "$":
-                    self._place += 1
+                    self._index += 1
                     yield _BEFORE_LAST_LINE_END
                 case _:
-                    self._place += 1
+                    self._index += 1
                     yield character if character in "()*+?|^" else re.escape(character)
 
     def _skip(self, text: str) -> bool:
-        found = self._text.startswith(text, self._place)
-        self._place += len(text) if found else 0
-        return found
+        is_next = self._text.startswith(text, self._index)
+        self._index += len(text) if is_next else 0
+        return is_next
 
-    def _matched(self, what: re.Pattern[str], problem: str) -> re.Match[str]:
-        found = what.match(self._text, self._place)
-        if found is None:
+    def _consume(self, pattern: re.Pattern[str], problem: str) -> re.Match[str]:
+        match = pattern.match(self._text, self._index)
+        if match is None:
             raise self._error(problem)
-        self._place = found.end()
-        return found
+        self._index = match.end()
+        return match
 
-    def _error(self, why: str) -> PatternError:
-        return PatternError(f"Not a regular expression that can be used here: {why}, at index {self._place}")
+    def _error(self, reason: str) -> PatternError:
+        return PatternError(f"Not a regular expression that can be used here: {reason}, at index {self._index}")
 
     def _group(self) -> str:
-        found = self._matched(_GROUP, "the supported groups with (? are (?: (?= (?! (?<= (?<! (?> (?<name> (?i:")
-        return found[0] if found[2] is None else f"(?P<{found[2]}>"
+        match = self._consume(_GROUP, "the supported groups with (? are (?: (?= (?! (?<= (?<! (?> (?<name> (?i:")
+        return match[0] if match[2] is None else f"(?P<{match[2]}>"
 
     def _escape(self) -> str:
         """Translate an escape sequence outside of brackets."""
         if self._skip("\\Q"):
-            end = self._text.find("\\E", self._place)
-            quoted = self._text[self._place : len(self._text) if end < 0 else end]
-            self._place += len(quoted) + (0 if end < 0 else 2)
+            end = self._text.find("\\E", self._index)
+            quoted = self._text[self._index : len(self._text) if end < 0 else end]
+            self._index += len(quoted) + (0 if end < 0 else 2)
             return re.escape(quoted)
         ranges = self._set()
         if ranges is not None:
             return f"[{_to_class(ranges)}]"
-        following = self._text[self._place + 1 : self._place + 3]
-        if following[:1] in _PLACES:
-            self._place += 2
-            return _PLACES[following[0]]
-        if following[:1] in "123456789" and following and not following[1:].isdigit():
-            self._place += 2
-            return f"(?:\\{following[0]})"
-        found = _NAME.match(self._text, self._place + 1)
-        if found is not None:
-            self._place = found.end()
-            return f"(?P={found[1]})"
+        next_chars = self._text[self._index + 1 : self._index + 3]
+        if next_chars[:1] in _ANCHORS:
+            self._index += 2
+            return _ANCHORS[next_chars[0]]
+        if next_chars[:1] in "123456789" and next_chars and not next_chars[1:].isdigit():
+            self._index += 2
+            return f"(?:\\{next_chars[0]})"
+        match = _NAME.match(self._text, self._index + 1)
+        if match is not None:
+            self._index = match.end()
+            return f"(?P={match[1]})"
         return re.escape(self._character())
 
     def _class(self) -> str:
         """Translate a class in brackets."""
-        self._place += 1
+        self._index += 1
         negation = "^" if self._skip("^") else ""
         items: list[str] = []
-        while self._text[self._place : self._place + 1] != "]" or not items:
-            if self._place >= len(self._text):
+        while self._text[self._index : self._index + 1] != "]" or not items:
+            if self._index >= len(self._text):
                 raise self._error("[ is not closed")
             items.append(self._item())
-        self._place += 1
+        self._index += 1
         return f"[{negation}{''.join(items)}]"
 
     def _item(self) -> str:
         """Translate a set, a character or a range of characters inside of brackets."""
-        if self._text[self._place] == "[" or self._text.startswith("&&", self._place):
+        if self._text[self._index] == "[" or self._text.startswith("&&", self._index):
             raise self._error("classes within classes ([a[b]], [a&&b]) are not translated; \\p{Alpha} is for letters")
-        ranges = self._set() if self._text[self._place] == "\\" else None
+        ranges = self._set() if self._text[self._index] == "\\" else None
         if ranges is not None:
             return _to_class(ranges)
         first = self._character()
-        rest = self._text[self._place : self._place + 2]
+        rest = self._text[self._index : self._index + 2]
         if len(rest) < 2 or rest[0] != "-" or rest[1] in "[]":
             return re.escape(first)
-        self._place += 1
-        if self._text[self._place] == "\\" and self._set() is not None:
+        self._index += 1
+        if self._text[self._index] == "\\" and self._set() is not None:
             raise self._error("a range ends with a class")
         return f"{re.escape(first)}-{re.escape(self._character())}"
 
     def _set(self) -> Ranges | None:
         """Return the characters of the predefined class after a backslash; None if there is none."""
-        letter = self._text[self._place + 1 : self._place + 2]
+        letter = self._text[self._index + 1 : self._index + 2]
         if letter.lower() in _SETS and letter:
-            self._place += 2
+            self._index += 2
             ranges = _SETS[letter.lower()]
         elif letter in ("p", "P"):
-            self._place += 1
-            name = self._matched(_PROPERTY, "\\p is followed by a name in braces")[2]
+            self._index += 1
+            name = self._consume(_PROPERTY, "\\p is followed by a name in braces")[2]
             if name not in POSIX:
                 raise self._error(f"unknown class \\p{{{name}}}; supported are {', '.join(POSIX)}")
             if name in ("Lower", "Upper") and "(?i" in self._text:
@@ -209,22 +209,22 @@ class _Translation:
 
     def _character(self) -> str:
         """Consume one character, which may be written with a backslash."""
-        character = self._text[self._place]
-        self._place += 1
+        character = self._text[self._index]
+        self._index += 1
         if character != "\\":
             return character
         for pattern, base in _CODES:
-            found = pattern.match(self._text, self._place)
-            if found is not None:
-                self._place = found.end()
-                code = int(found[1], base)
+            match = pattern.match(self._text, self._index)
+            if match is not None:
+                self._index = match.end()
+                code = int(match[1], base)
                 if code > _LAST:
                     raise self._error("no such character")
                 return chr(code)
-        escaped = self._text[self._place : self._place + 1]
+        escaped = self._text[self._index : self._index + 1]
         if not escaped or (escaped.isascii() and escaped.isalnum() and escaped not in _CHARACTERS):
             raise self._error(f"\\{escaped} is not translated here" if escaped else "trailing backslash")
-        self._place += 1
+        self._index += 1
         return _CHARACTERS.get(escaped, escaped)
 
 
@@ -234,9 +234,9 @@ def _to_class(ranges: Ranges) -> str:
 
 
 def _complement(ranges: Ranges) -> Ranges:
-    found, begin = [], 0
+    result, begin = [], 0
     for first, last in ranges:
         if first > begin:
-            found.append((begin, first - 1))
+            result.append((begin, first - 1))
         begin = last + 1
-    return [*found, (begin, _LAST)]
+    return [*result, (begin, _LAST)]

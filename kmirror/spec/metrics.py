@@ -201,12 +201,12 @@ def _key(row: MetricRow) -> tuple[str, str, tuple[str, ...]]:
     return row.type, row.name, tuple(row.tags)
 
 
-BY_KEY: Mapping[tuple[str, str, tuple[str, ...]], MetricRow] = {_key(row): row for row in ROWS}
+ROWS_BY_KEY: Mapping[tuple[str, str, tuple[str, ...]], MetricRow] = {_key(row): row for row in ROWS}
 """The rows by type, name and tags."""
-METERED: Mapping[int, str] = {row.key: row.name for row in API_ROWS if row.first_mirror_version == row.first}
+METERED_APIS: Mapping[int, str] = {row.key: row.name for row in API_ROWS if row.first_mirror_version == row.first}
 """The APIs that KIP-1279 adds, which have RequestMetrics: key to name."""
 
 
 def row(type_: str, name: str, *tags: str) -> MetricRow:
     """Return the row of a metric; raises KeyError if there is none."""
-    return BY_KEY[type_, name, tags]
+    return ROWS_BY_KEY[type_, name, tags]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from kmirror.spec.configs import Kind, Scope, known
+from kmirror.spec.configs import Kind, Scope, config_keys
 
 HIDDEN: Final = "[hidden]"
 """Shown in place of a secret; Kafka's word."""
@@ -17,5 +17,5 @@ SECRET_FIELDS: Final = frozenset(
 
 def is_secret(name: str, scopes: Iterable[Scope] = Scope) -> bool:
     """Return whether a config is a password, or unknown in these scopes, so that it may be one."""
-    rows = [row for scope in scopes if (row := known(scope).get(name)) is not None]
+    rows = [row for scope in scopes if (row := config_keys(scope).get(name)) is not None]
     return not rows or any(row.kind is Kind.PASSWORD for row in rows)

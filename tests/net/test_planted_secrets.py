@@ -33,7 +33,7 @@ from kmirror.mirror.facts import SourceTrouble
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.message import Message
-from kmirror.spec.configs import Kind, Scope, known
+from kmirror.spec.configs import Kind, Scope, config_keys
 from kmirror.spec.wire_values import ResourceType
 from tests.certificates import Authority
 
@@ -43,7 +43,7 @@ JAAS = f'{MODULE} required username="u" password="{SECRET_APIS}-of-jaas";'
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": JAAS}
 SENSITIVE = [
     name
-    for name, row in known(Scope.BROKER).items()
+    for name, row in config_keys(Scope.BROKER).items()
     if row.kind is Kind.PASSWORD and name.partition(".")[0] in ("sasl", "ssl")
 ]
 MIRRORS = {

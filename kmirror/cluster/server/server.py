@@ -26,7 +26,7 @@ from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import RequestHead, decode_served
 from kmirror.protocol.message import Message
 from kmirror.protocol.repeated_fetch import last_fetch
-from kmirror.spec.metrics import METERED
+from kmirror.spec.metrics import METERED_APIS
 
 
 class Server:
@@ -149,8 +149,8 @@ class Server:
             head, body = similar.request(frame, records)
         key, version = head.api_key, head.api_version
         inbound = Inbound(self.links, link, self.failures, link.rights, head, version, body, frame)
-        if key in METERED:
-            inbound.clock = self.meters.begin(now, METERED[key], version, len(frame), arrived_at)
+        if key in METERED_APIS:
+            inbound.clock = self.meters.begin(now, METERED_APIS[key], version, len(frame), arrived_at)
         try:
             handler(now, inbound)
         except Exception as error:

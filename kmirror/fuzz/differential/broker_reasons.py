@@ -14,7 +14,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.headers import decode_request
 from kmirror.records import layout
 from kmirror.spec.apis import versions_disabled
-from kmirror.spec.configs import Scope, known
+from kmirror.spec.configs import Scope, config_keys
 from kmirror.spec.wire_values import ResourceType
 
 SHORT_TIMEOUT_MS = 20
@@ -57,7 +57,7 @@ def _has_unknown_broker_config(data: bytes) -> bool:
     names = [
         row.name for each in _body(data).resources if each.resource_type == ResourceType.BROKER for row in each.configs
     ]
-    return not known(Scope.BROKER).keys() >= set(names)
+    return not config_keys(Scope.BROKER).keys() >= set(names)
 
 
 def _has_short_timeout(data: bytes) -> bool:

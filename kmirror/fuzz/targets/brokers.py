@@ -42,7 +42,7 @@ from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import decode_request, peek_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_api_name, find_key, key_of
-from kmirror.spec.configs import Scope, known
+from kmirror.spec.configs import Scope, config_keys
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
@@ -343,7 +343,7 @@ def _configs(broker: ComparedBroker) -> dict[str, str]:
     """Return the configs set at a broker that ours knows, without those of its location; ours is started with them."""
     resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=str(NODE_ID), configuration_keys=None)
     found: Any = broker.ask(DescribeConfigsRequest(resources=[resource]), _DESCRIBE_CONFIGS_VERSION)
-    rows = known(Scope.BROKER)
+    rows = config_keys(Scope.BROKER)
     return {
         row.name: row.value
         for row in found.results[0].configs

@@ -19,7 +19,7 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs.report import LINES_MAX, SyncProblem
-from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.configs import Scope, config_keys, default_of
 from kmirror.spec.wire_values import ResourceType
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
@@ -193,7 +193,7 @@ class SyncMonitor(Monitor):
         assignment = _assignment(image, topic)
         mirror = "" if assignment is None else assignment.mirror
         configs = image.configs.get((ResourceType.MIRROR, mirror), {})
-        excluded = configs.get(EXCLUDED_CONFIGS, default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) or "")
+        excluded = configs.get(EXCLUDED_CONFIGS, default_of(config_keys(Scope.MIRROR)[EXCLUDED_CONFIGS]) or "")
         return name.startswith("mirror.") or any(re.fullmatch(each.strip(), name) for each in excluded.split(","))
 
     def _times_ordered(self, cluster: str, topic: str, name: str) -> int:

@@ -6,7 +6,7 @@ import re
 
 from kmirror.spec.configs.key import ConfigKey, Kind, Scope
 from kmirror.spec.configs.lists import BLANKS, split_entries
-from kmirror.spec.configs.registry import known
+from kmirror.spec.configs.registry import config_keys
 from kmirror.spec.configs.rules import invalid_value, throttled_replicas
 
 BOUNDS = {Kind.SHORT: 1 << 15, Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
@@ -20,7 +20,7 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
 
     Unknown names are an error for topics and brokers; a mirror accepts unknown security settings.
     """
-    row = known(scope).get(name)
+    row = config_keys(scope).get(name)
     if len(value) > VALUE_LENGTH_MAX:
         return (
             "The configuration value cannot be added because it exceeds the maximum value size of "

@@ -63,10 +63,11 @@ KEYS: tuple[ConfigKey, ...] = (
         "max.compaction.lag.ms", _T, Kind.LONG, None, "Age above which records are compacted.", 1,
         broker_key="log.cleaner.max.compaction.lag.ms",
     ),
-    ConfigKey("log.cleaner.threads", _B, Kind.INT, "1", minimum=0, dynamic=True, idle=NO_THREADS),
-    ConfigKey("log.cleaner.io.buffer.size", _B, Kind.INT, "524288", minimum=0, dynamic=True, idle=NOT_READ),
+    ConfigKey("log.cleaner.threads", _B, Kind.INT, "1", minimum=0, dynamic=True, no_effect=NO_THREADS),
+    ConfigKey("log.cleaner.io.buffer.size", _B, Kind.INT, "524288", minimum=0, dynamic=True, no_effect=NOT_READ),
     ConfigKey(
-        "log.cleaner.io.max.bytes.per.second", _B, Kind.DOUBLE, "1.7976931348623157E308", dynamic=True, idle=NOT_READ,
+        "log.cleaner.io.max.bytes.per.second", _B, Kind.DOUBLE, "1.7976931348623157E308", dynamic=True,
+        no_effect=NOT_READ,
     ),
 )
 # fmt: on

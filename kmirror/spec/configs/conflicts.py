@@ -11,9 +11,9 @@ from kmirror.spec.configs.reading import Configs
 def problem_between(topic: Mapping[str, str], broker: Configs) -> str | None:
     """Return which configs of a topic contradict each other, or need a missing feature, in Kafka's words; or None."""
     configs = Configs(Scope.TOPIC, topic, broker)
-    least, most = configs.integer("min.compaction.lag.ms"), configs.integer("max.compaction.lag.ms")
-    if least > most:
-        return f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
+    lag_min, lag_max = configs.integer("min.compaction.lag.ms"), configs.integer("max.compaction.lag.ms")
+    if lag_min > lag_max:
+        return f"conflict topic config setting min.compaction.lag.ms ({lag_min}) > max.compaction.lag.ms ({lag_max})"
     if configs.flag("remote.storage.enable"):
         return (
             "Tiered Storage functionality is disabled in the broker. "

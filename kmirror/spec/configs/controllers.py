@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.spec.configs.key import AT_START, MIB, NOT_READ, ConfigKey, Kind, Scope
+from kmirror.spec.configs.key import MIB, NOT_READ, SET_AT_START, ConfigKey, Kind, Scope
 
 _B, _T = Scope.BROKER, Scope.TOPIC
 _QUORUM = "one controller decides, without a quorum"
@@ -45,22 +45,22 @@ KEYS: tuple[ConfigKey, ...] = (
         "unclean.leader.election.enable", _T, Kind.BOOLEAN, None,
         "Whether a replica outside the ISR may become leader.", broker_key="unclean.leader.election.enable",
     ),
-    ConfigKey("controller.quorum.voters", _B, Kind.LIST, "", idle=AT_START),
-    ConfigKey("controller.quorum.append.linger.ms", _B, Kind.INT, "25", minimum=0, idle=_QUORUM),
-    ConfigKey("controller.quorum.auto.join.enable", _B, Kind.BOOLEAN, "false", idle=_QUORUM),
-    ConfigKey("controller.quorum.bootstrap.servers", _B, Kind.LIST, "", idle=_QUORUM),
-    ConfigKey("controller.quorum.election.backoff.max.ms", _B, Kind.INT, "1000", minimum=0, idle=_QUORUM),
-    ConfigKey("controller.quorum.election.timeout.ms", _B, Kind.INT, "1000", minimum=0, idle=_QUORUM),
-    ConfigKey("controller.quorum.fetch.max.bytes", _B, Kind.INT, "1048576", minimum=1, idle=_QUORUM),
-    ConfigKey("controller.quorum.fetch.snapshot.max.bytes", _B, Kind.INT, "1048576", minimum=1, idle=_QUORUM),
-    ConfigKey("controller.quorum.fetch.timeout.ms", _B, Kind.INT, "2000", minimum=0, idle=_QUORUM),
-    ConfigKey("controller.quorum.retry.backoff.ms", _B, Kind.INT, "20", minimum=0, idle=_QUORUM),
-    ConfigKey("controller.socket.timeout.ms", _B, Kind.INT, "30000", idle=_QUORUM),
-    ConfigKey("early.start.listeners", _B, Kind.LIST, None, idle=_QUORUM),
-    ConfigKey("initial.broker.registration.timeout.ms", _B, Kind.INT, "60000", idle=_QUORUM),
-    ConfigKey("metadata.log.dir", _B, Kind.STRING, None, idle=_QUORUM),
-    ConfigKey("metadata.max.idle.interval.ms", _B, Kind.INT, "500", minimum=0, idle=_QUORUM),
-    ConfigKey("auto.leader.rebalance.enable", _B, Kind.BOOLEAN, "true", idle=NOT_READ),
-    ConfigKey("leader.imbalance.check.interval.seconds", _B, Kind.LONG, "300", minimum=1, idle=NOT_READ),
+    ConfigKey("controller.quorum.voters", _B, Kind.LIST, "", no_effect=SET_AT_START),
+    ConfigKey("controller.quorum.append.linger.ms", _B, Kind.INT, "25", minimum=0, no_effect=_QUORUM),
+    ConfigKey("controller.quorum.auto.join.enable", _B, Kind.BOOLEAN, "false", no_effect=_QUORUM),
+    ConfigKey("controller.quorum.bootstrap.servers", _B, Kind.LIST, "", no_effect=_QUORUM),
+    ConfigKey("controller.quorum.election.backoff.max.ms", _B, Kind.INT, "1000", minimum=0, no_effect=_QUORUM),
+    ConfigKey("controller.quorum.election.timeout.ms", _B, Kind.INT, "1000", minimum=0, no_effect=_QUORUM),
+    ConfigKey("controller.quorum.fetch.max.bytes", _B, Kind.INT, "1048576", minimum=1, no_effect=_QUORUM),
+    ConfigKey("controller.quorum.fetch.snapshot.max.bytes", _B, Kind.INT, "1048576", minimum=1, no_effect=_QUORUM),
+    ConfigKey("controller.quorum.fetch.timeout.ms", _B, Kind.INT, "2000", minimum=0, no_effect=_QUORUM),
+    ConfigKey("controller.quorum.retry.backoff.ms", _B, Kind.INT, "20", minimum=0, no_effect=_QUORUM),
+    ConfigKey("controller.socket.timeout.ms", _B, Kind.INT, "30000", no_effect=_QUORUM),
+    ConfigKey("early.start.listeners", _B, Kind.LIST, None, no_effect=_QUORUM),
+    ConfigKey("initial.broker.registration.timeout.ms", _B, Kind.INT, "60000", no_effect=_QUORUM),
+    ConfigKey("metadata.log.dir", _B, Kind.STRING, None, no_effect=_QUORUM),
+    ConfigKey("metadata.max.idle.interval.ms", _B, Kind.INT, "500", minimum=0, no_effect=_QUORUM),
+    ConfigKey("auto.leader.rebalance.enable", _B, Kind.BOOLEAN, "true", no_effect=NOT_READ),
+    ConfigKey("leader.imbalance.check.interval.seconds", _B, Kind.LONG, "300", minimum=1, no_effect=NOT_READ),
 )
 # fmt: on

@@ -10,29 +10,29 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kmirror.spec.configs import security
-from kmirror.spec.configs.key import AT_START, ConfigKey, Kind, Scope
+from kmirror.spec.configs.key import SET_AT_START, ConfigKey, Kind, Scope
 from kmirror.spec.configs.lists import split_entries
-from kmirror.spec.configs.registry import known
+from kmirror.spec.configs.registry import config_keys
 
-_SECURITY = {row.name: row for row in security.KEYS if row.idle}
-_OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?P<key>.+)")
+_SECURITY = {row.name: row for row in security.KEYS if row.no_effect}
+_LISTENER_KEY = re.compile(r"listener\.name\.[^.]+\.(?P<key>.+)")
 _MECHANISM_KEYS = tuple(f".{name}" for name in _SECURITY if name.startswith("sasl."))
 
 
-def idle_keys(values: Mapping[str, str]) -> dict[str, str]:
+def ineffective_keys(values: Mapping[str, str]) -> dict[str, str]:
     """Return the keys without an effect that differ from their defaults, with the reasons; without keys of security."""
-    rows = known(Scope.BROKER)
+    rows = config_keys(Scope.BROKER)
     return {
-        name: row.idle
+        name: row.no_effect
         for name, value in values.items()
         if (row := rows.get(name)) is not None
-        and row.idle not in ("", AT_START)
+        and row.no_effect not in ("", SET_AT_START)
         and name not in _SECURITY
         and _differs(row, value)
     }
 
 
-def idle_security(values: Mapping[str, str]) -> list[str]:
+def ineffective_security(values: Mapping[str, str]) -> list[str]:
     """Return the keys of security without an effect that differ from their defaults.
 
     They include those of one listener (`listener.name.NAME.KEY`), also with a SASL mechanism in front of the key.
@@ -40,8 +40,8 @@ def idle_security(values: Mapping[str, str]) -> list[str]:
     return [name for name, value in values.items() if (row := _security_row(name)) is not None and _differs(row, value)]
 
 
-def unserved_security(names: Sequence[str]) -> str:
-    """Return the error for the keys that `idle_security` found."""
+def security_error(names: Sequence[str]) -> str:
+    """Return the error for the keys that `ineffective_security` found."""
     has = "has" if len(names) == 1 else "have"
     return (
         f"{', '.join(names)} {has} no effect: {security.UNSERVED}, so clients would connect with less security than "
@@ -50,10 +50,10 @@ def unserved_security(names: Sequence[str]) -> str:
 
 
 def _security_row(name: str) -> ConfigKey | None:
-    of_listener = _OF_LISTENER.fullmatch(name)
-    if of_listener is None:
+    match = _LISTENER_KEY.fullmatch(name)
+    if match is None:
         return _SECURITY.get(name)
-    name = of_listener["key"]
+    name = match["key"]
     suffix = next((each for each in _MECHANISM_KEYS if name.endswith(each)), None)
     return _SECURITY.get(name if suffix is None else suffix[1:])
 

@@ -32,15 +32,15 @@ KEYS: tuple[ConfigKey, ...] = (
         "How long the first rebalance of a group waits for more members.",
     ),
     ConfigKey("group.max.size", _B, Kind.INT, "2147483647", "Largest number of members of a group.", 1),
-    ConfigKey("group.coordinator.append.linger.ms", _B, Kind.INT, "-1", minimum=-1, idle=NOT_READ),
-    ConfigKey("group.coordinator.background.threads", _B, Kind.INT, "2", minimum=1, idle=NOT_READ),
+    ConfigKey("group.coordinator.append.linger.ms", _B, Kind.INT, "-1", minimum=-1, no_effect=NOT_READ),
+    ConfigKey("group.coordinator.background.threads", _B, Kind.INT, "2", minimum=1, no_effect=NOT_READ),
     ConfigKey(
         "group.coordinator.cached.buffer.max.bytes", _B, Kind.INT, "1048588", minimum=524288, dynamic=True,
-        idle=NOT_READ,
+        no_effect=NOT_READ,
     ),
-    ConfigKey("group.coordinator.threads", _B, Kind.INT, "4", minimum=1, idle=NOT_READ),
-    ConfigKey("offsets.commit.timeout.ms", _B, Kind.INT, "5000", minimum=1, idle=NOT_READ),
-    ConfigKey("offsets.load.buffer.size", _B, Kind.INT, "5242880", minimum=1, idle=NOT_READ),
-    ConfigKey("offsets.topic.compression.codec", _B, Kind.INT, "0", idle=NOT_READ),
+    ConfigKey("group.coordinator.threads", _B, Kind.INT, "4", minimum=1, no_effect=NOT_READ),
+    ConfigKey("offsets.commit.timeout.ms", _B, Kind.INT, "5000", minimum=1, no_effect=NOT_READ),
+    ConfigKey("offsets.load.buffer.size", _B, Kind.INT, "5242880", minimum=1, no_effect=NOT_READ),
+    ConfigKey("offsets.topic.compression.codec", _B, Kind.INT, "0", no_effect=NOT_READ),
 )
 # fmt: on

@@ -14,11 +14,11 @@ MIB = 1 << 20
 MINUTE_MS = 60_000
 LONG_MAX = (1 << 63) - 1
 
-AT_START = "given when the node is started; brokers only describe it"
+SET_AT_START = "given when the node is started; brokers only describe it"
 NO_SOCKETS = "sockets are opened without it"
 NO_THREADS = "an event loop replaces the threads"
 NOT_READ = "kmirror does not read it"
-"""Reasons in `ConfigKey.idle` that several owners use."""
+"""Reasons in `ConfigKey.no_effect` that several owners use."""
 
 
 class Scope(Enum):
@@ -54,7 +54,7 @@ class ConfigKey:
     """Managed by kmirror itself: neither described nor alterable (D7)."""
     internal: bool = False
     """For Kafka's own tests: described only if it is set."""
-    idle: str = ""
+    no_effect: str = ""
     """Why it has no effect here; empty for a key that is read."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""

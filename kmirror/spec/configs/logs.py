@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kmirror.spec.configs.key import AT_START, LONG_MAX, MIB, MINUTE_MS, NO_THREADS, NOT_READ, ConfigKey, Kind, Scope
+from kmirror.spec.configs.key import (
+    LONG_MAX,
+    MIB,
+    MINUTE_MS,
+    NO_THREADS,
+    NOT_READ,
+    SET_AT_START,
+    ConfigKey,
+    Kind,
+    Scope,
+)
 from kmirror.spec.configs.rules import gzip_level
 
 _B, _T = Scope.BROKER, Scope.TOPIC
@@ -143,35 +153,37 @@ KEYS: tuple[ConfigKey, ...] = (
         "log.flush.scheduler.interval.ms", _B, Kind.LONG, str(LONG_MAX),
         "How often logs are checked for records to flush.",
     ),
-    ConfigKey("log.dir", _B, Kind.LIST, "/tmp/kafka-logs", idle=AT_START),
-    ConfigKey("log.dirs", _B, Kind.LIST, None, idle=AT_START),
-    ConfigKey("num.recovery.threads.per.data.dir", _B, Kind.INT, "2", minimum=1, dynamic=True, idle=NO_THREADS),
-    ConfigKey("num.replica.alter.log.dirs.threads", _B, Kind.INT, None, idle=NO_THREADS),
-    ConfigKey("cordoned.log.dirs", _B, Kind.LIST, "", dynamic=True, idle=NOT_READ),
-    ConfigKey("log.flush.offset.checkpoint.interval.ms", _B, Kind.INT, "60000", minimum=0, idle=NOT_READ),
-    ConfigKey("log.flush.start.offset.checkpoint.interval.ms", _B, Kind.INT, "60000", minimum=0, idle=NOT_READ),
-    ConfigKey("log.preallocate", _B, Kind.BOOLEAN, "false", dynamic=True, idle=NOT_READ),
-    ConfigKey("preallocate", _T, Kind.BOOLEAN, None, broker_key="log.preallocate", idle=NOT_READ),
-    ConfigKey("log.roll.jitter.hours", _B, Kind.INT, "0", minimum=0, idle=NOT_READ),
+    ConfigKey("log.dir", _B, Kind.LIST, "/tmp/kafka-logs", no_effect=SET_AT_START),
+    ConfigKey("log.dirs", _B, Kind.LIST, None, no_effect=SET_AT_START),
+    ConfigKey("num.recovery.threads.per.data.dir", _B, Kind.INT, "2", minimum=1, dynamic=True, no_effect=NO_THREADS),
+    ConfigKey("num.replica.alter.log.dirs.threads", _B, Kind.INT, None, no_effect=NO_THREADS),
+    ConfigKey("cordoned.log.dirs", _B, Kind.LIST, "", dynamic=True, no_effect=NOT_READ),
+    ConfigKey("log.flush.offset.checkpoint.interval.ms", _B, Kind.INT, "60000", minimum=0, no_effect=NOT_READ),
+    ConfigKey("log.flush.start.offset.checkpoint.interval.ms", _B, Kind.INT, "60000", minimum=0, no_effect=NOT_READ),
+    ConfigKey("log.preallocate", _B, Kind.BOOLEAN, "false", dynamic=True, no_effect=NOT_READ),
+    ConfigKey("preallocate", _T, Kind.BOOLEAN, None, broker_key="log.preallocate", no_effect=NOT_READ),
+    ConfigKey("log.roll.jitter.hours", _B, Kind.INT, "0", minimum=0, no_effect=NOT_READ),
     ConfigKey(
         "log.roll.jitter.ms", _B, Kind.LONG, None, dynamic=True, fallback=("log.roll.jitter.hours", 3_600_000),
-        idle=NOT_READ,
+        no_effect=NOT_READ,
     ),
-    ConfigKey("segment.jitter.ms", _T, Kind.LONG, None, minimum=0, broker_key="log.roll.jitter.ms", idle=NOT_READ),
-    ConfigKey("compression.gzip.level", _B, Kind.INT, "-1", rule=gzip_level, dynamic=True, idle=_LEVELS),
+    ConfigKey("segment.jitter.ms", _T, Kind.LONG, None, minimum=0, broker_key="log.roll.jitter.ms", no_effect=NOT_READ),
+    ConfigKey("compression.gzip.level", _B, Kind.INT, "-1", rule=gzip_level, dynamic=True, no_effect=_LEVELS),
     ConfigKey(
         "compression.gzip.level", _T, Kind.INT, None, rule=gzip_level, broker_key="compression.gzip.level",
-        idle=_LEVELS,
+        no_effect=_LEVELS,
     ),
-    ConfigKey("compression.lz4.level", _B, Kind.INT, "9", minimum=1, maximum=17, dynamic=True, idle=_LEVELS),
+    ConfigKey("compression.lz4.level", _B, Kind.INT, "9", minimum=1, maximum=17, dynamic=True, no_effect=_LEVELS),
     ConfigKey(
         "compression.lz4.level", _T, Kind.INT, None, minimum=1, maximum=17, broker_key="compression.lz4.level",
-        idle=_LEVELS,
+        no_effect=_LEVELS,
     ),
-    ConfigKey("compression.zstd.level", _B, Kind.INT, "3", minimum=-131072, maximum=22, dynamic=True, idle=_LEVELS),
+    ConfigKey(
+        "compression.zstd.level", _B, Kind.INT, "3", minimum=-131072, maximum=22, dynamic=True, no_effect=_LEVELS,
+    ),
     ConfigKey(
         "compression.zstd.level", _T, Kind.INT, None, minimum=-131072, maximum=22, broker_key="compression.zstd.level",
-        idle=_LEVELS,
+        no_effect=_LEVELS,
     ),
 )
 # fmt: on

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kmirror.spec.configs.key import Scope
 from kmirror.spec.configs.lists import BLANKS, split_entries
-from kmirror.spec.configs.registry import default_of, known
+from kmirror.spec.configs.registry import config_keys, default_of
 
 
 class Configs:
@@ -18,7 +18,7 @@ class Configs:
     __slots__ = ("_fallback", "_numbers", "_rows", "_values")
 
     def __init__(self, scope: Scope, values: Mapping[str, str], fallback: Configs | None = None) -> None:
-        self._rows = known(scope)
+        self._rows = config_keys(scope)
         self._values = values
         self._fallback = fallback
         self._numbers: dict[str, int] = {}
@@ -59,10 +59,12 @@ class Configs:
         return self.text(name).lower() == "true"
 
 
-def broker_configs(static: Mapping[str, str], altered: Mapping[str, str]) -> Configs:
+def broker_configs(static_values: Mapping[str, str], dynamic_values: Mapping[str, str]) -> Configs:
     """Return the configs in force at a node: dynamic ones override its properties file.
 
     As in Kafka, stored values of keys that cannot change dynamically are ignored.
     """
-    rows = known(Scope.BROKER)
-    return Configs(Scope.BROKER, {**static, **{n: v for n, v in altered.items() if n in rows and rows[n].dynamic}})
+    rows = config_keys(Scope.BROKER)
+    return Configs(
+        Scope.BROKER, {**static_values, **{n: v for n, v in dynamic_values.items() if n in rows and rows[n].dynamic}}
+    )

@@ -50,7 +50,7 @@ _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {
 }
 
 
-def known(scope: Scope) -> Mapping[str, ConfigKey]:
+def config_keys(scope: Scope) -> Mapping[str, ConfigKey]:
     """Return the rows of `scope` by name."""
     return _BY_SCOPE[scope]
 

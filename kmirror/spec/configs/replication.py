@@ -33,8 +33,8 @@ KEYS: tuple[ConfigKey, ...] = (
         "default.replication.factor", _B, Kind.INT, "1",
         "Replicas of a topic that is created without a number of its own.", 1,
     ),
-    ConfigKey("replica.socket.receive.buffer.bytes", _B, Kind.INT, "65536", idle=NO_SOCKETS),
-    ConfigKey("replica.socket.timeout.ms", _B, Kind.INT, "30000", idle=NO_SOCKETS),
-    ConfigKey("num.replica.fetchers", _B, Kind.INT, "1", minimum=1, dynamic=True, idle=NOT_READ),
+    ConfigKey("replica.socket.receive.buffer.bytes", _B, Kind.INT, "65536", no_effect=NO_SOCKETS),
+    ConfigKey("replica.socket.timeout.ms", _B, Kind.INT, "30000", no_effect=NO_SOCKETS),
+    ConfigKey("num.replica.fetchers", _B, Kind.INT, "1", minimum=1, dynamic=True, no_effect=NOT_READ),
 )
 # fmt: on

@@ -46,9 +46,9 @@ _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 _PORT_MAX = 65535
 
 
-def invalid_value(name: str, value: object, why: str) -> str:
+def invalid_value(name: str, value: object, reason: str) -> str:
     """Return the words of Kafka's ConfigException."""
-    return f"Invalid value {value} for configuration {name}: {why}"
+    return f"Invalid value {value} for configuration {name}: {reason}"
 
 
 def security_protocol(name: str, entries: Sequence[str]) -> str | None:
@@ -63,8 +63,8 @@ def servers(name: str, entries: Sequence[str]) -> str | None:
     if not entries:
         return f"No resolvable bootstrap urls given in {name}"
     for entry in entries:
-        found = _SERVER.fullmatch(entry)
-        if found is None or not 0 < int(found[2]) <= _PORT_MAX:
+        match = _SERVER.fullmatch(entry)
+        if match is None or not 0 < int(match[2]) <= _PORT_MAX:
             return f"Invalid url in {name}: {entry}"
     return None
 
@@ -113,9 +113,9 @@ def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
     if "".join(entries) == ANY or all(_REPLICA.fullmatch(entry) for entry in entries):
         return None
     form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
-    shown = f"[{', '.join(entries)}]"
+    list_text = f"[{', '.join(entries)}]"
     return invalid_value(
-        name, shown, f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
+        name, list_text, f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
     )
 
 

@@ -17,7 +17,7 @@ KEYS: tuple[ConfigKey, ...] = (
         "Whether a request for a topic that does not exist creates it.",
     ),
     ConfigKey("delete.topic.enable", _B, Kind.BOOLEAN, "true", "Whether topics can be deleted."),
-    ConfigKey("alter.config.policy.class.name", _B, Kind.CLASS, None, idle=_JAVA_CLASSES),
-    ConfigKey("create.topic.policy.class.name", _B, Kind.CLASS, None, idle=_JAVA_CLASSES),
+    ConfigKey("alter.config.policy.class.name", _B, Kind.CLASS, None, no_effect=_JAVA_CLASSES),
+    ConfigKey("create.topic.policy.class.name", _B, Kind.CLASS, None, no_effect=_JAVA_CLASSES),
 )
 # fmt: on

@@ -41,9 +41,9 @@ KEYS: tuple[ConfigKey, ...] = (
         "transaction.remove.expired.transaction.cleanup.interval.ms", _B, Kind.INT, "3600000",
         "How often transactional ids that have expired are removed.", 1,
     ),
-    ConfigKey("transaction.state.log.load.buffer.size", _B, Kind.INT, "5242880", minimum=1, idle=NOT_READ),
-    ConfigKey("transaction.state.log.segment.bytes", _B, Kind.INT, "104857600", minimum=1, idle=NOT_READ),
-    ConfigKey("transaction.two.phase.commit.enable", _B, Kind.BOOLEAN, "false", idle=NOT_READ),
+    ConfigKey("transaction.state.log.load.buffer.size", _B, Kind.INT, "5242880", minimum=1, no_effect=NOT_READ),
+    ConfigKey("transaction.state.log.segment.bytes", _B, Kind.INT, "104857600", minimum=1, no_effect=NOT_READ),
+    ConfigKey("transaction.two.phase.commit.enable", _B, Kind.BOOLEAN, "false", no_effect=NOT_READ),
     ConfigKey(
         "transactional.id.expiration.ms", _B, Kind.INT, "604800000",
         "Time from the last change of a transactional id without an open transaction to its removal.", 1,

@@ -112,7 +112,7 @@ WELL_MEANT: dict[str, tuple[Any, ...]] = {
     "state": (0, 1, 2, 3, 4, 5, 6),
     "key": ("tx", "m"),
     "coordinator_keys": ("tx", "m"),
-    "name": tuple(dict.fromkeys(row.name for row in KEYS if not row.idle)),
+    "name": tuple(dict.fromkeys(row.name for row in KEYS if not row.no_effect)),
     "value": ("1", "2", "100000", "true", "delete", "a:1", "*", "("),
     "resource_name": ("plain", "live", "1", ""),
 }

@@ -11,7 +11,7 @@ from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.apis import BY_KEY
+from kmirror.spec.apis import ROWS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.cluster.random_requests import RawClient
 from tests.sim.stage import SMALL
@@ -38,7 +38,7 @@ def ask(raw: tuple[Cluster, RawClient], version: int, node_id: int = 1, name: st
 def test_only_produce_is_advertised_below_its_served_versions(raw: tuple[Cluster, RawClient], version: int) -> None:
     told = {row.api_key: row.min_version for row in ask(raw, version).api_keys}
     assert told.pop(PRODUCE) == 0
-    assert told == {key: BY_KEY[key].first for key in told}
+    assert told == {key: ROWS_BY_KEY[key].first for key in told}
 
 
 @pytest.mark.parametrize("version", range(3))

@@ -15,7 +15,7 @@ from kmirror.cli.feature_actions import dependencies, levels_of_release, version
 from kmirror.cli.features import command
 from kmirror.errors import UsageError
 from kmirror.net.cluster import TcpCluster
-from kmirror.spec.features import FORMAT_LEVELS, RELEASED, metadata_level
+from kmirror.spec.features import FORMAT_LEVELS, RELEASED_FEATURES, metadata_level
 from kmirror.spec.wire_values import UpgradeType
 
 
@@ -103,7 +103,10 @@ def test_a_release_means_its_last_metadata_version(text: str, level: int | None)
 def test_a_fresh_cluster_has_the_levels_of_its_release() -> None:
     levels = levels_of_release("4.3.1", UpgradeType.UPGRADE)
     assert {name: level for name, level in levels.items() if name != "kraft.version"} == FORMAT_LEVELS
-    assert list(version_mapping("3.8")) == ["metadata.version=20 (3.8)", *(f"{row.name}=0" for row in RELEASED)]
+    assert list(version_mapping("3.8")) == [
+        "metadata.version=20 (3.8)",
+        *(f"{row.name}=0" for row in RELEASED_FEATURES),
+    ]
     assert levels_of_release("3.8", UpgradeType.UPGRADE) == {"metadata.version": 20}
     assert levels_of_release("3.8", UpgradeType.SAFE_DOWNGRADE)["group.version"] == 0
 

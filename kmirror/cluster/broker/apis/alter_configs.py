@@ -24,7 +24,7 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.message import Message
-from kmirror.spec.configs import Kind, Scope, known
+from kmirror.spec.configs import Kind, Scope, config_keys
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
@@ -98,7 +98,7 @@ def _rejection(node_id: int, resource: Any, *, is_incremental: bool) -> Rejectio
         if number != node_id:
             return ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}"
     for config in resource.configs if is_incremental else ():
-        row = known(Scope.BROKER).get(config.name)
+        row = config_keys(Scope.BROKER).get(config.name)
         if config.config_operation not in LIST_OPERATIONS or config.value is None:
             continue
         if row is None:

@@ -21,7 +21,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource as IncrementalResource
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from kmirror.spec.configs import Scope, known
+from kmirror.spec.configs import Scope, config_keys
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
@@ -54,7 +54,7 @@ def _incremental_resource(context: ControllerContext, resource: AlterConfigsReso
     """Return the resource of an equivalent IncrementalAlterConfigs."""
     kind, name = resource.resource_type, resource.resource_name
     names = {config.name for config in resource.configs}
-    known_configs = known(Scope.MIRROR if kind == ResourceType.MIRROR else Scope.TOPIC)
+    known_configs = config_keys(Scope.MIRROR if kind == ResourceType.MIRROR else Scope.TOPIC)
     configs = [AlterableConfig(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     for key in context.image.configs.get((kind, name), {}):
         if key not in names and not (key in known_configs and known_configs[key].hidden):

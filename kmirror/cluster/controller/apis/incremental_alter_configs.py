@@ -30,7 +30,7 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.acls import CONFIG_RESOURCES
-from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
+from kmirror.spec.configs import Kind, Scope, config_keys, default_of, problem_with
 from kmirror.spec.configs.conflicts import problem_between
 from kmirror.spec.configs.lists import split_raw
 from kmirror.spec.error_codes import ErrorCode
@@ -115,7 +115,7 @@ def changes_of(scope: Scope, current: Mapping[str, str], configs: Sequence[Alter
     """Return the changes of `configs` to the `current` values of a resource; raises ApiError."""
     changes: Changes = {}
     for config in configs:
-        row = known(scope).get(config.name)
+        row = config_keys(scope).get(config.name)
         if row is not None and row.hidden:
             raise ApiError(ErrorCode.INVALID_CONFIG, problem_with(scope, config.name, "") or "")
         value = _new_value(scope, current.get(config.name), config)
@@ -127,7 +127,7 @@ def changes_of(scope: Scope, current: Mapping[str, str], configs: Sequence[Alter
 
 
 def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> str | None:
-    row = known(scope).get(config.name)
+    row = config_keys(scope).get(config.name)
     if config.config_operation == ConfigOp.SET:
         return config.value
     if config.config_operation == ConfigOp.DELETE:
@@ -150,7 +150,7 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
 
 def _check_list(scope: Scope, config: AlterableConfig) -> None:
     """Raise ApiError for an APPEND or SUBTRACT to a config that is not a list."""
-    row, operation = known(scope).get(config.name), LIST_OPERATIONS.get(config.config_operation)
+    row, operation = config_keys(scope).get(config.name), LIST_OPERATIONS.get(config.config_operation)
     if operation is not None and (row is None or row.kind is not Kind.LIST):
         raise ApiError(
             ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST."
@@ -185,7 +185,7 @@ def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> 
         config.name
         for config in resource.configs
         if config.config_operation != ConfigOp.DELETE
-        and (row := known(Scope.BROKER).get(config.name)) is not None
+        and (row := config_keys(Scope.BROKER).get(config.name)) is not None
         and not row.dynamic
     )
     if fixed:

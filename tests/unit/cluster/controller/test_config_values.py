@@ -173,7 +173,9 @@ def test_a_value_has_the_maximum_length_of_a_record() -> None:
     assert "maximum value size of 32767" in (problem_with(Scope.MIRROR, "mirror.groups.include", "a" * 32768) or "")
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.scope.value}-{row.name}") for row in KEYS if not row.idle])
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=f"{row.scope.value}-{row.name}") for row in KEYS if not row.no_effect]
+)
 def test_every_default_is_a_valid_value(row: ConfigKey) -> None:
     assert row.required == (row.name == "bootstrap.servers")
     text = default_of(row)
@@ -187,7 +189,7 @@ def test_every_default_is_a_valid_value(row: ConfigKey) -> None:
 
 def test_only_keys_that_are_dynamic_in_kafka_take_effect_dynamically() -> None:
     """DynamicBrokerConfig.ALL_DYNAMIC_CONFIGS has the first; the KIP's keys are those that are read when used."""
-    assert {row.name for row in KEYS if row.dynamic and not row.idle} == {
+    assert {row.name for row in KEYS if row.dynamic and not row.no_effect} == {
         "min.insync.replicas",
         "unclean.leader.election.enable",
         "log.segment.bytes",

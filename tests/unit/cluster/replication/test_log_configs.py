@@ -13,7 +13,7 @@ from kmirror.cluster.replication.log_configs import log_config
 from kmirror.log.config import LogConfig
 from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
-from kmirror.spec.configs import ConfigKey, Configs, Kind, Scope, known
+from kmirror.spec.configs import ConfigKey, Configs, Kind, Scope, config_keys
 
 ELSEWHERE = {
     "min.insync.replicas": "cluster/replication/replicas.py",
@@ -30,8 +30,8 @@ WORDS: dict[str, tuple[str, dict[str, Any]]] = {
     "message.timestamp.type": ("LogAppendTime", {"message_timestamp_type": TimestampType.LOG_APPEND_TIME}),
 }
 """Configs that are no numbers, to a value that differs from the default, and the resulting change of the LogConfig."""
-INSTEAD = {row.test_key: row.name for row in known(Scope.TOPIC).values() if row.test_key is not None}
-OF_A_LOG = [row for row in known(Scope.TOPIC).values() if not row.idle and row.name not in ELSEWHERE]
+INSTEAD = {row.test_key: row.name for row in config_keys(Scope.TOPIC).values() if row.test_key is not None}
+OF_A_LOG = [row for row in config_keys(Scope.TOPIC).values() if not row.no_effect and row.name not in ELSEWHERE]
 
 
 def another(row: ConfigKey) -> tuple[str, dict[str, Any]]:
@@ -70,7 +70,7 @@ def test_every_field_is_changed_by_some_config() -> None:
 def test_every_other_topic_config_is_used_as_in_this_table() -> None:
     folder = Path(kmirror.__file__).parent
     for name, path in ELSEWHERE.items():
-        assert name in known(Scope.TOPIC)
+        assert name in config_keys(Scope.TOPIC)
         assert f'"{name}"' in (folder / path).read_text("utf-8"), f"{path} does not read {name}"
 
 
