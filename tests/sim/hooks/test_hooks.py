@@ -534,6 +534,13 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
     assert stage.wire.ask(ApiVersionsRequest(), 2) is not None, "the link lives on"
 
 
+def test_simulated_clients_use_limited_versions() -> None:
+    hooks = Hooks()
+    with Simulation(5) as simulation, Cluster(simulation, "a", brokers=1, configs=ONE_BROKER, interpose=hooks) as a:
+        hooks.cap(ProduceRequest, 5)
+        assert a.client.version(a.endpoint(1), ProduceRequest()) == 5
+
+
 # -- misuse -----------------------------------------------------------------------------------
 
 
