@@ -23,7 +23,7 @@ def as_names(values: Iterable[str], noun: str = "topics") -> list[str]:
         raise UsageError(f"{noun} takes a list of names, not {values!r}") from None
     for name in names:
         if not isinstance(name, str):
-            raise UsageError(f"{noun} takes names, and {name!r} is none: a name is a str")
+            raise UsageError(f"{noun} takes names, and {name!r} is not a name: a name is a str")
     return names
 
 

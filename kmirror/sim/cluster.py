@@ -96,13 +96,13 @@ class Cluster(ClusterView):
         arguments.whole_number("eligible_version", eligible_version, *LEVELS[ELIGIBLE_VERSION])
         arguments.member("on_failure", on_failure, OnFailure)
         if authorizer is not None and not hasattr(authorizer, "authorize"):
-            raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
+            raise UsageError(f"authorizer needs the methods of Authorizer, which {arguments.shown(authorizer)} lacks")
         if interpose is not None:
             arguments.callback("interpose", interpose)
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs must come from read_log_dirs(path) or read_sample(), not {arguments.shown(logs)}")
         if logs is not None and disks is not None:
-            raise UsageError("logs are laid down on disks in memory: give either logs or disks")
+            raise UsageError("logs are copied to disks in memory: give either logs or disks")
         self.simulation = simulation
         self._check_free(f"{name}-client")
         # Real logs are years older than the simulated clock: Kafka would delete them at the first retention check.
@@ -246,7 +246,7 @@ class Cluster(ClusterView):
     def _memory_disk(self, broker_id: int, number: int) -> MemoryDisk:
         self._check_is_broker(broker_id)
         if not self.log_dirs:
-            raise UsageError("log directories fail in memory alone: leave disks out")
+            raise UsageError("log directories can fail only with disks in memory: leave disks out")
         disks = self.log_dirs[broker_id]
         return disks[arguments.whole_number("number", number, 0, len(disks) - 1)]
 

@@ -100,7 +100,7 @@ def files_of(
 ) -> ClusterFiles:
     """Return copies of these partitions' replicas on these brokers; see `Cluster.files`."""
     if not cluster.log_dirs:
-        raise UsageError(f"the disks of cluster {cluster.name} are folders already: stop it, and they are complete")
+        raise UsageError(f"the disks of cluster {cluster.name} are folders already: stop it, then they are complete")
     brokers = (
         None if brokers is None else _check_not_empty("brokers", arguments.items("brokers", brokers, "broker ids"))
     )
@@ -115,7 +115,7 @@ def files_of(
 
 def _check_not_empty(name: str, given: list[T]) -> list[T]:
     if not given:
-        raise UsageError(f"no {name} are chosen: name at least one, or leave {name} out for all")
+        raise UsageError(f"no {name} are selected: name at least one, or leave {name} out for all")
     return given
 
 

@@ -37,7 +37,7 @@ class Mirror(BlockingMirror):
             raise UsageError(f"a mirror needs two clusters, and {source.name} is both source and destination")
         if source.simulation is not destination.simulation:
             text = f"{source.name} and {destination.name} are clusters of two simulations"
-            raise UsageError(f"{text}: make both with the same Simulation")
+            raise UsageError(f"{text}: create both with the same Simulation")
         self.name = name
         self.source = source
         self.destination = destination

@@ -200,7 +200,7 @@ class Producer:
     def _check_usable(self) -> None:
         """Raise UsageError after `close`, and raise the fatal error of a transactional producer again."""
         if self._is_closed:
-            raise UsageError(f"{self!r} is closed: make another one")
+            raise UsageError(f"{self!r} is closed: create a new one")
         manager = self._client.transactions
         if manager.state is State.FATAL_ERROR:
             text = f"{self!r} has failed for good: {manager.error.name}: {manager.error.text}"
@@ -214,7 +214,7 @@ class Producer:
     def _check_in_transaction(self) -> None:
         self._check_usable()
         if self._client.transactions.state not in OPEN:
-            raise UsageError(f"{self!r} is in no transaction: begin_transaction comes first")
+            raise UsageError(f"{self!r} is not in a transaction: call begin_transaction() first")
 
     def _run_operation(self, operation: str, start: Callable[[Instant, OnDone], None]) -> None:
         """Run the world until an operation is done; KafkaError if it is rejected or times out."""

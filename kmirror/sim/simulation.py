@@ -129,7 +129,7 @@ class Simulation:
             return self.world.watchers.once(when, action)
         instant = START + round(seconds("when", when) * SECOND)
         if instant < self.world.now:
-            raise UsageError(f"{when} s is over, it is {self.elapsed_s:.6f} s: name a later instant")
+            raise UsageError(f"{when} s has passed, it is {self.elapsed_s:.6f} s: name a later time")
         planned = Planned()
         self.world.at(instant, lambda: None if planned.is_cancelled else action())
         return planned
@@ -154,7 +154,7 @@ class Simulation:
             if place not in known:
                 raise UsageError(f"there is no cluster and no node {place!r}; there are: {', '.join(known)}")
         if ends[0] == ends[1] in self.world.processes:
-            raise UsageError(f"no line lies between {ends[0]!r} and itself: name another node, or a cluster")
+            raise UsageError(f"there is no line between {ends[0]!r} and itself: name another node, or a cluster")
         return Line(self.world, ends[0], ends[1], one_way)
 
 

@@ -15,7 +15,7 @@ from kmirror.sim.simulation import Simulation
 def check_target(cluster: Target) -> None:
     """Raise UsageError if `cluster` is not a cluster."""
     if not hasattr(cluster, "broker_ids"):
-        raise UsageError(f"a client speaks to a Cluster, not to {shown(cluster)}")
+        raise UsageError(f"a client needs a Cluster, not {shown(cluster)}")
 
 
 class Target(Protocol):

@@ -22,7 +22,7 @@ from kmirror.errors import UsageError
 
 OLDEST = 17
 VECTOR_MODULE = "jdk.incubator.vector"
-ADVICE = "pip install 'kmirror[spark]' brings one, or install a JDK of version 17 or newer and set JAVA_HOME"
+ADVICE = "pip install 'kmirror[spark]' installs one, or install a JDK of version 17 or newer and set JAVA_HOME"
 
 WRAPPER = """#!/bin/sh
 for a; do shift; [ "$a" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$a"; done

@@ -69,7 +69,7 @@ def session(
 def require_pyspark() -> None:
     """Raise `UsageError` if pyspark is not installed."""
     if find_spec("pyspark") is None:
-        raise UsageError("pyspark is not installed: pip install 'kmirror[spark]' brings it, and a Java for it")
+        raise UsageError("pyspark is not installed: pip install 'kmirror[spark]' installs it, and a Java for it")
 
 
 def _start_session(app: str, master: str, ui: bool, java_options: str, configs: Mapping[str, str]) -> SparkSession:
@@ -109,7 +109,7 @@ def _start_session(app: str, master: str, ui: bool, java_options: str, configs: 
 def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
     missing = [name for name in ("grpc", "google.protobuf", "pandas") if not _is_installed(name)]
     if missing:
-        raise UsageError(f"Spark Connect needs {', '.join(missing)}: pip install 'kmirror[spark]' brings them")
+        raise UsageError(f"Spark Connect needs {', '.join(missing)}: pip install 'kmirror[spark]' installs them")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Failures are raised as well.
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy

@@ -80,7 +80,7 @@ class KafkaLogDataSource(DataSource):
         unknown = [name for name in names if name not in COLUMNS[level] and name != CORRUPT_COLUMN]
         if unknown or schema.simpleString() != schema_of(level, names).simpleString():
             expected = schema_of(level, [name for name in names if name not in unknown]).simpleString()
-            raise UsageError(f"level {level} has not the schema {schema.simpleString()}, but {expected}")
+            raise UsageError(f"level {level} has the schema {expected}, not {schema.simpleString()}")
         return replace(options, query=replace(options.query, columns=names))
 
     def reader(self, schema: StructType) -> DataSourceReader:

@@ -103,7 +103,7 @@ def open_target(name: str, options: TargetOptions) -> tuple[Target, Source]:
         source = with_profile(source, options.profile)
         if options.recorded:
             if not isinstance(source, Stream):
-                raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
+                raise UsageError(f"the target {row.name} takes no messages, so it cannot use recorded ones")
             source = RecordedStream(source, options.recorded)
     except UsageError:
         target.close()

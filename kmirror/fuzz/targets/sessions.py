@@ -97,7 +97,7 @@ def open_target(options: TargetOptions) -> tuple[SessionTarget, SessionSource]:
         return SessionTarget(options.seed), SessionSource(options.seed, rows or MACHINES)
     for row in rows:
         if not row.is_for_kafka:
-            raise UsageError(f"machine {row.name} wants clusters of ours: leave --bootstrap-server out")
+            raise UsageError(f"machine {row.name} needs kmirror's own clusters: leave --bootstrap-server out")
     address = checked_address(options.bootstrap_server, owns_host=options.owns_host)
     rows = rows or tuple(row for row in MACHINES if row.is_for_kafka)
     return SessionTarget(options.seed, PortLink({"": address})), SessionSource(options.seed, rows)

@@ -196,7 +196,7 @@ def open_broker(options: TargetOptions) -> tuple[BrokerTarget, Stream]:
     Raises `UsageError` for a broker beyond loopback, unless `owns_host` is set.
     """
     if options.bootstrap_server is None:
-        raise UsageError("the target bootstrap-server wants --bootstrap-server HOST:PORT")
+        raise UsageError("the target bootstrap-server needs --bootstrap-server HOST:PORT")
     host, port = checked_address(options.bootstrap_server, owns_host=options.owns_host)
     target = BrokerTarget(host, port)
     return target, _requests(target, options)

@@ -101,5 +101,5 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "hypothesis":
         raise
-    reason = "kmirror.testing.strategies needs Hypothesis: pip install 'kmirror[testing]' brings it"
+    reason = "kmirror.testing.strategies needs Hypothesis: pip install 'kmirror[testing]' installs it"
     raise ModuleNotFoundError(reason, name="hypothesis") from None

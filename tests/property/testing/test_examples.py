@@ -60,7 +60,7 @@ def test_without_hypothesis_the_extra_is_named() -> None:
     done = python(WITHOUT)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "ModuleNotFoundError: kmirror.testing.strategies needs Hypothesis: pip install 'kmirror[testing]' brings it\n"
+        "ModuleNotFoundError: kmirror.testing.strategies needs Hypothesis: pip install 'kmirror[testing]' installs it\n"
     )
 
 

@@ -206,7 +206,7 @@ def test_a_producer_without_begin_gets_an_error() -> None:
     producer = Producer(cluster, transactional_id="t")
     assert repr(producer) == f"<Producer to a: id {producer.producer_id} epoch 0, transactional id t>"
     for call in (producer.commit_transaction, producer.abort_transaction, lambda: producer.send(row)):
-        with pytest.raises(UsageError, match="begin_transaction comes first"):
+        with pytest.raises(UsageError, match="call begin_transaction"):
             call()
     producer.begin_transaction()
     with pytest.raises(UsageError, match="commit or abort it first"):

@@ -78,7 +78,7 @@ def test_frames_of_a_seed_are_the_same_in_any_order() -> None:
     [
         ("decoder", TargetOptions(recorded=(UNKNOWN, b"")), "none of the 2 recorded requests"),
         ("decoder", TargetOptions(recorded=FRAMES, messages=("FetchRequest",)), "none of the 60 recorded requests"),
-        ("batch", TargetOptions(recorded=FRAMES), "the target batch is given no messages"),
+        ("batch", TargetOptions(recorded=FRAMES), "the target batch takes no messages"),
     ],
 )
 def test_unusable_recordings_are_refused(target: str, options: TargetOptions, text: str) -> None:

@@ -135,8 +135,8 @@ def test_a_torn_log_of_a_dead_broker_is_truncated_as_by_the_broker(cluster: Clus
         ({"brokers": [1, 7]}, "cluster b has no broker 7: it has 1, 2, 3"),
         ({"partitions": [TopicPartition("orders", 9)]}, "cluster b has no partition orders-9"),
         ({"brokers": 1}, "brokers must be a list of broker ids, not 1"),
-        ({"brokers": []}, "no brokers are chosen: name at least one, or leave brokers out for all"),
-        ({"partitions": []}, "no partitions are chosen: name at least one, or leave partitions out for all"),
+        ({"brokers": []}, "no brokers are selected: name at least one, or leave brokers out for all"),
+        ({"partitions": []}, "no partitions are selected: name at least one, or leave partitions out for all"),
         (
             {"partitions": ["orders"]},
             "a partition must be a TopicPartition, such as TopicPartition('orders', 0), not 'orders'",

@@ -71,7 +71,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         "kind is a class of kmirror.sim.facts",
     ),
     "facts by a name": (lambda s: s.simulation.facts(ANY or "NodeKilled"), "kind is a class of kmirror.sim.facts"),
-    "a line to itself": (lambda s: s.simulation.line("a-1", "a-1"), "no line lies between 'a-1' and itself"),
+    "a line to itself": (lambda s: s.simulation.line("a-1", "a-1"), "there is no line between 'a-1' and itself"),
     "a watch of nothing": (lambda s: s.simulation.on(object, ANY), "call must be callable, not None"),
     "a line to a number": (lambda s: s.simulation.line(s.a, ANY or 1), "a line ends at a cluster.*not at 1"),
     "a line to nowhere": (lambda s: s.simulation.line(s.a, "z"), "no cluster and no node 'z'"),
@@ -120,7 +120,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "a rack as a number": (cluster(racks={1: 5}), "the rack of broker 1 must be a string, not 5"),
     "a version of mirroring": (cluster(mirror_version=9), "mirror_version must be an integer from 0 to 1, not 9"),
     "a policy in quotes": (cluster(on_failure="raise"), r"on_failure must be one of OnFailure\.RAISE, .* not 'raise'"),
-    "no authorizer": (cluster(authorizer=1), "authorizer has the methods of Authorizer, and 1 has not"),
+    "no authorizer": (cluster(authorizer=1), "authorizer needs the methods of Authorizer, which 1 lacks"),
     # clusters that were not started
     **{
         f"{what} before the start": (misuse, r"cluster c was not started: (use it in a `with` block|.*start\(\))")

@@ -14,7 +14,7 @@ from tests.unit.sim.misuse import ANY, NOPE, ONE, T0, T9, UNKNOWN, Misuse, Stage
 
 ROWS: dict[str, tuple[Misuse, str]] = {
     # producers
-    "a producer of a name": (lambda s: Producer(ANY or "a"), "a client speaks to a Cluster, not to 'a'"),
+    "a producer of a name": (lambda s: Producer(ANY or "a"), "a client needs a Cluster, not 'a'"),
     "a number for a transactional id": (
         lambda s: Producer(s.a, transactional_id=ANY or 5),
         "transactional_id must be a string, not 5",
@@ -58,22 +58,22 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "begin twice": (lambda s: s.begun().begin_transaction(), "is in a transaction: commit or abort it first"),
     "commit before begin": (
         lambda s: s.transactional().commit_transaction(),
-        "in no transaction: begin_transaction comes first",
+        "is not in a transaction: call begin_transaction",
     ),
     "abort before begin": (
         lambda s: s.transactional().abort_transaction(),
-        "in no transaction: begin_transaction comes",
+        "is not in a transaction: call begin_transaction",
     ),
     "send before begin": (
         lambda s: s.transactional().send({T0: [ONE]}),
-        "in no transaction: begin_transaction comes first",
+        "is not in a transaction: call begin_transaction",
     ),
     "add a topic": (
         lambda s: s.begun().add_partitions(ANY or "t"),
         "partitions must be a list of TopicPartition, not 't'",
     ),
     **{
-        f"{what} after close": (misuse, "is closed: make another one")
+        f"{what} after close": (misuse, "is closed: create a new one")
         for what, misuse in {
             "send": lambda s: s.closed().send({T0: [ONE]}),
             "try_send": lambda s: s.closed().try_send({T0: b"x"}),
@@ -148,7 +148,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "a mirror of one": (lambda s: Mirror("m", source=s.a, destination=s.a), "a is both source and destination"),
     "a mirror across worlds": (
         lambda s: Mirror("m", source=s.a, destination=Stage().b),
-        "clusters of two simulations: make both",
+        "clusters of two simulations: create both",
     ),
     "a mirror of a name": (
         lambda s: Mirror("m", source=ANY or "a", destination=s.b),

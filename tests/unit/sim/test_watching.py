@@ -180,7 +180,7 @@ def test_producers_that_die_with_their_site_are_no_nodes() -> None:
 def test_an_instant_that_is_over_is_refused() -> None:
     simulation = Simulation()
     simulation.run_for(span_s=2)
-    with pytest.raises(UsageError, match=r"1\.5 s is over, it is 2\.000000 s"):
+    with pytest.raises(UsageError, match=r"1\.5 s has passed, it is 2\.000000 s"):
         simulation.at(1.5, lambda: None)
 
 
