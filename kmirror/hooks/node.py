@@ -505,14 +505,14 @@ class HookedNode(Wrapper):
         request_rows, head = progress.request_rows, progress.request_rows.head
         if isinstance(progress.request.body, FetchRequest):
             # The session must know all partitions of the request; the records read for rows with an error are not sent.
-            rest = request_rows.without_rows(lambda *_: True)
-            assert isinstance(rest, FetchRequest)
-            rest.max_wait_ms = 0
+            undecided = request_rows.without_rows(lambda *_: True)
+            assert isinstance(undecided, FetchRequest)
+            undecided.max_wait_ms = 0
         elif request_rows.requests_all:
             return progress.frame
         else:
-            rest = request_rows.without_rows(progress.is_forwarded)
-        return encode_request(rest, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id)
+            undecided = request_rows.without_rows(progress.is_forwarded)
+        return encode_request(undecided, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id)
 
     def _apply_caps(self, response: Message) -> Message:
         """Return an ApiVersions response without the versions above the caps."""

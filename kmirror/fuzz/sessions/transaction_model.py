@@ -58,23 +58,23 @@ class Log:
 
     def writer(self, producer: Symbol) -> Writer | None:
         """Return the state of a producer id."""
-        return next((one for one in self.writers if one.producer == producer), None)
+        return next((writer for writer in self.writers if writer.producer == producer), None)
 
     def with_writer(self, writer: Writer) -> Log:
         """Return the log with a changed state of a producer id."""
-        others = tuple(one for one in self.writers if one.producer != writer.producer)
-        return replace(self, writers=tuple(sorted((*others, writer), key=lambda one: one.producer)))
+        others = tuple(other for other in self.writers if other.producer != writer.producer)
+        return replace(self, writers=tuple(sorted((*others, writer), key=lambda each: each.producer)))
 
     @property
     def committed_values(self) -> tuple[str, ...]:
         """Return the values for a reader of committed records, which end at the first open transaction."""
-        found = []
+        values = []
         for _, value, status in self.records:
             if status == OPEN:
                 break
             if status == COMMITTED:
-                found.append(value)
-        return tuple(found)
+                values.append(value)
+        return tuple(values)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class State:
 
     transactions: tuple[tuple[str, Transaction], ...]
     logs: tuple[tuple[str, Log], ...]
-    bumps: bool
+    bumps_epoch: bool
     """Whether the broker ends transactions by the rules of transaction.version 2."""
     offsets: tuple[Offset, ...] = ()
     order: int = 0
@@ -119,8 +119,8 @@ class State:
 
     def committed_offset(self, partition: int) -> int:
         """Return the offset committed by the group, -1 for none."""
-        found = [one for one in self.offsets if one.partition == partition and one.producer is None]
-        return max(found, key=lambda one: one.order).offset if found else -1
+        committed = [offset for offset in self.offsets if offset.partition == partition and offset.producer is None]
+        return max(committed, key=lambda offset: offset.order).offset if committed else -1
 
 
 # -- the coordinator ----------------------------------------------------------------------------
@@ -128,123 +128,127 @@ class State:
 
 def init_producer_id(state: State, name: str, call: int, epoch: int | None, *, has_id: bool) -> tuple[State, ErrorCode]:
     """Return state and error after InitProducerId; `epoch` is None for a client that names neither id nor epoch."""
-    known = state.transaction(name)
-    if known.producer is None:
+    transaction = state.transaction(name)
+    if transaction.producer is None:
         return state.with_transaction(name, Transaction(Symbol(call, "producer id"))), ErrorCode.NONE
     if epoch is not None and not has_id:
         return state, ErrorCode.PRODUCER_FENCED
-    if known.status == ENDING:
+    if transaction.status == ENDING:
         return state, ErrorCode.CONCURRENT_TRANSACTIONS
-    if known.status == ONGOING:
-        previous_epoch = known.epoch if state.bumps else -1
-        fenced = replace(known, status=ENDING, is_commit=False, epoch=known.epoch + 1, previous_epoch=previous_epoch)
+    if transaction.status == ONGOING:
+        previous_epoch = transaction.epoch if state.bumps_epoch else -1
+        fenced = replace(
+            transaction, status=ENDING, is_commit=False, epoch=transaction.epoch + 1, previous_epoch=previous_epoch
+        )
         return state.with_transaction(name, fenced), ErrorCode.CONCURRENT_TRANSACTIONS
-    if epoch is None or epoch == known.epoch:
-        after = Transaction(known.producer, known.epoch + 1, -1 if epoch is None else epoch)
-    elif epoch == known.previous_epoch >= 0:
-        after = Transaction(known.producer, known.epoch, epoch)
+    if epoch is None or epoch == transaction.epoch:
+        after = Transaction(transaction.producer, transaction.epoch + 1, -1 if epoch is None else epoch)
+    elif epoch == transaction.previous_epoch >= 0:
+        after = Transaction(transaction.producer, transaction.epoch, epoch)
     else:
         return state, ErrorCode.PRODUCER_FENCED
     return state.with_transaction(name, after), ErrorCode.NONE
 
 
-def owner_error(known: Transaction, producer: Symbol | None, epoch: int) -> ErrorCode:
+def owner_error(transaction: Transaction, producer: Symbol | None, epoch: int) -> ErrorCode:
     """Return the error if a producer does not own a transactional id, or NONE."""
-    if known.producer is None or known.producer != producer:
+    if transaction.producer is None or transaction.producer != producer:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    return ErrorCode.NONE if known.epoch == epoch else ErrorCode.PRODUCER_FENCED
+    return ErrorCode.NONE if transaction.epoch == epoch else ErrorCode.PRODUCER_FENCED
 
 
 def add_partitions(
     state: State, name: str, producer: Symbol | None, epoch: int, partitions: frozenset[str]
 ) -> tuple[State, ErrorCode]:
     """Return state and error after partitions were added to a transaction, which may begin one."""
-    known = state.transaction(name)
-    error = owner_error(known, producer, epoch)
-    if not error and known.status == ENDING:
+    transaction = state.transaction(name)
+    error = owner_error(transaction, producer, epoch)
+    if not error and transaction.status == ENDING:
         error = ErrorCode.CONCURRENT_TRANSACTIONS
     if error:
         return state, error
-    already = known.partitions if known.status == ONGOING else frozenset()
-    return state.with_transaction(name, replace(known, status=ONGOING, partitions=already | partitions)), error
+    earlier = transaction.partitions if transaction.status == ONGOING else frozenset()
+    return state.with_transaction(name, replace(transaction, status=ONGOING, partitions=earlier | partitions)), error
 
 
 def end_transaction(
-    state: State, name: str, producer: Symbol | None, epoch: int, *, is_commit: bool, bumps: bool
+    state: State, name: str, producer: Symbol | None, epoch: int, *, is_commit: bool, bumps_epoch: bool
 ) -> tuple[State, ErrorCode]:
-    """Return state and error after EndTxn; `bumps` means that the epoch is raised, as from version 5 on."""
-    known = state.transaction(name)
-    if not bumps:
-        error = owner_error(known, producer, epoch)
+    """Return state and error after EndTxn; `bumps_epoch` means that the epoch is raised, as from version 5 on."""
+    transaction = state.transaction(name)
+    if not bumps_epoch:
+        error = owner_error(transaction, producer, epoch)
         if error:
             return state, error
-        if known.status == ONGOING:
-            return state.with_transaction(name, replace(known, status=ENDING, is_commit=is_commit)), ErrorCode.NONE
-        is_same = known.is_commit == is_commit
-        if known.status == ENDED and is_same:
+        if transaction.status == ONGOING:
+            return state.with_transaction(
+                name, replace(transaction, status=ENDING, is_commit=is_commit)
+            ), ErrorCode.NONE
+        is_same = transaction.is_commit == is_commit
+        if transaction.status == ENDED and is_same:
             return state, ErrorCode.NONE
-        is_waiting = known.status == ENDING and is_same
+        is_waiting = transaction.status == ENDING and is_same
         return state, ErrorCode.CONCURRENT_TRANSACTIONS if is_waiting else ErrorCode.INVALID_TXN_STATE
-    if known.producer is None or known.producer != producer:
+    if transaction.producer is None or transaction.producer != producer:
         return state, ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    response = _bumped_end_error(known, epoch, is_commit=is_commit)
-    if response is not None:
-        return state, response
-    partitions = known.partitions if known.status == ONGOING else frozenset()
-    after = Transaction(known.producer, epoch + 1, epoch, ENDING, is_commit, partitions)
+    end_error = _bumped_end_error(transaction, epoch, is_commit=is_commit)
+    if end_error is not None:
+        return state, end_error
+    partitions = transaction.partitions if transaction.status == ONGOING else frozenset()
+    after = Transaction(transaction.producer, epoch + 1, epoch, ENDING, is_commit, partitions)
     return state.with_transaction(name, after), ErrorCode.NONE
 
 
-def _bumped_end_error(known: Transaction, epoch: int, *, is_commit: bool) -> ErrorCode | None:
+def _bumped_end_error(transaction: Transaction, epoch: int, *, is_commit: bool) -> ErrorCode | None:
     """Return the error code of an EndTxn that ends nothing, None for one that ends a transaction."""
-    is_repeated, is_same = known.epoch == epoch + 1, known.is_commit == is_commit
-    if known.status == ENDING:
+    is_repeated, is_same = transaction.epoch == epoch + 1, transaction.is_commit == is_commit
+    if transaction.status == ENDING:
         if not is_repeated:
             return ErrorCode.PRODUCER_FENCED
         return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
-    if known.status == ENDED and is_repeated:
+    if transaction.status == ENDED and is_repeated:
         return ErrorCode.NONE if is_same else ErrorCode.INVALID_TXN_STATE
-    if known.epoch != epoch:
+    if transaction.epoch != epoch:
         return ErrorCode.PRODUCER_FENCED
     # Without a partition only an abort is valid: a batch that was given up may still arrive.
-    return ErrorCode.INVALID_TXN_STATE if known.status != ONGOING and is_commit else None
+    return ErrorCode.INVALID_TXN_STATE if transaction.status != ONGOING and is_commit else None
 
 
 def autonomous_changes(state: State) -> Iterator[State]:
     """Yield the next autonomous changes: a marker is written, or the end of a transaction is complete."""
-    for name, known in state.transactions:
-        if known.status != ENDING:
+    for name, transaction in state.transactions:
+        if transaction.status != ENDING:
             continue
-        if not known.partitions:
-            yield state.with_transaction(name, replace(known, status=ENDED))
-        for partition in sorted(known.partitions):
-            marked = _write_marker(state, known, partition)
-            left = known.partitions - {partition}
-            yield marked.with_transaction(name, replace(known, partitions=left))
+        if not transaction.partitions:
+            yield state.with_transaction(name, replace(transaction, status=ENDED))
+        for partition in sorted(transaction.partitions):
+            marked = _write_marker(state, transaction, partition)
+            others = transaction.partitions - {partition}
+            yield marked.with_transaction(name, replace(transaction, partitions=others))
 
 
-def _write_marker(state: State, known: Transaction, partition: str) -> State:
+def _write_marker(state: State, transaction: Transaction, partition: str) -> State:
     """Return the state after a partition got the marker of a transaction."""
     log = state.log(partition)
-    producer = known.producer
+    producer = transaction.producer
     assert producer is not None, "it has begun"
-    status = COMMITTED if known.is_commit else ABORTED
+    status = COMMITTED if transaction.is_commit else ABORTED
     records = tuple(
         (owner, value, status if owner == producer and old_status == OPEN else old_status)
         for owner, value, old_status in log.records
     )
     writer = log.writer(producer)
-    sequences = writer.sequences if writer is not None and writer.epoch == known.epoch else ()
-    after = state.with_log(replace(log, records=records).with_writer(Writer(producer, known.epoch, sequences)))
+    sequences = writer.sequences if writer is not None and writer.epoch == transaction.epoch else ()
+    after = state.with_log(replace(log, records=records).with_writer(Writer(producer, transaction.epoch, sequences)))
     if partition != GROUP:
         return after
-    kept = []
-    for one in state.offsets:
-        if one.producer != producer:
-            kept.append(one)
-        elif known.is_commit:
-            kept.append(replace(one, producer=None))
-    return replace(after, offsets=tuple(kept))
+    offsets = []
+    for offset in state.offsets:
+        if offset.producer != producer:
+            offsets.append(offset)
+        elif transaction.is_commit:
+            offsets.append(replace(offset, producer=None))
+    return replace(after, offsets=tuple(offsets))
 
 
 # -- partitions ---------------------------------------------------------------------------------
@@ -259,7 +263,7 @@ class Batch:
     log: str
     producer: Symbol | None
     epoch: int
-    adds: bool
+    adds_partition: bool
     """Whether the broker adds the partition to the transaction by itself (KIP-890 part 2)."""
     sequence: int = -1
     value: str = ""
@@ -286,7 +290,7 @@ def write_batch(state: State, batch: Batch) -> tuple[State, ErrorCode]:
     is_open = writer is not None and writer.is_open and writer.epoch == batch.epoch
     if not is_open:
         state, error = _verify(state, batch)
-        if not error and batch.adds and batch.sequence > 0 and (writer is None or not writer.sequences):
+        if not error and batch.adds_partition and batch.sequence > 0 and (writer is None or not writer.sequences):
             error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if error:
             return state, error
@@ -295,34 +299,34 @@ def write_batch(state: State, batch: Batch) -> tuple[State, ErrorCode]:
 
 
 def _verify(state: State, batch: Batch) -> tuple[State, ErrorCode]:
-    if batch.adds:
+    if batch.adds_partition:
         state, error = add_partitions(state, batch.name, batch.producer, batch.epoch, frozenset({batch.log}))
     else:
-        known = state.transaction(batch.name)
-        error = owner_error(known, batch.producer, batch.epoch)
-        if not error and known.status == ENDING:
+        transaction = state.transaction(batch.name)
+        error = owner_error(transaction, batch.producer, batch.epoch)
+        if not error and transaction.status == ENDING:
             error = ErrorCode.CONCURRENT_TRANSACTIONS
-        if not error and (known.status != ONGOING or batch.log not in known.partitions):
+        if not error and (transaction.status != ONGOING or batch.log not in transaction.partitions):
             error = ErrorCode.TRANSACTION_ABORTABLE
     return state, ErrorCode.INVALID_PRODUCER_EPOCH if error is ErrorCode.PRODUCER_FENCED else error
 
 
 def _append(state: State, log: Log, batch: Batch, writer: Writer, producer: Symbol) -> tuple[State, ErrorCode]:
     if batch.log == GROUP:
-        new = tuple(Offset(p, state.order, offset, producer) for p, offset in batch.offsets)
-        renewed = {(producer, one.partition) for one in new}
-        older = tuple(one for one in state.offsets if (one.producer, one.partition) not in renewed)
-        state = replace(state, offsets=(*older, *new), order=state.order + 1)
+        added = tuple(Offset(p, state.order, offset, producer) for p, offset in batch.offsets)
+        replaced_keys = {(producer, each.partition) for each in added}
+        others = tuple(each for each in state.offsets if (each.producer, each.partition) not in replaced_keys)
+        state = replace(state, offsets=(*others, *added), order=state.order + 1)
         return state.with_log(log.with_writer(Writer(producer, batch.epoch, (), is_open=True))), ErrorCode.NONE
-    same = writer.epoch == batch.epoch
-    if same and batch.sequence in writer.sequences:
+    is_same_epoch = writer.epoch == batch.epoch
+    if is_same_epoch and batch.sequence in writer.sequences:
         return state, ErrorCode.NONE  # A duplicate.
-    if same:
+    if is_same_epoch:
         is_next = batch.sequence == (writer.sequences[-1] + 1 if writer.sequences else 0)
     else:
         is_next = batch.sequence == 0 or writer.epoch == -1
     if not is_next:
         return state, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    sequences = (*(writer.sequences if same else ()), batch.sequence)[-_SEQUENCES_MAX:]
+    sequences = (*(writer.sequences if is_same_epoch else ()), batch.sequence)[-_SEQUENCES_MAX:]
     after = log.with_writer(Writer(producer, batch.epoch, sequences, is_open=True))
     return state.with_log(replace(after, records=(*log.records, (producer, batch.value, OPEN)))), ErrorCode.NONE

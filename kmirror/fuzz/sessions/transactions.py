@@ -82,7 +82,7 @@ class Knowledge:
 
     clients: list[Client]
     group: str
-    bumps: bool
+    bumps_epoch: bool
     """Whether they follow the rules of transaction.version 2."""
     topic: str
     count: int = 0
@@ -102,7 +102,7 @@ def _draw_client(known: Knowledge, choose: Choose) -> Client | None:
 
 
 def _draw_version(known: Knowledge, name: str, choose: Choose) -> int:
-    low, high = _VERSIONS[name][known.bumps]
+    low, high = _VERSIONS[name][known.bumps_epoch]
     return choose.pick(range(low, high + 1))
 
 
@@ -135,7 +135,7 @@ def _init_again(known: Knowledge, choose: Choose) -> Step | None:
 
 
 def _add(known: Knowledge, choose: Choose) -> Step | None:
-    client = None if known.bumps else _draw_client(known, choose)
+    client = None if known.bumps_epoch else _draw_client(known, choose)
     if client is None:
         return None
     chosen = [index for index in _PARTITIONS if choose.chance(0.6)] or [0]
@@ -149,7 +149,7 @@ def _add(known: Knowledge, choose: Choose) -> Step | None:
 
 
 def _add_offsets(known: Knowledge, choose: Choose) -> Step | None:
-    client = None if known.bumps else _draw_client(known, choose)
+    client = None if known.bumps_epoch else _draw_client(known, choose)
     if client is None:
         return None
     body = AddOffsetsToTxnRequest(
@@ -264,7 +264,7 @@ def _versioned_error(step: Step, error: ErrorCode) -> ErrorCode:
     return error
 
 
-def _batch_of(body: ProduceRequest, names: Names, *, adds: bool) -> Batch:
+def _batch_of(body: ProduceRequest, names: Names, *, adds_partition: bool) -> Batch:
     row = body.topic_data[0].partition_data[0]
     assert row.records is not None, "there is a batch"
     (batch,) = iter_any_batches(row.records)
@@ -272,7 +272,9 @@ def _batch_of(body: ProduceRequest, names: Names, *, adds: bool) -> Batch:
     producer = names.symbol(batch.producer_id)
     value = (record.value or b"").decode()
     log = str(row.index)
-    return Batch(body.transactional_id or "", log, producer, batch.producer_epoch, adds, batch.base_sequence, value)
+    return Batch(
+        body.transactional_id or "", log, producer, batch.producer_epoch, adds_partition, batch.base_sequence, value
+    )
 
 
 def _transitions(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[State, dict[str, Any]]]:
@@ -295,15 +297,18 @@ def _transitions(state: State, step: Step, call: int, names: Names) -> Iterator[
             )
             yield after, {"error": _versioned_error(step, error)}
         case ProduceRequest():
-            batch = _batch_of(body, names, adds=step.version >= _VERSIONS["Produce"][1][0])
+            batch = _batch_of(body, names, adds_partition=step.version >= _VERSIONS["Produce"][1][0])
             after, error = model.write_batch(state, batch)
             yield after, {"rows_error": (_versioned_error(step, error),)}
             if not error and model.may_be_out_of_order(state, batch):
                 yield state, {"rows_error": (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,)}
         case TxnOffsetCommitRequest():
             offsets = tuple((row.partition_index, row.committed_offset) for row in body.topics[0].partitions)
-            adds, producer = step.version >= _VERSIONS["TxnOffsetCommit"][1][0], names.symbol(body.producer_id)
-            batch = Batch(body.transactional_id, GROUP, producer, body.producer_epoch, adds, offsets=offsets)
+            adds_partition, producer = (
+                step.version >= _VERSIONS["TxnOffsetCommit"][1][0],
+                names.symbol(body.producer_id),
+            )
+            batch = Batch(body.transactional_id, GROUP, producer, body.producer_epoch, adds_partition, offsets=offsets)
             after, error = model.write_batch(state, batch)
             yield after, {"rows_error": (_versioned_error(step, error),) * len(offsets)}
         case EndTxnRequest():
@@ -335,12 +340,12 @@ def _init_transition(state: State, step: Step, call: int, names: Names) -> tuple
 
 def _end_transition(state: State, step: Step, body: EndTxnRequest, names: Names) -> tuple[State, dict[str, Any]]:
     name, producer = body.transactional_id, names.symbol(body.producer_id)
-    bumps = step.version >= _VERSIONS["EndTxn"][1][0]
+    bumps_epoch = step.version >= _VERSIONS["EndTxn"][1][0]
     after, error = model.end_transaction(
-        state, name, producer, body.producer_epoch, is_commit=body.committed, bumps=bumps
+        state, name, producer, body.producer_epoch, is_commit=body.committed, bumps_epoch=bumps_epoch
     )
     values: dict[str, Any] = {"error": _versioned_error(step, error)}
-    if bumps and not error:
+    if bumps_epoch and not error:
         values |= {"producer": after.transaction(name).producer, "epoch": after.transaction(name).epoch}
     return after, values
 
@@ -398,8 +403,10 @@ class TransactionMachine:
             await_coordinator(world, CoordinatorType.TRANSACTION, name)
         clients = [Client("one", ids[0]), Client("two", ids[0]), Client("three", ids[1])]
         logs = tuple((name, Log(name)) for name in (*map(str, _PARTITIONS), GROUP))
-        bumps = _has_bumps(world)
-        return Knowledge(clients, group, bumps, topic), State(tuple((name, Transaction()) for name in ids), logs, bumps)
+        bumps_epoch = _has_transactions_v2(world)
+        return Knowledge(clients, group, bumps_epoch, topic), State(
+            tuple((name, Transaction()) for name in ids), logs, bumps_epoch
+        )
 
     def outcomes(self, state: State, call: Call, names: Names) -> Iterable[Outcome[State]]:
         """Yield the possible outcomes of a request."""
@@ -428,7 +435,9 @@ class TransactionMachine:
         client = next((one for one in known.clients if one.name == step.actor), None)
         if client is None:
             return
-        renews_epoch = isinstance(body, InitProducerIdRequest) or (isinstance(body, EndTxnRequest) and known.bumps)
+        renews_epoch = isinstance(body, InitProducerIdRequest) or (
+            isinstance(body, EndTxnRequest) and known.bumps_epoch
+        )
         if renews_epoch and not found.error_code:
             client.begin(found.producer_id, found.producer_epoch)
         elif isinstance(body, ProduceRequest) and not found.responses[0].partition_responses[0].error_code:
@@ -471,7 +480,7 @@ def _busy_outcomes(
             yield Outcome(replace(state, transactions=after.transactions), {call: refusal})
 
 
-def _has_bumps(world: World) -> bool:
+def _has_transactions_v2(world: World) -> bool:
     """Return whether the broker has transaction.version 2."""
     found: Any = world.ask(ApiVersionsRequest(client_software_name="kmirror", client_software_version="1"), 3)
     levels = {row.name: row.max_version_level for row in found.finalized_features}

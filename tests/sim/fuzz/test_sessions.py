@@ -278,10 +278,10 @@ def test_kafka_may_fail_for_an_assigned_member_id_with_an_instance_id() -> None:
 
 def test_a_first_batch_may_be_rejected_while_an_earlier_one_may_arrive_again() -> None:
     producer = Symbol(1)
-    batch = Batch("x", "0", producer, 0, adds=False, sequence=3)
+    batch = Batch("x", "0", producer, 0, adds_partition=False, sequence=3)
     for is_open in (False, True):
         log = Log("0", (Writer(producer, 0, (1, 2), is_open=is_open),))
-        state = State((("x", Transaction(producer)),), (("0", log),), bumps=False)
+        state = State((("x", Transaction(producer)),), (("0", log),), bumps_epoch=False)
         assert may_be_out_of_order(state, batch) is not is_open
 
 
