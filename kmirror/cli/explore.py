@@ -11,10 +11,10 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.explorer.model import Model
-from kmirror.explorer.rules import DECISION_SWITCHES, RULES_BY_NAME, rules_named
-from kmirror.explorer.scopes import SCOPES, Scope, scope_named
+from kmirror.explorer.rules import DECISION_SWITCHES, RULES_BY_NAME, find_rules
+from kmirror.explorer.scopes import SCOPES, Scope, find_scope
 from kmirror.explorer.search import Ending, Outcome, explore
-from kmirror.explorer.stories import StoryStep, format_step, story_of
+from kmirror.explorer.stories import StoryStep, build_story, format_step
 from kmirror.kernel.names import counted
 
 EXIT_CODES = {Ending.EXHAUSTED: 0, Ending.FOUND: 4, Ending.BOUND: 5}
@@ -84,8 +84,8 @@ def command(
         return 0
     if master is not None and not on_spark:
         raise click.UsageError("--master needs --spark")
-    scope = scope_named(scope_name)
-    model = Model(scope, rules_named(rules_name, without, option=option))
+    scope = find_scope(scope_name)
+    model = Model(scope, find_rules(rules_name, without, option=option))
     started_at = time.monotonic()
 
     def may_continue(states: int) -> bool:
@@ -93,7 +93,7 @@ def command(
 
     outcome = _on_spark(model, may_continue, master) if on_spark else explore(model, may_continue)
     seconds = time.monotonic() - started_at
-    story = story_of(model, outcome.path) if outcome.path else []
+    story = build_story(model, outcome.path) if outcome.path else []
     if output == "json":
         options = {"scope": scope_name, "rules": rules_name, "without": list(without), "option": option}
         click.echo(json.dumps({**options, **_as_json(outcome, seconds, story)}))
@@ -122,7 +122,7 @@ def _list(output: str) -> None:
         return
     click.echo("scopes (a pair is cluster A, cluster B)")
     for scope in SCOPES:
-        click.echo(f"  {scope.name:20} {scope.about}\n  {'':20} {_bounds(scope)}")
+        click.echo(f"  {scope.name:20} {scope.purpose}\n  {'':20} {_bounds(scope)}")
     click.echo("rules")
     for name, (_, about) in RULES_BY_NAME.items():
         click.echo(f"  {name:20} {about}")

@@ -46,9 +46,9 @@ CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ
 class LogsDiffer(SimulationFailure):
     """The verification failed; `difference` is the first difference of the logs."""
 
-    def __init__(self, what: str, difference: Difference, simulation: Simulation) -> None:
+    def __init__(self, check_name: str, difference: Difference, simulation: Simulation) -> None:
         self.difference = difference
-        super().__init__(f"{what}: {difference}", seed=simulation.seed, elapsed_us=simulation.world.elapsed_us)
+        super().__init__(f"{check_name}: {difference}", seed=simulation.seed, elapsed_us=simulation.world.elapsed_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Demo:
         self.a = Cluster(self.simulation, "a", logs=logs, configs=CONFIGS)
         self.b = Cluster(self.simulation, "b", configs=CONFIGS)
         self._network_line = self.simulation.line(self.a, self.b)
-        self._killers = {
+        self._fault_plans = {
             cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)
         }
         self._cuts: list[tuple[str, LogCut]] = []
@@ -247,7 +247,7 @@ class Demo:
         self._wait_for_full_isrs(self.b)
         for tp in self.partitions:
             log = self._leader(self.b, tp)
-            reset = self._reset(tp, log)
+            reset = self._producer_reset(tp, log)
             cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith("b-")]
             self.report.failover.append(
                 Failover(
@@ -296,7 +296,7 @@ class Demo:
     def _wait_for_full_isrs(self, *clusters: Cluster) -> None:
         """Run until every ISR of all clusters is full at the same instant, and no kill is planned."""
         self.simulation.run_until(
-            lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
+            lambda: all(c.is_settled() and not self._fault_plans[c.name].busy for c in clusters),
             within_s=TIMEOUT_SECONDS,
             what="full ISRs",
         )
@@ -349,12 +349,12 @@ class Demo:
             producer.send(chosen)
         decided.commit_transaction()
         self.simulation.run_until(
-            lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
+            lambda: all(self._is_transaction_ended(tp, decided.producer_id) for tp in chosen),
             within_s=TIMEOUT_SECONDS,
             what="the commit markers on a",
         )
 
-    def _has_ended(self, tp: TopicPartition, producer_id: int) -> bool:
+    def _is_transaction_ended(self, tp: TopicPartition, producer_id: int) -> bool:
         leader = self.a.leader(tp)
         if leader is None or leader.log.high_watermark < leader.log.log_end_offset:
             return False  # A marker counts once it is replicated.
@@ -417,7 +417,7 @@ class Demo:
         leader = self.b.leader(tp)
         return leader is not None and leader.log.last_stable_offset == leader.log.log_end_offset
 
-    def _reset(self, tp: TopicPartition, log: PartitionLog) -> AnyBatch:
+    def _producer_reset(self, tp: TopicPartition, log: PartitionLog) -> AnyBatch:
         """Return the producer reset, which is the last batch of a log that has just stopped."""
         for batch in log.any_batches(max(log.log_start_offset, log.log_end_offset - 1)):
             record = batch.control() if batch.is_control else None
@@ -430,13 +430,13 @@ class Demo:
         if not self._faults:
             return
         cluster = self._rng.choice(clusters)
-        self._killers[cluster.name].strike()
+        self._fault_plans[cluster.name].strike()
 
 
 def first_lost(before: Sequence[AnyBatch], after: PartitionLog, end: int) -> int:
     """Return the first offset of `before` that `after` does not hold unchanged; `end` if nothing was lost."""
-    kept = {batch.last_offset: batch.view for batch in after.any_batches()}
+    views_after = {batch.last_offset: batch.view for batch in after.any_batches()}
     for batch in before:
-        if kept.get(batch.last_offset) != batch.view:
+        if views_after.get(batch.last_offset) != batch.view:
             return max(batch.base_offset, after.log_start_offset)
     return end

@@ -98,7 +98,7 @@ class Experiment:
         self._mirror_to_b.create()
         self._mirror_to_b.add_topics([TOPIC])
         self._mirror_to_b.wait_for_state(MirrorState.MIRRORING, self.partitions, within_s=TIMEOUT_SECONDS)
-        self._watch_marks()
+        self._check_offsets_regularly()
         self._load_a, self._load_b = self._load(self.a), self._load(self.b)
         failed_at = self._until_failure()
         self._fail_over(failed_at)
@@ -175,13 +175,13 @@ class Experiment:
         self._network_line.bring_up()
         self._cuts.clear()
         began = world.now
-        back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
-        back.create()
-        back.add_topics([TOPIC])
-        self._wait(lambda: all(self._is_back(tp) for tp in self._mirrored), "a to have all that b has")
+        mirror_to_a = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
+        mirror_to_a.create()
+        mirror_to_a.add_topics([TOPIC])
+        self._wait(lambda: all(self._has_caught_up(tp) for tp in self._mirrored), "a to have all that b has")
         figures.failback_ms = (world.now - began) // MILLISECOND
         if self._mirrored:
-            back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=TIMEOUT_SECONDS, caught_up=True)
+            mirror_to_a.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=TIMEOUT_SECONDS, caught_up=True)
         self._wait_for_full_isrs(self.a, self.b)
         figures.virtual_ms = world.now // MILLISECOND - self._began_ms
         figures.acked_records = sum(batch.count for part in (load, after) for batch in part.acked)
@@ -194,7 +194,7 @@ class Experiment:
     def _count_failover(self, failed_at: Instant, ends: dict[TopicPartition, int]) -> None:
         figures, load = self.figures, self._load_a
         for tp in self.partitions:
-            end = self._cut_at(self.b, tp, ends[tp])
+            end = self._lowest_cut(self.b, tp, ends[tp])
             for batch in self._log(self.b, tp).batches(end=end):
                 figures.mirrored_batches += 1
                 figures.mirrored_records += batch.record_count
@@ -207,9 +207,9 @@ class Experiment:
         figures.rpo_ms = max(((failed_at - batch.acked_at) // MILLISECOND for batch in lost), default=0)
         figures.rpo_transactional_records = sum(batch.count for batch in lost if batch.transaction is not None)
         figures.lost_transactions = len(transactions(lost))
-        gone = {batch.key for batch in lost}
+        lost_keys = {batch.key for batch in lost}
         figures.torn_transactions = sum(
-            0 < sum(batch.key in gone for batch in batches) < len(batches)
+            0 < sum(batch.key in lost_keys for batch in batches) < len(batches)
             for batches in transactions(promised).values()
         )
         self._report(check_prefix(load.acked, contents))
@@ -231,20 +231,20 @@ class Experiment:
         wanted = self.partitions if partitions is None else partitions
         return {tp: content(self._log(cluster, tp)) for tp in wanted}
 
-    def _cut_at(self, cluster: Cluster, tp: TopicPartition, end: int) -> int:
+    def _lowest_cut(self, cluster: Cluster, tp: TopicPartition, end: int) -> int:
         """Return the lowest offset to which a replica of `cluster` was truncated, or `end` if none is below it."""
         cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith(f"{cluster.name}-")]
         return min(cuts, default=end)
 
     def _cut_records(self, cluster: Cluster, ends: dict[TopicPartition, int]) -> int:
-        return sum(max(end - self._cut_at(cluster, tp, end), 0) for tp, end in ends.items())
+        return sum(max(end - self._lowest_cut(cluster, tp, end), 0) for tp, end in ends.items())
 
-    def _watch_marks(self) -> None:
+    def _check_offsets_regularly(self) -> None:
         """Check the offsets and epochs of every replica ten times per virtual second."""
         world = self.simulation.world
         self._began_ms = world.now // MILLISECOND
 
-        def look() -> None:
+        def check_offsets() -> None:
             for cluster in (self.a, self.b):
                 for broker_id in cluster.living():
                     for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
@@ -253,9 +253,9 @@ class Experiment:
                             self._report([f"marks in order: {cluster.name}-{broker_id} {tp}: {log}"])
                         if partition.is_leader and log.latest_epoch > partition.leader_epoch:
                             self._report([f"no epoch above the leader's: {cluster.name}-{broker_id} {tp}"])
-            world.at(world.now + 100 * MILLISECOND, look)
+            world.at(world.now + 100 * MILLISECOND, check_offsets)
 
-        look()
+        check_offsets()
 
     def _report(self, faults: Iterable[str]) -> None:
         self.broken += list(faults)[: BROKEN_MAX - len(self.broken)]
@@ -267,8 +267,8 @@ class Experiment:
         for tp in self.partitions:
             source, found = self.a.leader(tp), self.b.leader(tp)
             if source is not None:
-                have = 0 if found is None else found.log.log_end_offset
-                total += max(source.log.high_watermark - have, 0)
+                destination_end = 0 if found is None else found.log.log_end_offset
+                total += max(source.log.high_watermark - destination_end, 0)
         return total
 
     def _sample_lag(self, began: Instant) -> None:
@@ -304,20 +304,20 @@ class Experiment:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def _random_span(self, span_ms: int, what: str) -> Duration:
+    def _random_span(self, span_ms: int, stream_name: str) -> Duration:
         """Return a random part of a span, in microseconds, from a random stream of its own."""
-        return self._rng.split(what).below(max(span_ms * MILLISECOND, 1))
+        return self._rng.split(stream_name).below(max(span_ms * MILLISECOND, 1))
 
     def _load(self, cluster: Cluster) -> Load:
         """Return producers at a cluster's site that have their PIDs: those of b are ready from the start."""
         options = self.options
-        what = LoadOptions(
+        load_options = LoadOptions(
             producers=options.producers, transactional=options.transactional_producers,
             transaction_ms=options.transaction_ms, batch_records=options.batch_records,
             record_bytes=options.record_bytes, records_per_second=options.records_per_second,
             compression=Compression[options.codec.upper()],
         )  # fmt: skip
-        load = Load(cluster, cluster.name, self.partitions, self._rng.split(f"load {cluster.name}"), what)
+        load = Load(cluster, cluster.name, self.partitions, self._rng.split(f"load {cluster.name}"), load_options)
         load.prepare(within_s=TIMEOUT_SECONDS)
         return load
 
@@ -351,7 +351,7 @@ class Experiment:
     def _logs(self, cluster: Cluster) -> list[PartitionLog]:
         return [self._log(cluster, tp) for tp in self.partitions]
 
-    def _is_back(self, tp: TopicPartition) -> bool:
+    def _has_caught_up(self, tp: TopicPartition) -> bool:
         """Return whether a has all records of b, up to the epoch in which b accepted writes."""
         ours, theirs = self.a.leader(tp), self.b.leader(tp)
         return (
@@ -364,8 +364,8 @@ class Experiment:
     def _wait_for_full_isrs(self, *clusters: Cluster) -> None:
         self._wait(lambda: all(cluster.is_settled() for cluster in clusters), "full ISRs")
 
-    def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        self.simulation.run_until(condition, within_s=TIMEOUT_SECONDS, what=what)
+    def _wait(self, condition: Callable[[], bool], description: str) -> None:
+        self.simulation.run_until(condition, within_s=TIMEOUT_SECONDS, what=description)
 
 
 def run(options: ExperimentOptions) -> Outcome:

@@ -58,41 +58,47 @@ def transactions(acked: Iterable[AckedBatch]) -> dict[str, list[AckedBatch]]:
 
 def check_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[str]:
     """Check that the failover keeps a prefix of each mirrored log: nothing is missing below existing records."""
-    for tp, held in contents.items():
+    for tp, log_content in contents.items():
         mine = [batch for batch in acked if batch.tp == tp and batch.base_offset >= 0]
-        gone = [batch.base_offset for batch in mine if held.offsets.get(batch.key) != batch.base_offset]
-        kept = [batch.base_offset for batch in mine if held.offsets.get(batch.key) == batch.base_offset]
-        if gone and kept and max(kept) > min(gone):
-            yield f"failover keeps a prefix: {tp} lacks {min(gone)} and has {max(kept)}"
+        missing_offsets = [
+            batch.base_offset for batch in mine if log_content.offsets.get(batch.key) != batch.base_offset
+        ]
+        present_offsets = [
+            batch.base_offset for batch in mine if log_content.offsets.get(batch.key) == batch.base_offset
+        ]
+        if missing_offsets and present_offsets and max(present_offsets) > min(missing_offsets):
+            yield f"failover keeps a prefix: {tp} lacks {min(missing_offsets)} and has {max(present_offsets)}"
 
 
 def check_atomic_per_partition(acked: Iterable[AckedBatch], contents: Contents) -> Iterator[str]:
     """Check that a partition shows all records of a committed transaction or none (D29)."""
     for name, batches in transactions(acked).items():
         for tp in dict.fromkeys(batch.tp for batch in batches):
-            here = [batch for batch in batches if batch.tp == tp]
-            gone = missing(here, contents)
-            if gone and len(gone) < len(here):
-                yield f"transactions are atomic per partition: {tp} shows {name} without {gone[0].base_offset}"
+            batches_here = [batch for batch in batches if batch.tp == tp]
+            missing_batches = missing(batches_here, contents)
+            if missing_batches and len(missing_batches) < len(batches_here):
+                offset = missing_batches[0].base_offset
+                yield f"transactions are atomic per partition: {tp} shows {name} without {offset}"
 
 
 def check_only_committed(uncommitted: Iterable[bytes], contents: Contents) -> Iterator[str]:
     """Check that no record of a transaction is read whose commit was not requested."""
     hidden = frozenset(uncommitted)
-    for tp, held in contents.items():
-        for key in sorted(held.read & hidden):
-            yield f"reads are committed: {tp} offset {held.offsets[key]} is not"
+    for tp, log_content in contents.items():
+        for key in sorted(log_content.read & hidden):
+            yield f"reads are committed: {tp} offset {log_content.offsets[key]} is not"
 
 
-def check_kept(acked: Iterable[AckedBatch], contents: Contents, where: str) -> Iterator[str]:
+def check_kept(acked: Iterable[AckedBatch], contents: Contents, cluster_name: str) -> Iterator[str]:
     """Check that all records acknowledged in these partitions exist at the end."""
-    gone = missing((batch for batch in acked if batch.tp in contents), contents)
-    if gone:
-        yield f"acknowledged records of b are kept: {gone[0].tp} offset {gone[0].base_offset} is not on {where}"
+    missing_batches = missing((batch for batch in acked if batch.tp in contents), contents)
+    if missing_batches:
+        first = missing_batches[0]
+        yield f"acknowledged records of b are kept: {first.tp} offset {first.base_offset} is not on {cluster_name}"
 
 
-def check_no_open_transaction(logs: Iterable[PartitionLog], where: str) -> Iterator[str]:
+def check_no_open_transaction(logs: Iterable[PartitionLog], cluster_name: str) -> Iterator[str]:
     """Check that no transaction is left open in logs without writers."""
     for log in logs:
         if log.last_stable_offset != log.log_end_offset:
-            yield f"no open transaction: {where} {log}"
+            yield f"no open transaction: {cluster_name} {log}"

@@ -155,9 +155,9 @@ class Results:
         if found.equals(self._schema):
             return
         theirs, ours = set(found.names), set(self._schema.names)
-        kinds = {name for name in ours & theirs if found.field(name).type != self._schema.field(name).type}
-        parts = (("lacks", ours - theirs), ("also has", theirs - ours), ("has as another type", kinds))
-        differences = [f"{what} {', '.join(sorted(names))}" for what, names in parts if names]
+        other_types = {name for name in ours & theirs if found.field(name).type != self._schema.field(name).type}
+        parts = (("lacks", ours - theirs), ("also has", theirs - ours), ("has as another type", other_types))
+        differences = [f"{problem} {', '.join(sorted(names))}" for problem, names in parts if names]
         if differences:
             raise UsageError(
                 f"{path} was not written by this version of kmirror, and its figures may mean something else: it "
@@ -220,10 +220,10 @@ class Results:
         if not tables:
             return self._schema.empty_table()
         table = pa.concat_tables(tables, promote_options="default")
-        seen: dict[str, int] = {}
+        first_rows: dict[str, int] = {}
         for index, name in enumerate(table["run_id"].to_pylist()):
-            seen.setdefault(name, index)
-        return table if len(seen) == len(table) else table.take(list(seen.values()))
+            first_rows.setdefault(name, index)
+        return table if len(first_rows) == len(table) else table.take(list(first_rows.values()))
 
     def compact(self) -> int:
         """Merge the files of single runs into one and return its number of runs. A kill in between loses nothing.

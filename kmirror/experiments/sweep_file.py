@@ -116,14 +116,14 @@ def _hint(name: str, known: tuple[str, ...]) -> str:
     return f": did you mean {near[0]!r}?" if near else f": there are {', '.join(known)}"
 
 
-def _seeds(given: Any, *tables: Mapping[str, Any]) -> list[int]:
+def _seeds(value: Any, *tables: Mapping[str, Any]) -> list[int]:
     if any("seed" in table for table in tables):
         raise UsageError("seeds must be at the top level: seeds = 5, or seeds = [1, 2, 3]")
-    if type(given) is int and given > 0:
-        return list(range(given))
-    if isinstance(given, list) and given and all(type(seed) is int for seed in given):
-        return given
-    raise UsageError(f"seeds must be a number or a list of seeds, not {given!r}")
+    if type(value) is int and value > 0:
+        return list(range(value))
+    if isinstance(value, list) and value and all(type(seed) is int for seed in value):
+        return value
+    raise UsageError(f"seeds must be a number or a list of seeds, not {value!r}")
 
 
 def _points(grid: Mapping[str, Any], random_options: Mapping[str, Any], random_points: int) -> Iterator[dict[str, Any]]:

@@ -91,7 +91,7 @@ class Leader:
         """Set the persisted list."""
         apply_uncut(self.mp, self.partition, uncut)
 
-    def continue_in_epoch(self, epoch: int) -> None:
+    def enter_epoch(self, epoch: int) -> None:
         """Continue as leader in a later epoch, and read the persisted state again."""
         state, uncut = self.mp.state, self.mp.uncut
         image = self.partition.image
@@ -100,7 +100,7 @@ class Leader:
         self.mp.state = state
         apply_uncut(self.mp, self.partition, uncut)
 
-    def apply_to(self, cluster: Cluster) -> Cluster:
+    def updated_cluster(self, cluster: Cluster) -> Cluster:
         """Return the cluster with the leader's current knowledge: the list, and the replicas that have confirmed."""
         replicas = tuple(self._replica(place, replica) for place, replica in enumerate(cluster.replicas))
         return cluster._replace(replicas=replicas, session=self.mp.uncut.get(SESSION, NOT_LISTED))

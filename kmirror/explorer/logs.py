@@ -30,11 +30,11 @@ def entry(epoch: int, cluster: int, session: int, *, is_reset: bool = False) -> 
     return epoch << EPOCH_SHIFT | session << 2 | cluster << 1 | is_reset
 
 
-def epoch_of(number: int) -> int:
+def entry_epoch(number: int) -> int:
     return number >> EPOCH_SHIFT
 
 
-def cluster_of(number: int) -> int:
+def entry_cluster(number: int) -> int:
     return number >> 1 & 1
 
 
@@ -64,7 +64,7 @@ class ModelLog:
         return self.epochs.end_offset_for(epoch, len(self.entries))
 
 
-def last_epoch_of(log: ModelLog) -> int:
+def last_fetched_epoch(log: ModelLog) -> int:
     """Return the last fetched epoch that a fetch from the LEO contains."""
     return last_epoch(cast("PartitionLog", log))
 
@@ -98,7 +98,7 @@ class Logs:
             self.ends.append(len(log.entries))
         return found
 
-    def log_of(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> int:
+    def intern_log(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> int:
         """Return the log with `entries`, and epochs that begin at `starts`."""
         return self._intern(ModelLog(entries, starts))
 
@@ -107,7 +107,7 @@ class Logs:
         before = self.logs[log]
         after = ModelLog(before.entries, before.epochs.entries)
         for number in numbers:
-            after.epochs.assign(epoch_of(number), len(after.entries))
+            after.epochs.assign(entry_epoch(number), len(after.entries))
             after.entries += (number,)
         return self._intern(after)
 
@@ -135,8 +135,8 @@ class Logs:
 
     def cut_by_epoch(self, log: int, leader: int, cut_epoch: int) -> int:
         """Return the log of a follower that `leader` has truncated to `cut_epoch` (D30)."""
-        answer = demanded_divergence(cast("PartitionLog", self.logs[leader]), cut_epoch)
-        return self.cut_by_response(log, answer.epoch, answer.end_offset)
+        response = demanded_divergence(cast("PartitionLog", self.logs[leader]), cut_epoch)
+        return self.cut_by_response(log, response.epoch, response.end_offset)
 
     def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[FetchResult, int]:
         """Return the response of `leader` to a fetch from the end of `log`, and `log` after it.
@@ -152,13 +152,13 @@ class Logs:
 
     def _fetch(self, log: int, leader: int, foreign: bool, bound: int, one: bool) -> tuple[FetchResult, int]:
         fetching, serving = self.logs[log], self.logs[leader]
-        end, named = fetching.log_end_offset, last_epoch_of(fetching)
-        if named >= 0:
+        end, fetch_epoch = fetching.log_end_offset, last_fetched_epoch(fetching)
+        if fetch_epoch >= 0:
             # The engine's parameter is its log class; a model log has all that it uses.
-            answer = divergence(cast("PartitionLog", serving), named, end, foreign=foreign)
-            if answer is not None and answer.epoch >= 0:
-                return FetchResult.DIVERGED, self.cut_by_response(log, answer.epoch, answer.end_offset)
-            if answer is not None:
+            response = divergence(cast("PartitionLog", serving), fetch_epoch, end, foreign=foreign)
+            if response is not None and response.epoch >= 0:
+                return FetchResult.DIVERGED, self.cut_by_response(log, response.epoch, response.end_offset)
+            if response is not None:
                 return FetchResult.OUT_OF_RANGE, self.cut(log, min(end, serving.log_end_offset))
         if end > serving.log_end_offset:
             return FetchResult.OUT_OF_RANGE, self.cut(log, serving.log_end_offset)

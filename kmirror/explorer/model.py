@@ -3,8 +3,8 @@
 A state is one integer: the index of cluster A, of cluster B, and of the records that must not be lost. Local steps
 depend on one cluster only, steps between the clusters on little of the other one, so all steps are memoised.
 
-Both clusters follow the same rules. A destination's question, and a fetch with its response, are one step: late
-responses are not modelled. Neither are transactions, retention, and the deletion of a mirror.
+Both clusters follow the same rules. A destination's request for the cut epoch, and a fetch with its response, are one
+step: late responses are not modelled. Neither are transactions, retention, and the deletion of a mirror.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ UNCLEAN = "unclean"
 ORDERS = ("add", "remove")
 
 State = int
-Kept = frozenset[tuple[int, int]]
+ProtectedRecords = frozenset[tuple[int, int]]
 """(offset, entry) of clients' records that both clusters had committed at the time of an order."""
 
 
 class ModelStep(NamedTuple):
-    """One step of the model: the cluster that moves, its move, and the state after it."""
+    """One step of the model: the number of the cluster that moves (0 for A), its move, and the state after it."""
 
-    side: int
+    cluster_number: int
     move: Move
     state: State
 
@@ -57,62 +57,62 @@ class Model:
         self.steps = Steps(rules, scope, self.logs)
         self.clusters: list[Cluster] = []
         self._index: dict[tuple[int, Cluster], int] = {}
-        self._sides: list[int] = []
+        self._cluster_numbers: list[int] = []
         self._local_steps_by_index: list[LocalSteps | None] = []
         self._views: list[int] = []
         self._view_index: dict[tuple[int, int, int, MirrorState, int], int] = {}
-        self._held: list[Kept] = []
+        self._isr_entries: list[ProtectedRecords] = []
         self.violations: list[str] = []
         """For each cluster the invariant violated within it, or an empty string."""
         self._pulls: dict[int, tuple[Move, int] | None] = {}
-        self._kept: list[Kept] = [frozenset()]
-        self._kept_index: dict[Kept, int] = {frozenset(): 0}
-        self._common: dict[int, Kept] = {}
+        self._protected: list[ProtectedRecords] = [frozenset()]
+        self._protected_index: dict[ProtectedRecords, int] = {frozenset(): 0}
+        self._common: dict[int, ProtectedRecords] = {}
         self._unequal: dict[int, str] = {}
 
-    def first(self) -> State:
+    def initial_state(self) -> State:
         """Return the initial state."""
-        return self._intern(0, self.steps.first(0)) | self._intern(1, self.steps.first(1)) << SHIFT
+        return self._intern(0, self.steps.initial_cluster(0)) | self._intern(1, self.steps.initial_cluster(1)) << SHIFT
 
     def pair(self, state: State) -> tuple[Cluster, Cluster]:
         return self.clusters[state & MASK], self.clusters[state >> SHIFT & MASK]
 
-    def kept(self, state: State) -> Kept:
+    def protected(self, state: State) -> ProtectedRecords:
         """Return the records that must not be lost from here on."""
-        return self._kept[state >> 2 * SHIFT]
+        return self._protected[state >> 2 * SHIFT]
 
-    def state(self, a: Cluster, b: Cluster, kept: Kept) -> State:
+    def state(self, a: Cluster, b: Cluster, protected: ProtectedRecords) -> State:
         """Return the state with these parts."""
-        return self._kept_at(kept) << 2 * SHIFT | self._intern(1, b) << SHIFT | self._intern(0, a)
+        return self._intern_protected(protected) << 2 * SHIFT | self._intern(1, b) << SHIFT | self._intern(0, a)
 
     # -- clusters by index --------------------------------------------------------------------
 
-    def _intern(self, side: int, cluster: Cluster) -> int:
-        found = self._index.get((side, cluster))
+    def _intern(self, cluster_number: int, cluster: Cluster) -> int:
+        found = self._index.get((cluster_number, cluster))
         if found is None:
-            found = self._index[side, cluster] = len(self.clusters)
+            found = self._index[cluster_number, cluster] = len(self.clusters)
             self.clusters.append(cluster)
-            self._sides.append(side)
+            self._cluster_numbers.append(cluster_number)
             self._local_steps_by_index.append(None)
             view = (cluster.leader.log, cluster.hw, cluster.epoch, cluster.state, cluster.lme)
             self._views.append(self._view_index.setdefault(view, len(self._view_index)))
             logs = [self.logs.logs[replica.log].entries for replica in cluster.replicas if replica.in_isr]
-            self._held.append(frozenset(at for entries in logs for at in enumerate(entries)))
+            self._isr_entries.append(frozenset(item for entries in logs for item in enumerate(entries)))
             self.violations.append(self._violation_within(cluster))
         return found
 
     def _local_steps(self, index: int) -> LocalSteps:
         known = self._local_steps_by_index[index]
         if known is None:
-            side = self._sides[index]
+            cluster_number = self._cluster_numbers[index]
             # Steps without a change, and a second step to the same cluster, are left out.
             moves: dict[int, Move] = {}
-            for move in self.steps.local_steps(self.clusters[index], side):
-                moves.setdefault(self._intern(side, move.after), move)
+            for move in self.steps.local_steps(self.clusters[index], cluster_number):
+                moves.setdefault(self._intern(cluster_number, move.after), move)
             moves.pop(index, None)
-            plain = tuple(at for at, m in moves.items() if m.kind != UNCLEAN and m.kind not in ORDERS)
-            orders = tuple(at for at, m in moves.items() if m.kind in ORDERS)
-            unclean = tuple(at for at, m in moves.items() if m.kind == UNCLEAN)
+            plain = tuple(target for target, m in moves.items() if m.kind != UNCLEAN and m.kind not in ORDERS)
+            orders = tuple(target for target, m in moves.items() if m.kind in ORDERS)
+            unclean = tuple(target for target, m in moves.items() if m.kind == UNCLEAN)
             known = LocalSteps(tuple(moves.values()), plain, orders, unclean, tuple(moves))
             self._local_steps_by_index[index] = known
         return known
@@ -121,47 +121,47 @@ class Model:
 
     def successors(self, state: State) -> list[State]:
         """Return the states after one step, possibly with duplicates."""
-        a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
-        mine, theirs = self._local_steps(a), self._local_steps(b)
-        found = [state - a + after for after in mine.plain]
+        a, b, protected = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
+        ours, theirs = self._local_steps(a), self._local_steps(b)
+        found = [state - a + after for after in ours.plain]
         found += [state + (after - b << SHIFT) for after in theirs.plain]
-        if mine.orders or theirs.orders:
-            if mine.orders and self._may_be_added(a, b):
-                base = self._keep(kept, a, b) << 2 * SHIFT | b << SHIFT
-                found += [base | after for after in mine.orders]
+        if ours.orders or theirs.orders:
+            if ours.orders and self._may_be_added(a, b):
+                base = self._protect(protected, a, b) << 2 * SHIFT | b << SHIFT
+                found += [base | after for after in ours.orders]
             if theirs.orders:
-                base = self._keep(kept, b, a) << 2 * SHIFT | a
+                base = self._protect(protected, b, a) << 2 * SHIFT | a
                 found += [base | after << SHIFT for after in theirs.orders]
         # After an unclean election the rules are not to blame for a loss.
-        if mine.unclean and self._may_be_unclean(a, b):
-            found += [b << SHIFT | after for after in mine.unclean]
-        if theirs.unclean and self._may_be_unclean(b, a):
+        if ours.unclean and self._may_elect_uncleanly(a, b):
+            found += [b << SHIFT | after for after in ours.unclean]
+        if theirs.unclean and self._may_elect_uncleanly(b, a):
             found += [after << SHIFT | a for after in theirs.unclean]
-        pulled = self._pull(a, b)
-        if pulled is not None:
-            found.append(state - a + pulled[1])
-        pulled = self._pull(b, a)
-        if pulled is not None:
-            found.append(state + (pulled[1] - b << SHIFT))
+        exchange = self._pull(a, b)
+        if exchange is not None:
+            found.append(state - a + exchange[1])
+        exchange = self._pull(b, a)
+        if exchange is not None:
+            found.append(state + (exchange[1] - b << SHIFT))
         return found
 
-    def steps_of(self, state: State) -> list[ModelStep]:
+    def described_steps(self, state: State) -> list[ModelStep]:
         """Return the same steps with their descriptions: for stories, not for speed."""
         a, b = state & MASK, state >> SHIFT & MASK
         reached = dict.fromkeys(self.successors(state))
         found = []
-        for side, (index, other) in enumerate(((a, b), (b, a))):
+        for cluster_number, (index, other) in enumerate(((a, b), (b, a))):
             known = self._local_steps(index)
             rows = list(zip(known.moves, known.targets, strict=True))
-            pulled = self._pull(index, other)
-            for move, target in [*rows, *([] if pulled is None else [pulled])]:
+            exchange = self._pull(index, other)
+            for move, target in [*rows, *([] if exchange is None else [exchange])]:
                 for after in reached:
                     pair = (after & MASK, after >> SHIFT & MASK)
-                    if pair == ((target, b) if side == 0 else (a, target)):
-                        found.append(ModelStep(side, move, after))
+                    if pair == ((target, b) if cluster_number == 0 else (a, target)):
+                        found.append(ModelStep(cluster_number, move, after))
         return found
 
-    def _may_be_unclean(self, index: int, other: int) -> bool:
+    def _may_elect_uncleanly(self, index: int, other: int) -> bool:
         if not self.scope.unclean_while_stopped:
             return True
         return self.clusters[index].state in OWN_EPOCHS and self.clusters[other].state is MirrorState.STOPPED
@@ -175,14 +175,14 @@ class Model:
     # -- between clusters ---------------------------------------------------------------------
 
     def _pull(self, index: int, other: int) -> tuple[Move, int] | None:
-        """Return the step of destination `index` with source `other`, a question or a fetch, or None."""
+        """Return the step of destination `index` with source `other`, a request for its epoch or a fetch, or None."""
         state = self.clusters[index].state
         if state is not MirrorState.PREPARING and state is not MirrorState.MIRRORING:
             return None
         key = index << SHIFT | self._views[other]
         if key not in self._pulls:
             move = self._compute_pull(self.clusters[index], self.clusters[other])
-            target = index if move is None else self._intern(self._sides[index], move.after)
+            target = index if move is None else self._intern(self._cluster_numbers[index], move.after)
             self._pulls[key] = None if move is None or target == index else (move, target)
         return self._pulls[key]
 
@@ -197,9 +197,9 @@ class Model:
                 if cut_epoch is None
                 else self.steps.move("decide", 0, self.steps.with_cut_epoch(cluster, cut_epoch))
             )
-        answer, log = self._mirror_fetch(cluster, source)
+        result, log = self._mirror_fetch(cluster, source)
         epoch = max(cluster.epoch, source.epoch) if self.rules.follows_epochs else cluster.epoch
-        if answer is FetchResult.SERVED:
+        if result is FetchResult.SERVED:
             after = cluster._replace(replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:]))
             return self.steps.move("mirror", 0, self.steps.with_epoch(after, epoch))
         return self.steps.move("mirror-cut", 0, self.steps.with_epoch(self.steps.cut_leader_log(cluster, log), epoch))
@@ -209,12 +209,12 @@ class Model:
         ours, theirs = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
         if not ours.entries:
             return True
-        kept = kept_after_cut(ours, cluster.lme)
-        if not self.rules.shared_copy_continues or kept == NOTHING_KEPT:
+        remaining = kept_after_cut(ours, cluster.lme)
+        if not self.rules.shared_copy_continues or remaining == NOTHING_KEPT:
             return False
-        there = theirs.epochs.end_offset_for(kept.epoch, theirs.log_end_offset)
-        return all(is_reset(entry) for entry in ours.entries[kept.end_offset :]) and (
-            kept.end_offset == 0 or has_kept_records(kept, there, theirs.log_start_offset)
+        source_end = theirs.epochs.end_offset_for(remaining.epoch, theirs.log_end_offset)
+        return all(is_reset(entry) for entry in ours.entries[remaining.end_offset :]) and (
+            remaining.end_offset == 0 or has_kept_records(remaining, source_end, theirs.log_start_offset)
         )
 
     def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[FetchResult, int]:
@@ -225,35 +225,35 @@ class Model:
 
     # -- records that both had ----------------------------------------------------------------
 
-    def _keep(self, kept: int, index: int, other: int) -> int:
+    def _protect(self, protected: int, index: int, other: int) -> int:
         """Return the index of the records that must not be lost once `index` gets an order in this state.
 
         These are the records that both have. If `index` will mirror a cluster that has stopped, and neither ever
         mirrored the other, they include its own records: no other cluster can have them (D25).
         """
         if not self.scope.copies:
-            return kept
+            return protected
         key = index << SHIFT | other
         common = self._common.get(key)
         if common is None:
-            mine = self._committed(index)
+            ours = self._committed(index)
             peer = self.clusters[other]
             cluster = self.clusters[index]
             has_mirrored = cluster.lme >= 0 or peer.lme >= 0
             is_alone = peer.state is MirrorState.STOPPED and not has_mirrored and not cluster.is_foreign
-            common = self._common[key] = mine if is_alone else mine & self._committed(other)
-        if common <= self._kept[kept]:
-            return kept
-        return self._kept_at(self._kept[kept] | common)
+            common = self._common[key] = ours if is_alone else ours & self._committed(other)
+        if common <= self._protected[protected]:
+            return protected
+        return self._intern_protected(self._protected[protected] | common)
 
-    def _kept_at(self, kept: Kept) -> int:
-        found = self._kept_index.get(kept)
+    def _intern_protected(self, protected: ProtectedRecords) -> int:
+        found = self._protected_index.get(protected)
         if found is None:
-            found = self._kept_index[kept] = len(self._kept)
-            self._kept.append(kept)
+            found = self._protected_index[protected] = len(self._protected)
+            self._protected.append(protected)
         return found
 
-    def _committed(self, index: int) -> Kept:
+    def _committed(self, index: int) -> ProtectedRecords:
         cluster = self.clusters[index]
         entries = self.logs.logs[cluster.leader.log].entries[: cluster.hw]
         return frozenset((offset, number) for offset, number in enumerate(entries) if not is_reset(number))
@@ -262,10 +262,10 @@ class Model:
 
     def violation(self, state: State) -> str:
         """Return the invariant that a state violates, or an empty string."""
-        a, b, kept = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
+        a, b, protected = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
         return (
             self.violations[a] or self.violations[b] or self._violation_between(a, b) or self._violation_between(b, a)
-            or (self._lost(kept, a, b) if kept else "")
+            or (self._loss_violation(protected, a, b) if protected else "")
         )  # fmt: skip
 
     def _violation_within(self, cluster: Cluster) -> str:
@@ -283,14 +283,14 @@ class Model:
         if cluster.state is not MirrorState.MIRRORING:
             return ""
         source = self.clusters[other]
-        mine, theirs = cluster.leader.log, source.leader.log
-        key = (mine << SHIFT | self._views[other]) << 1 | source.is_foreign
+        ours, theirs = cluster.leader.log, source.leader.log
+        key = (ours << SHIFT | self._views[other]) << 1 | source.is_foreign
         found = self._unequal.get(key)
         if found is None:
-            answer, log = self._mirror_fetch(cluster, source)
-            caught_up = answer is FetchResult.SERVED and log == mine
-            end = min(self.logs.ends[mine], source.hw)
-            is_equal = self.logs.logs[mine].entries[:end] == self.logs.logs[theirs].entries[:end]
+            result, log = self._mirror_fetch(cluster, source)
+            caught_up = result is FetchResult.SERVED and log == ours
+            end = min(self.logs.ends[ours], source.hw)
+            is_equal = self.logs.logs[ours].entries[:end] == self.logs.logs[theirs].entries[:end]
             found = (
                 ""
                 if is_equal or not caught_up
@@ -299,9 +299,9 @@ class Model:
             self._unequal[key] = found
         return found
 
-    def _lost(self, kept: int, a: int, b: int) -> str:
-        missing = self._kept[kept] - self._held[a]
-        if missing and not missing <= self._held[b]:
+    def _loss_violation(self, protected: int, a: int, b: int) -> str:
+        missing = self._protected[protected] - self._isr_entries[a]
+        if missing and not missing <= self._isr_entries[b]:
             text = (
                 "a record that both clusters had committed when the order was given is no longer on any in-sync replica"
             )

@@ -24,13 +24,13 @@ PackedCluster = tuple[tuple[int, ...], tuple[PackedReplica, ...]]
 def pack(model: Model, state: State) -> bytes:
     """Return a state as bytes."""
     a, b = (_packed(model, cluster) for cluster in model.pair(state))
-    return marshal.dumps((a, b, tuple(sorted(model.kept(state)))), MARSHAL_VERSION)
+    return marshal.dumps((a, b, tuple(sorted(model.protected(state)))), MARSHAL_VERSION)
 
 
 def unpack(model: Model, data: bytes) -> State:
     """Return the state in `data`, for a model with the same scope and rules."""
-    a, b, kept = marshal.loads(data)
-    return model.state(_unpacked(model, a), _unpacked(model, b), frozenset(kept))
+    a, b, protected = marshal.loads(data)
+    return model.state(_unpacked(model, a), _unpacked(model, b), frozenset(protected))
 
 
 def _packed(model: Model, cluster: Cluster) -> PackedCluster:
@@ -65,5 +65,5 @@ def _unpacked(model: Model, packed: PackedCluster) -> Cluster:
 def _unpacked_replicas(model: Model, replicas: Iterable[PackedReplica]) -> Iterable[Replica]:
     for (entries, starts), in_isr, leo_is_known, has_confirmed, listed_cut in replicas:
         yield Replica(
-            model.logs.log_of(entries, starts), bool(in_isr), bool(leo_is_known), bool(has_confirmed), listed_cut
+            model.logs.intern_log(entries, starts), bool(in_isr), bool(leo_is_known), bool(has_confirmed), listed_cut
         )

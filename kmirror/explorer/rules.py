@@ -24,7 +24,7 @@ class Listing(Enum):
     OFFSET = "the cut offset"
 
 
-class Written(Enum):
+class ListWriting(Enum):
     """Times at which D30's list is written: always before a cut that removes anything from the leader's log, and ..."""
 
     AT_EVERY_CUT = "for all replicas, also if the leader has nothing to cut"
@@ -42,7 +42,7 @@ class Rules:
     """Deliberately wrong: D30's list is in force in MIRRORING only."""
     replaces_list: bool = False
     """Deliberately wrong: the next session's list replaces the last one's."""
-    written: Written = Written.WITH_MIRRORING
+    list_written: ListWriting = ListWriting.WITH_MIRRORING
     stop_unlists_leader: bool = True
     """Every state written after its truncation removes the leader from the list, also a stop from PREPARING."""
     fetches_confirm: bool = True
@@ -88,7 +88,7 @@ RULES_BY_NAME: Mapping[str, tuple[Rules, str]] = {
         "the decided rules, but a last mirrored epoch of its own allows a cluster to skip D25's wait",
     ),
     "list-at-every-cut": (
-        replace(DECIDED, written=Written.AT_EVERY_CUT),
+        replace(DECIDED, list_written=ListWriting.AT_EVERY_CUT),
         "the decided rules, but D30's list is written at every cut, also if the leader has nothing to cut",
     ),
     "offset": (replace(DECIDED, listing=Listing.OFFSET), "deliberately wrong: D30 keeps an offset, not an epoch"),
@@ -97,7 +97,7 @@ RULES_BY_NAME: Mapping[str, tuple[Rules, str]] = {
         replace(DECIDED, only_mirroring=True), "deliberately wrong: D30's list is in force in MIRRORING only"
     ),
     "list-if-removing": (
-        replace(DECIDED, written=Written.IF_REMOVING),
+        replace(DECIDED, list_written=ListWriting.IF_REMOVING),
         "deliberately wrong: D30's list is written only if the leader's own cut removes anything",
     ),
     "leader-stays-listed": (
@@ -121,7 +121,7 @@ DECISION_SWITCHES: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
+def find_rules(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
     """Return a named set of rules without some decisions; raises `UsageError` for an unknown name."""
     if name not in RULES_BY_NAME:
         raise UsageError(f"unknown rules {name!r}; known: {', '.join(RULES_BY_NAME)}")
@@ -157,7 +157,7 @@ def settled_epoch(last_epoch: int) -> int:
     return NEVER_MIRRORED if last_epoch < 0 else last_epoch
 
 
-def epoch_of_stop(rules: Rules, leader_epoch: int, last_mirrored_epoch: int, latest_epoch: int) -> int:
+def stop_epoch(rules: Rules, leader_epoch: int, last_mirrored_epoch: int, latest_epoch: int) -> int:
     """Return the leader epoch in which the producer reset is written (D15, D36)."""
     if rules.always_bumps:
         return epoch_after_stop(leader_epoch, last_mirrored_epoch)

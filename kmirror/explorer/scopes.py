@@ -16,10 +16,10 @@ NONE: Pair = (0, 0)
 
 
 class Scope(NamedTuple):
-    """Bounds of one search; `about` is their purpose."""
+    """Bounds of one search, and their purpose."""
 
     name: str
-    about: str
+    purpose: str
     replicas: Pair
     appends: Pair
     sessions: Pair
@@ -65,7 +65,7 @@ SCOPES: tuple[Scope, ...] = (
 )  # fmt: skip
 
 
-def scope_named(name: str) -> Scope:
+def find_scope(name: str) -> Scope:
     """Return a scope; raises `UsageError` for an unknown name."""
     for scope in SCOPES:
         if scope.name == name:

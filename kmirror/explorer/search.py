@@ -38,7 +38,7 @@ class Outcome:
 
 def explore(model: Model, may_continue: Callable[[int], bool] = lambda states: True) -> Outcome:
     """Search all states of the model; `may_continue` is called regularly with the number of states reached."""
-    first = model.first()
+    first = model.initial_state()
     parents: dict[State, State] = {first: -1}
     frontier, depth, transitions, visited = [first], 0, 0, 0
     successors, violation = model.successors, model.violation

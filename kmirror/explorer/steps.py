@@ -26,8 +26,8 @@ from kmirror.explorer.cluster import (
     canonical,
 )
 from kmirror.explorer.leader import NOW, Leader
-from kmirror.explorer.logs import EMPTY, FetchResult, Logs, entry, epoch_of, is_reset, last_epoch_of
-from kmirror.explorer.rules import Listing, Rules, Written, epoch_of_stop, settled_epoch
+from kmirror.explorer.logs import EMPTY, FetchResult, Logs, entry, entry_epoch, is_reset, last_fetched_epoch
+from kmirror.explorer.rules import Listing, ListWriting, Rules, settled_epoch, stop_epoch
 from kmirror.explorer.scopes import Scope
 from kmirror.explorer.uncut_lists import list_before_cut, list_with_state, may_truncate
 from kmirror.mirror.cut_rules import cut_offset
@@ -47,20 +47,21 @@ class Steps:
         self.logs = logs
         self._high_watermarks: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def first(self, side: int) -> Cluster:
-        """Return the initial state of cluster `side`: nothing was written, all replicas are in the ISR."""
+    def initial_cluster(self, cluster_number: int) -> Cluster:
+        """Return the initial state of a cluster: nothing was written, all replicas are in the ISR."""
         scope = self.scope
         log = self.logs.begin_epoch(EMPTY, 0)
         return Cluster(
             epoch=0, hw=0, committed=0, state=MirrorState.UNKNOWN, lme=NOT_SETTLED, session=NOT_LISTED, phase=IDLE,
-            cut_epoch=0, appends=scope.appends[side], clean=scope.clean[side], unclean=scope.unclean[side],
-            sessions=scope.sessions[side],
-            replicas=(Replica(log, True, True, False, NOT_LISTED),) * scope.replicas[side],
+            cut_epoch=0, appends=scope.appends[cluster_number], clean=scope.clean[cluster_number],
+            unclean=scope.unclean[cluster_number],
+            sessions=scope.sessions[cluster_number],
+            replicas=(Replica(log, True, True, False, NOT_LISTED),) * scope.replicas[cluster_number],
         )  # fmt: skip
 
-    def local_steps(self, cluster: Cluster, side: int) -> Iterator[Move]:
+    def local_steps(self, cluster: Cluster, cluster_number: int) -> Iterator[Move]:
         """Yield every local step of the cluster."""
-        yield from self._append_steps(cluster, side)
+        yield from self._append_steps(cluster, cluster_number)
         yield from self._fetch_steps(cluster)
         yield from self._leave_steps(cluster)
         yield from self._election_steps(cluster)
@@ -70,7 +71,7 @@ class Steps:
         elif cluster.state is MirrorState.PREPARING:
             yield from self._prepare_steps(cluster)
         elif cluster.state is MirrorState.STOPPING:
-            yield from self._stop_steps(cluster, side)
+            yield from self._stop_steps(cluster, cluster_number)
 
     def move(self, kind: str, place: int, after: Cluster, places: Iterable[int] | None = None) -> Move:
         after, order_after = canonical(
@@ -98,16 +99,16 @@ class Steps:
     def _leader_by_rules(self, cluster: Cluster) -> Leader:
         """Return the leader, with the list ignored where it is not in force by the rules."""
         leader = self._leader(cluster)
-        if not self._is_in_force(cluster):
+        if not self._is_list_in_force(cluster):
             leader.disable_list()
         return leader
 
-    def _is_in_force(self, cluster: Cluster) -> bool:
+    def _is_list_in_force(self, cluster: Cluster) -> bool:
         return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
 
     def _must_cut(self, cluster: Cluster, replica: Replica) -> bool:
         """Return whether the response to a follower is a truncation rather than records."""
-        return replica.must_cut and self._is_in_force(cluster)
+        return replica.must_cut and self._is_list_in_force(cluster)
 
     def has_confirmations(self, cluster: Cluster) -> bool:
         """Return whether a row must be removed from the list."""
@@ -120,25 +121,25 @@ class Steps:
         """Return the cluster after its leader has persisted `state` with the remaining list."""
         leader = self._leader(cluster)
         leader.persist(list_with_state(self.rules, leader, state))
-        return leader.apply_to(cluster)._replace(state=state)
+        return leader.updated_cluster(cluster)._replace(state=state)
 
     def with_epoch(self, cluster: Cluster, epoch: int) -> Cluster:
         """Return the cluster in another leader epoch of the same leader, which reads the list again."""
         if epoch == cluster.epoch:
             return cluster
         leader = self._leader(cluster)
-        leader.continue_in_epoch(epoch)
-        return leader.apply_to(cluster)._replace(epoch=epoch)
+        leader.enter_epoch(epoch)
+        return leader.updated_cluster(cluster)._replace(epoch=epoch)
 
     # -- replication --------------------------------------------------------------------------
 
-    def session_of(self, cluster: Cluster, side: int) -> int:
-        return self.scope.sessions[side] - cluster.sessions
+    def session_number(self, cluster: Cluster, cluster_number: int) -> int:
+        return self.scope.sessions[cluster_number] - cluster.sessions
 
-    def _append_steps(self, cluster: Cluster, side: int) -> Iterator[Move]:
-        is_new = self.scope.b_is_new and side == 1 and cluster.state is MirrorState.UNKNOWN
+    def _append_steps(self, cluster: Cluster, cluster_number: int) -> Iterator[Move]:
+        is_new = self.scope.b_is_new and cluster_number == 1 and cluster.state is MirrorState.UNKNOWN
         if cluster.appends and cluster.state in OWN_EPOCHS and not is_new:
-            number = entry(cluster.epoch, side, self.session_of(cluster, side))
+            number = entry(cluster.epoch, cluster_number, self.session_number(cluster, cluster_number))
             log = self.logs.append(cluster.leader.log, (number,))
             yield self.move("append", 0, _with_leader(cluster, log)._replace(appends=cluster.appends - 1))
 
@@ -154,25 +155,29 @@ class Steps:
         """Return the kind of a follower's fetch, and the cluster after it."""
         replica, leader_log = cluster.replicas[place], cluster.leader.log
         if self._must_cut(cluster, replica) and not self._is_cut(replica):
-            return "missed-cut", _with(cluster, place, replica._replace(log=self._cut_follower(cluster, replica)))
-        answer, log = self.logs.fetch(
+            return "missed-cut", _with_replica(
+                cluster, place, replica._replace(log=self._cut_follower(cluster, replica))
+            )
+        result, log = self.logs.fetch(
             replica.log, leader_log, foreign=cluster.is_foreign, bound=self.logs.ends[leader_log],
             one=self.scope.one_by_one,
         )  # fmt: skip
-        if answer is not FetchResult.SERVED:
-            return "diverged", _with(cluster, place, replica._replace(log=log))
+        if result is not FetchResult.SERVED:
+            return "diverged", _with_replica(cluster, place, replica._replace(log=log))
         leader = self._leader_by_rules(cluster)
         leader.partition.on_follower_fetch(NOW, place, self.logs.ends[log])
         leader.partition.confirm_cut(place)
         in_isr = replica.in_isr or leader.partition.may_join(place)
-        after = leader.apply_to(cluster).replicas[place]
-        has_confirmed = after.has_confirmed and self._is_in_force(cluster)
-        return "fetch", _with(cluster, place, after._replace(log=log, in_isr=in_isr, has_confirmed=has_confirmed))
+        after = leader.updated_cluster(cluster).replicas[place]
+        has_confirmed = after.has_confirmed and self._is_list_in_force(cluster)
+        return "fetch", _with_replica(
+            cluster, place, after._replace(log=log, in_isr=in_isr, has_confirmed=has_confirmed)
+        )
 
     def _is_cut(self, replica: Replica) -> bool:
         if self.rules.listing is Listing.OFFSET:
             return self.logs.ends[replica.log] <= replica.listed_cut
-        return is_cut(replica.listed_cut, last_epoch_of(self.logs.logs[replica.log]))
+        return is_cut(replica.listed_cut, last_fetched_epoch(self.logs.logs[replica.log]))
 
     def _cut_follower(self, cluster: Cluster, replica: Replica) -> int:
         if self.rules.listing is Listing.OFFSET:
@@ -183,7 +188,7 @@ class Steps:
         for place in range(1, len(cluster.replicas)):
             replica = cluster.replicas[place]
             if replica.in_isr:
-                yield self.move("leaves", place, _with(cluster, place, replica._replace(in_isr=False)))
+                yield self.move("leaves", place, _with_replica(cluster, place, replica._replace(in_isr=False)))
 
     # -- elections ----------------------------------------------------------------------------
 
@@ -191,11 +196,13 @@ class Steps:
         for place, replica in enumerate(cluster.replicas):
             if replica.in_isr and cluster.clean:
                 after = self._elect(cluster._replace(clean=cluster.clean - 1), place)
-                yield self.move("elected", place, after, _first(place, len(cluster.replicas)))
+                yield self.move("elected", place, after, _moved_to_front(place, len(cluster.replicas)))
             elif not replica.in_isr and cluster.unclean:
-                alone = tuple(r._replace(in_isr=False) for r in cluster.replicas)
-                after = cluster._replace(unclean=cluster.unclean - 1, committed=0, replicas=alone)
-                yield self.move("unclean", place, self._elect(after, place), _first(place, len(cluster.replicas)))
+                outside_isr = tuple(r._replace(in_isr=False) for r in cluster.replicas)
+                after = cluster._replace(unclean=cluster.unclean - 1, committed=0, replicas=outside_isr)
+                yield self.move(
+                    "unclean", place, self._elect(after, place), _moved_to_front(place, len(cluster.replicas))
+                )
 
     def _elect(self, cluster: Cluster, place: int) -> Cluster:
         """Return the cluster led by the replica at `place`, which knows only persisted values.
@@ -204,7 +211,7 @@ class Steps:
         """
         chosen = cluster.replicas[place]
         log, committed, epoch, listed_cut = chosen.log, cluster.committed, cluster.epoch + 1, chosen.listed_cut
-        if listed_cut != NOT_LISTED and self._is_in_force(cluster):
+        if listed_cut != NOT_LISTED and self._is_list_in_force(cluster):
             log = self._cut_missed(log, listed_cut)
             committed, listed_cut = min(committed, self.logs.ends[log]), NOT_LISTED
         if not cluster.is_foreign:
@@ -215,7 +222,7 @@ class Steps:
             epoch=epoch, hw=0, committed=committed, phase=IDLE, cut_epoch=0,
             replicas=(Replica(log, True, True, False, listed_cut), *followers),
         )  # fmt: skip
-        return self._leader(after, is_new=True).apply_to(after)
+        return self._leader(after, is_new=True).updated_cluster(after)
 
     def _cut_missed(self, log: int, listed_cut: int) -> int:
         if self.rules.listing is Listing.OFFSET:
@@ -232,8 +239,8 @@ class Steps:
         if cluster.state in OWN_EPOCHS and cluster.sessions:
             after = self._with_state(cluster, next_state(Wish.MIRROR, cluster.state))
             yield self.move("add", 0, after._replace(sessions=cluster.sessions - 1))
-        out_of_preparing = cluster.state is MirrorState.PREPARING and self.rules.removes_anywhere
-        if cluster.state is MirrorState.MIRRORING or (out_of_preparing and cluster.phase != DECIDED):
+        may_leave_preparing = cluster.state is MirrorState.PREPARING and self.rules.removes_anywhere
+        if cluster.state is MirrorState.MIRRORING or (may_leave_preparing and cluster.phase != DECIDED):
             yield self.move("remove", 0, self._remove(cluster))
 
     def _remove(self, cluster: Cluster) -> Cluster:
@@ -253,10 +260,10 @@ class Steps:
         """
         after = cluster._replace(phase=DECIDED, cut_epoch=cut_epoch)
         leader, left = self._leader(after), self.logs.ends[self._cut_at_epoch(cluster.leader.log, cut_epoch)]
-        if may_truncate(self.rules, leader, left) and self.rules.written is not Written.AT_EVERY_CUT:
+        if may_truncate(self.rules, leader, left) and self.rules.list_written is not ListWriting.AT_EVERY_CUT:
             return self._cut(after)
         leader.persist(list_before_cut(self.rules, leader, left))
-        return leader.apply_to(after)
+        return leader.updated_cluster(after)
 
     def _cut(self, cluster: Cluster) -> Cluster:
         """Return the cluster after the leader's truncation; an earlier fetch confirms nothing (D35)."""
@@ -281,7 +288,7 @@ class Steps:
     def _log_was_cut(self, cluster: Cluster) -> Cluster:
         leader = self._leader(cluster)
         leader.partition.on_log_cut(NOW)
-        return leader.apply_to(cluster)
+        return leader.updated_cluster(cluster)
 
     def _is_all_cut(self, cluster: Cluster) -> bool:
         """Return whether every replica that must confirm the truncation has done so."""
@@ -295,7 +302,7 @@ class Steps:
 
     # -- STOPPING -----------------------------------------------------------------------------
 
-    def _stop_steps(self, cluster: Cluster, side: int) -> Iterator[Move]:
+    def _stop_steps(self, cluster: Cluster, cluster_number: int) -> Iterator[Move]:
         is_untouched = self.rules.untouched_stays and cluster.session == NOT_LISTED
         if is_untouched and cluster.lme != NOT_SETTLED:
             yield self.move("stopped", 0, self._stop(cluster))
@@ -305,12 +312,12 @@ class Steps:
         elif self._is_behind(cluster):
             return
         elif cluster.lme == NOT_SETTLED:
-            lme = settled_epoch(last_epoch_of(self.logs.logs[cluster.leader.log]))
+            lme = settled_epoch(last_fetched_epoch(self.logs.logs[cluster.leader.log]))
             yield self.move("settle", 0, self._with_state(cluster, cluster.state)._replace(lme=lme))
         elif self._is_reset(cluster):
             yield self.move("stopped", 0, self._stop(cluster))
         else:
-            yield self.move("reset", 0, self._write_reset(cluster, side))
+            yield self.move("reset", 0, self._write_reset(cluster, cluster_number))
 
     def _is_behind(self, cluster: Cluster) -> bool:
         """Return whether an ISR member is not level with the leader, as far as the leader knows (D37)."""
@@ -325,12 +332,12 @@ class Steps:
         """Return whether the log ends with our own producer reset, in an epoch above all of this session."""
         entries = self.logs.logs[cluster.leader.log].entries
         before = cluster.lme if cluster.session == NOT_LISTED else max(cluster.lme, cluster.session)
-        return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > before
+        return bool(entries) and is_reset(entries[-1]) and entry_epoch(entries[-1]) > before
 
-    def _write_reset(self, cluster: Cluster, side: int) -> Cluster:
+    def _write_reset(self, cluster: Cluster, cluster_number: int) -> Cluster:
         log = self.logs.logs[cluster.leader.log]
-        epoch = epoch_of_stop(self.rules, cluster.epoch, cluster.lme, log.latest_epoch)
-        number = entry(epoch, side, self.session_of(cluster, side), is_reset=True)
+        epoch = stop_epoch(self.rules, cluster.epoch, cluster.lme, log.latest_epoch)
+        number = entry(epoch, cluster_number, self.session_number(cluster, cluster_number), is_reset=True)
         after = self.with_epoch(cluster, epoch)
         return _with_leader(after, self.logs.append(cluster.leader.log, (number,)))
 
@@ -339,15 +346,15 @@ class Steps:
         return _with_leader(self._with_state(cluster, MirrorState.STOPPED), log)._replace(phase=IDLE)
 
 
-def _with(cluster: Cluster, place: int, replica: Replica) -> Cluster:
+def _with_replica(cluster: Cluster, place: int, replica: Replica) -> Cluster:
     replicas = cluster.replicas
     return cluster._replace(replicas=(*replicas[:place], replica, *replicas[place + 1 :]))
 
 
 def _with_leader(cluster: Cluster, log: int) -> Cluster:
-    return _with(cluster, 0, cluster.leader._replace(log=log))
+    return _with_replica(cluster, 0, cluster.leader._replace(log=log))
 
 
-def _first(place: int, count: int) -> tuple[int, ...]:
+def _moved_to_front(place: int, count: int) -> tuple[int, ...]:
     """Return the places with `place` in front."""
     return (place, *(other for other in range(count) if other != place))

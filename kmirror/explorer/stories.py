@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kmirror.explorer.cluster import CUT, NOT_LISTED, Cluster
-from kmirror.explorer.logs import cluster_of, epoch_of, is_reset
+from kmirror.explorer.logs import entry_cluster, entry_epoch, is_reset
 from kmirror.explorer.model import Model, ModelStep, State
 from kmirror.kernel.names import counted
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 
-SIDES = "AB"
+CLUSTER_NAMES = "AB"
 NO_EPOCH = {NOT_SETTLED: "-", NEVER_MIRRORED: "never mirrored"}
 
 
@@ -58,7 +58,7 @@ class _Names:
         self.model = model
         self.replicas = [
             [f"{name}{place + 1}" for place in range(len(cluster.replicas))]
-            for name, cluster in zip(SIDES, model.pair(first), strict=True)
+            for name, cluster in zip(CLUSTER_NAMES, model.pair(first), strict=True)
         ]
         self._records: dict[tuple[int, int], str] = {}
         self._counts = [0, 0]
@@ -68,25 +68,29 @@ class _Names:
             return "R"
         name = self._records.get((offset, number))
         if name is None:
-            side = cluster_of(number)
-            self._counts[side] += 1
-            name = self._records[offset, number] = f"{SIDES[side].lower()}{self._counts[side]}"
+            cluster_number = entry_cluster(number)
+            self._counts[cluster_number] += 1
+            name = self._records[offset, number] = (
+                f"{CLUSTER_NAMES[cluster_number].lower()}{self._counts[cluster_number]}"
+            )
         return name
 
     def cells(self, log: int) -> tuple[str, ...]:
         entries = self.model.logs.logs[log].entries
-        return tuple(f"{epoch_of(number)}:{self.record(offset, number)}" for offset, number in enumerate(entries))
+        return tuple(f"{entry_epoch(number)}:{self.record(offset, number)}" for offset, number in enumerate(entries))
 
-    def picture(self, side: int, cluster: Cluster) -> ClusterPicture:
+    def picture(self, cluster_number: int, cluster: Cluster) -> ClusterPicture:
         rows = [
             ReplicaRow(
                 name, place == 0, replica.in_isr, None if replica.listed_cut == NOT_LISTED else replica.listed_cut,
                 self.cells(replica.log),
             )
-            for place, (name, replica) in enumerate(zip(self.replicas[side], cluster.replicas, strict=True))
+            for place, (name, replica) in enumerate(zip(self.replicas[cluster_number], cluster.replicas, strict=True))
         ]  # fmt: skip
         lme = NO_EPOCH.get(cluster.lme, str(cluster.lme))
-        return ClusterPicture(SIDES[side], cluster.state.name, cluster.epoch, cluster.hw, lme, tuple(sorted(rows)))
+        return ClusterPicture(
+            CLUSTER_NAMES[cluster_number], cluster.state.name, cluster.epoch, cluster.hw, lme, tuple(sorted(rows))
+        )
 
 
 class _StepContext(NamedTuple):
@@ -94,7 +98,7 @@ class _StepContext(NamedTuple):
 
     model: Model
     names: _Names
-    side: int
+    cluster_number: int
     actor: str
     leader: str
     before: Cluster
@@ -104,11 +108,11 @@ class _StepContext(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        return SIDES[self.side]
+        return CLUSTER_NAMES[self.cluster_number]
 
     @property
     def source(self) -> str:
-        return SIDES[1 - self.side]
+        return CLUSTER_NAMES[1 - self.cluster_number]
 
     @property
     def end_before(self) -> int:
@@ -127,8 +131,8 @@ class _StepContext(NamedTuple):
 
     @property
     def cut(self) -> str:
-        gone = self.end_before - self.end
-        return f"cuts {self._records(gone)}" if gone > 0 else "has nothing to cut"
+        removed = self.end_before - self.end
+        return f"cuts {self._records(removed)}" if removed > 0 else "has nothing to cut"
 
 
 def _fetch(context: _StepContext) -> str:
@@ -193,26 +197,27 @@ SENTENCES: dict[str, Callable[[_StepContext], str]] = {
 }  # fmt: skip
 
 
-def story_of(model: Model, path: Sequence[State]) -> list[StoryStep]:
+def build_story(model: Model, path: Sequence[State]) -> list[StoryStep]:
     """Return the story along `path`."""
     names = _Names(model, path[0])
     story = []
     for number, (state, target) in enumerate(pairwise(path), 1):
-        step = next(found for found in model.steps_of(state) if found.state == target)
+        step = next(found for found in model.described_steps(state) if found.state == target)
         context = _step_context(model, names, state, step)
-        names.replicas[step.side] = [names.replicas[step.side][place] for place in step.move.places]
+        names.replicas[step.cluster_number] = [names.replicas[step.cluster_number][place] for place in step.move.places]
         text = SENTENCES[step.move.kind](context)
-        a, b = (names.picture(side, cluster) for side, cluster in enumerate(model.pair(target)))
+        a, b = (names.picture(cluster_number, cluster) for cluster_number, cluster in enumerate(model.pair(target)))
         story.append(StoryStep(number, text, (a, b)))
     return story
 
 
 def _step_context(model: Model, names: _Names, state: State, step: ModelStep) -> _StepContext:
-    before = model.pair(state)[step.side]
+    before = model.pair(state)[step.cluster_number]
     place = step.move.place
     after = step.move.after
+    replica_names = names.replicas[step.cluster_number]
     return _StepContext(
-        model, names, step.side, names.replicas[step.side][place], names.replicas[step.side][0], before, after,
+        model, names, step.cluster_number, replica_names[place], replica_names[0], before, after,
         before.replicas[place].log, after.replicas[step.move.places.index(place)].log,
     )  # fmt: skip
 
@@ -228,8 +233,8 @@ def format_step(step: StoryStep) -> list[str]:
         for row in picture.rows:
             marks = f"{'leader' if row.is_leader else '':6} {'ISR' if row.in_isr else '':3}"
             cells = [cell.ljust(width) for cell in row.cells] + [" " * width] * (count - len(row.cells))
-            owed = "" if row.uncut is None else f"  uncut: {row.uncut}"
-            lines.append(f"      {row.replica:3} {marks}  {' '.join(cells)}{owed}".rstrip())
-        about = f"{picture.state} epoch {picture.epoch} HW {picture.high_watermark} LME {picture.last_mirrored_epoch}"
-        lines.append(f"      {picture.cluster}: {about}")
+            uncut_text = "" if row.uncut is None else f"  uncut: {row.uncut}"
+            lines.append(f"      {row.replica:3} {marks}  {' '.join(cells)}{uncut_text}".rstrip())
+        summary = f"{picture.state} epoch {picture.epoch} HW {picture.high_watermark} LME {picture.last_mirrored_epoch}"
+        lines.append(f"      {picture.cluster}: {summary}")
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.explorer.leader import Leader
-from kmirror.explorer.rules import Listing, Rules, Written
+from kmirror.explorer.rules import Listing, ListWriting, Rules
 from kmirror.mirror.cut_rules import SESSION, Uncut
 from kmirror.mirror.preparing import PrepareStep, facts_of, next_step, uncut_before_cut
 from kmirror.mirror.states import MirrorState
@@ -43,7 +43,7 @@ def list_with_state(rules: Rules, leader: Leader, state: MirrorState) -> Uncut:
             uncut = session
         elif rules.listing is Listing.OFFSET:
             uncut = {row: min(known.get(row, end), end) for row in uncut} | session
-        elif rules.written is Written.IF_REMOVING:
+        elif rules.list_written is ListWriting.IF_REMOVING:
             uncut = {row: known[row] for row in uncut if row in known} | session
         elif rules.replaces_list:
             uncut = dict.fromkeys(uncut, epoch) | session

@@ -32,8 +32,8 @@ def explore_on_spark(
 
     The path is one of the shortest, though not always the one that `explore` finds.
     """
-    first = pack(model, model.first())
-    levels = [spark.createDataFrame([(first, b"", model.violation(model.first()), 0)], LEVEL)]
+    first = pack(model, model.initial_state())
+    levels = [spark.createDataFrame([(first, b"", model.violation(model.initial_state()), 0)], LEVEL)]
     seen, states, transitions = levels[0], 1, 0
     while True:
         violation = levels[-1].where("anomaly <> ''").orderBy("state").first()

@@ -13,8 +13,8 @@ import pytest
 from kmirror.cluster.node.partition import Partition
 from kmirror.cluster.replication import truncation
 from kmirror.explorer.model import Model
-from kmirror.explorer.rules import rules_named
-from kmirror.explorer.scopes import scope_named
+from kmirror.explorer.rules import find_rules
+from kmirror.explorer.scopes import find_scope
 from kmirror.explorer.search import Ending, explore
 from kmirror.mirror import cut_rules, preparing, uncut_replicas
 
@@ -86,6 +86,6 @@ def planted(fault: EngineFault) -> Iterator[None]:
 @pytest.mark.decision("D30")
 def test_a_fault_in_the_engines_rules_is_found(fault: EngineFault) -> None:
     with planted(fault):
-        outcome = explore(Model(scope_named(fault.scope), rules_named("decided")))
+        outcome = explore(Model(find_scope(fault.scope), find_rules("decided")))
     assert outcome.ending is Ending.FOUND
     assert outcome.anomaly.startswith(fault.anomaly)

@@ -9,24 +9,24 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.explorer.cluster import NOT_LISTED
 from kmirror.explorer.model import Model
-from kmirror.explorer.rules import rules_named
-from kmirror.explorer.scopes import SCOPES, Scope, scope_named
+from kmirror.explorer.rules import find_rules
+from kmirror.explorer.scopes import SCOPES, Scope, find_scope
 from kmirror.explorer.search import Ending, Outcome, explore
-from kmirror.explorer.stories import story_of
+from kmirror.explorer.stories import build_story
 
 LAGS_TWICE = Scope("lags", "a replica that missed cuts", (2, 1), (1, 1), (1, 1), clean=(1, 0))
 
 
 def search(scope: str | Scope, rules: str = "decided", *without: str, option: bool = False) -> tuple[Model, Outcome]:
-    found = scope_named(scope) if isinstance(scope, str) else scope
-    model = Model(found, rules_named(rules, without, option=option))
+    found = find_scope(scope) if isinstance(scope, str) else scope
+    model = Model(found, find_rules(rules, without, option=option))
     return model, explore(model)
 
 
 def story(scope: str | Scope, rules: str = "decided", *without: str, option: bool = False) -> tuple[str, list[str]]:
     model, outcome = search(scope, rules, *without, option=option)
     assert outcome.ending is Ending.FOUND
-    return outcome.anomaly, [told.text for told in story_of(model, outcome.path)]
+    return outcome.anomaly, [told.text for told in build_story(model, outcome.path)]
 
 
 @pytest.mark.parametrize("scope", ["tiny", "four-sessions", "destination-three", "missed-two"])
@@ -100,14 +100,14 @@ def test_an_offset_in_place_of_the_epoch_is_refuted() -> None:
 
 def test_the_shortest_story_is_no_longer_than_that_of_a_wider_scope() -> None:
     _, narrow = search("tiny", "decided", "D37-settle")
-    wide = scope_named("tiny")._replace(appends=(2, 2), sessions=(2, 2))
+    wide = find_scope("tiny")._replace(appends=(2, 2), sessions=(2, 2))
     _, wider = search(wide, "decided", "D37-settle")
     assert len(wider.path) == len(narrow.path)
     assert wider.states > narrow.states
 
 
 def test_a_bound_is_not_a_result() -> None:
-    model = Model(scope_named("elections"), rules_named("decided"))
+    model = Model(find_scope("elections"), find_rules("decided"))
     outcome = explore(model, lambda states: states < 10_000)
     assert outcome.ending is Ending.BOUND
     assert outcome.states >= 10_000
@@ -117,15 +117,15 @@ def test_a_bound_is_not_a_result() -> None:
 def test_each_step_of_a_path_is_a_step_of_the_model() -> None:
     model, outcome = search("four-sessions", "decided", "D39")
     for state, after in pairwise(outcome.path):
-        steps = [step for step in model.steps_of(state) if step.state == after]
+        steps = [step for step in model.described_steps(state) if step.state == after]
         assert steps
-    assert outcome.path[0] == model.first()
+    assert outcome.path[0] == model.initial_state()
     assert model.violation(outcome.path[-1]) == outcome.anomaly
     assert [model.violation(state) for state in outcome.path[:-1]] == [""] * (len(outcome.path) - 1)
 
 
 def reached(scope: Scope, rules: str) -> Model:
-    model = Model(scope, rules_named(rules))
+    model = Model(scope, find_rules(rules))
     assert explore(model).ending is Ending.EXHAUSTED
     return model
 
@@ -146,18 +146,22 @@ def test_no_log_has_an_epoch_above_its_clusters_own() -> None:
 
 
 def test_followers_that_differ_only_in_name_are_one_state() -> None:
-    model = Model(scope_named("three"), rules_named("decided"))
-    leaving = [step for step in model.steps_of(model.first()) if step.move.kind == "leaves" and step.side == 0]
+    model = Model(find_scope("three"), find_rules("decided"))
+    leaving = [
+        step
+        for step in model.described_steps(model.initial_state())
+        if step.move.kind == "leaves" and step.cluster_number == 0
+    ]
     assert len(leaving) == 1
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown scope"):
-        scope_named("none")
+        find_scope("none")
     with pytest.raises(UsageError, match="unknown rules"):
-        rules_named("none")
+        find_rules("none")
     with pytest.raises(UsageError, match="cannot be removed"):
-        rules_named("decided", ("D1",))
+        find_rules("decided", ("D1",))
 
 
 def test_scopes_have_names_of_their_own() -> None:

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kmirror.explorer.model import Model, State
-from kmirror.explorer.rules import rules_named
-from kmirror.explorer.scopes import Scope, scope_named
+from kmirror.explorer.rules import find_rules
+from kmirror.explorer.scopes import Scope, find_scope
 from kmirror.explorer.search import explore
-from kmirror.explorer.stories import SENTENCES, StoryStep, format_step, story_of
+from kmirror.explorer.stories import SENTENCES, StoryStep, build_story, format_step
 
-WITH_CUTS = scope_named("four-sessions")
+WITH_CUTS = find_scope("four-sessions")
 
 
 def kip_story() -> list[StoryStep]:
-    model = Model(scope_named("kip"), rules_named("kip"))
-    return story_of(model, explore(model).path)
+    model = Model(find_scope("kip"), find_rules("kip"))
+    return build_story(model, explore(model).path)
 
 
 def test_replicas_keep_their_names_when_another_leads() -> None:
@@ -54,12 +54,12 @@ def test_a_drawing_has_a_line_for_each_replica_and_a_column_for_each_offset() ->
 
 def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[State]]]:
     """Yield a path to each kind of step, depth-first."""
-    model = Model(scope, rules_named("decided"))
-    parents: dict[State, State] = {model.first(): -1}
-    waiting, kinds = [model.first()], {}
+    model = Model(scope, find_rules("decided"))
+    parents: dict[State, State] = {model.initial_state(): -1}
+    waiting, kinds = [model.initial_state()], {}
     while waiting and len(parents) < states_max:
         state = waiting.pop()
-        for step in model.steps_of(state):
+        for step in model.described_steps(state):
             if step.state not in parents:
                 parents[step.state] = state
                 waiting.append(step.state)
@@ -74,11 +74,11 @@ def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[Stat
 def test_every_kind_of_step_has_a_sentence() -> None:
     """Each has its sentence once, including names and cells."""
     cut_by_source = Scope("source", "the source loses records", (2, 1), (1, 0), (0, 1), unclean=(1, 0))
-    missed = scope_named("missed-two-unclean")
-    scopes = ((cut_by_source, 20_000), (missed, 8_000), (scope_named("destination-three"), 8_000), (WITH_CUTS, 8_000))
+    missed = find_scope("missed-two-unclean")
+    scopes = ((cut_by_source, 20_000), (missed, 8_000), (find_scope("destination-three"), 8_000), (WITH_CUTS, 8_000))
     told = {}
     for model, kind, path in (row for scope, states_max in scopes for row in paths(scope, states_max)):
-        last = story_of(model, path)[-1]
+        last = build_story(model, path)[-1]
         assert last.text and "\n" not in last.text
         told[kind] = last.text
     assert set(told) == set(SENTENCES)

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import pytest
 
 from kmirror.cluster.replication.truncation import divergence, last_epoch, truncation_point
-from kmirror.explorer.logs import EMPTY, FetchResult, Logs, cluster_of, entry, epoch_of, is_reset
+from kmirror.explorer.logs import EMPTY, FetchResult, Logs, entry, entry_cluster, entry_epoch, is_reset
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import batch
 from tests.unit.log.partitions import open_log
@@ -75,7 +75,7 @@ def test_a_fetch_changes_a_model_log_like_a_real_log(foreign: bool) -> None:
 
 def test_an_entry_keeps_its_components() -> None:
     number = entry(9, 1, 15, is_reset=True)
-    assert (epoch_of(number), cluster_of(number), is_reset(number)) == (9, 1, True)
+    assert (entry_epoch(number), entry_cluster(number), is_reset(number)) == (9, 1, True)
     assert not is_reset(entry(9, 1, 15))
 
 

@@ -10,14 +10,14 @@ from kmirror.explorer.rules import (
     KIP,
     RULES_BY_NAME,
     cut_epoch_for,
-    epoch_of_stop,
-    rules_named,
+    find_rules,
+    stop_epoch,
 )
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 
 STOPPED, UNKNOWN, MIRRORING = MirrorState.STOPPED, MirrorState.UNKNOWN, MirrorState.MIRRORING
-SOURCE_FIRST = rules_named("decided", ("D39",))
+SOURCE_FIRST = find_rules("decided", ("D39",))
 OWN_SUFFICES = RULES_BY_NAME["own-suffices"][0]
 
 QUESTIONS = [
@@ -44,17 +44,17 @@ def test_the_epoch_to_truncate_to(rules, state, theirs, own, loses_nothing, expe
 
 @pytest.mark.decision("D36")
 def test_a_stop_always_takes_a_new_epoch() -> None:
-    assert epoch_of_stop(DECIDED, 5, 2, 2) == 6
-    assert epoch_of_stop(DECIDED, 1, 2, 2) == 3
-    assert epoch_of_stop(KIP, 5, 2, 2) == 5
-    assert epoch_of_stop(KIP, 1, 2, 2) == 3
+    assert stop_epoch(DECIDED, 5, 2, 2) == 6
+    assert stop_epoch(DECIDED, 1, 2, 2) == 3
+    assert stop_epoch(KIP, 5, 2, 2) == 5
+    assert stop_epoch(KIP, 1, 2, 2) == 3
 
 
 @pytest.mark.parametrize("decision", list(DECISION_SWITCHES))
 def test_a_removed_rule_has_no_effect(decision: str) -> None:
-    assert rules_named("decided", (decision,)) != DECIDED
+    assert find_rules("decided", (decision,)) != DECIDED
 
 
 def test_the_option_is_on_top_of_any_rules() -> None:
-    assert rules_named("kip", option=True).all_replicas
-    assert not rules_named("kip").all_replicas
+    assert find_rules("kip", option=True).all_replicas
+    assert not find_rules("kip").all_replicas
