@@ -164,12 +164,12 @@ def test_a_broker_that_breaks_down_while_it_serves_ends_the_cluster() -> None:
                 raise ArithmeticError("a bug")
             return self._node.handle(now, event)
 
-    told = threading.Event()
+    failure_noted = threading.Event()
     with cluster(1, interpose=Fragile) as served:
-        served.on_note.append(lambda process, note: told.set() if served.has_failed else None)
+        served.on_note.append(lambda process, note: failure_noted.set() if served.has_failed else None)
         with Wire(served.bootstrap_servers) as wire:
             assert wire.is_closed()
-        assert told.wait(WITHIN_S)
+        assert failure_noted.wait(WITHIN_S)
         assert served.ended_nodes == {"kafka-1": "ArithmeticError('a bug')"}
         with pytest.raises(ArithmeticError, match="a bug"):
             served.create_topic("orders")

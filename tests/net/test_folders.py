@@ -99,8 +99,8 @@ def served(data: Path, brokers: int) -> Iterator[tuple[subprocess.Popen[bytes], 
     process = subprocess.Popen([sys.executable, "-m", "kmirror", *words, "-o", "json"], stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:
-        told = json.loads(process.stdout.readline())
-        yield process, [Endpoint(row["host"], row["port"]) for row in told["brokers"]]
+        started = json.loads(process.stdout.readline())
+        yield process, [Endpoint(row["host"], row["port"]) for row in started["brokers"]]
     finally:
         process.kill()
         process.wait()

@@ -145,11 +145,11 @@ def test_a_finding_is_tried_again(tmp_path: Path) -> None:
     with other_broker(hooks) as cluster:
         tally = run(cluster, "HeartbeatRequest", frames=1).tally
         (finding,) = tally.findings.values()
-        kept = load(keep(finding, tmp_path))
+        stored = load(keep(finding, tmp_path))
         options = TargetOptions(bootstrap_server=cluster.bootstrap_servers)
-        assert hook.count and replay(kept, options) is not None
+        assert hook.count and replay(stored, options) is not None
         hooks.clear()
-        assert replay(kept, options) is None
+        assert replay(stored, options) is None
 
 
 def test_only_a_single_fresh_broker_is_compared() -> None:

@@ -141,19 +141,19 @@ def test_half_frames_hold_only_their_received_bytes(served: TcpCluster) -> None:
 
 def test_thousands_of_idle_connections_hold_little_and_others_are_served(served: TcpCluster) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = min(3_000, (hard if hard > 0 else 1 << 16) // 2 - 200)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2 * wanted + 400, hard), hard))
+    count = min(3_000, (hard if hard > 0 else 1 << 16) // 2 - 200)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2 * count + 400, hard), hard))
     try:
         with ExitStack() as stack:
             tracemalloc.start()
             try:
-                for _ in range(wanted):
+                for _ in range(count):
                     stack.enter_context(Wire(served.bootstrap_servers))
-                served.until(lambda: len(links_now(served)) == wanted, what="all connections")
+                served.until(lambda: len(links_now(served)) == count, what="all connections")
                 held, _ = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()
-            assert held / wanted < 8_000, "bytes for both ends of a connection"
+            assert held / count < 8_000, "bytes for both ends of a connection"
             assert is_served(served)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -163,19 +163,19 @@ def test_thousands_of_idle_connections_hold_little_and_others_are_served(served:
 def test_a_slow_client_is_not_read_from_and_gets_all_responses_later(served: TcpCluster) -> None:
     served.produce("orders", 0, [b"x" * CONTENT])
     with Wire(served.bootstrap_servers) as slow:
-        asked = 60
-        for number in range(asked):
+        count = 60
+        for number in range(count):
             slow.send(fetch(served, number))
         served.until(lambda: any(link.waiting_bytes for link in links(served)), what="an answer that is not taken")
         assert is_served(served)
         # Of sixty responses of a megabyte, only those of one turn wait in the process.
         assert max(link.waiting_bytes for link in links(served)) < 4 * CONTENT
-        for number in range(asked):
+        for number in range(count):
             frame = slow.frame()
             assert int.from_bytes(frame[:4], "big") == number
-            answer = decode_response(frame, 1, 13).body
-            assert isinstance(answer, FetchResponse)
-            assert len(answer.responses[0].partitions[0].records or b"") > CONTENT
+            response = decode_response(frame, 1, 13).body
+            assert isinstance(response, FetchResponse)
+            assert len(response.responses[0].partitions[0].records or b"") > CONTENT
     served.until(lambda: not links_now(served), what="the connection to be gone")
 
 

@@ -69,8 +69,8 @@ class Running(Protocol):
 
 @contextmanager
 def simulated(**options: Any) -> Iterator[tuple[Cluster, Ask]]:
-    with Cluster(Simulation(4), "a", brokers=2, listeners=LISTENERS, **options) as made:
-        yield made, made.client.call
+    with Cluster(Simulation(4), "a", brokers=2, listeners=LISTENERS, **options) as cluster:
+        yield cluster, cluster.client.call
 
 
 @contextmanager
@@ -82,9 +82,9 @@ def on_ports(**options: Any) -> Iterator[tuple[TcpCluster, Ask]]:
             links[endpoint] = Wire(str(endpoint))
         return links[endpoint].ask(body, version)
 
-    with TcpCluster(brokers=2, listeners=LISTENERS, **options) as made:
+    with TcpCluster(brokers=2, listeners=LISTENERS, **options) as cluster:
         try:
-            yield made, ask
+            yield cluster, ask
         finally:
             for link in links.values():
                 link.close()
@@ -163,11 +163,11 @@ def test_brokers_use_only_their_own_listener_between_them() -> None:
 def test_a_broker_registers_its_listeners(running: Running) -> None:
     with running(configs=CONFIGS) as (cluster, ask):
         keys = ["listeners", "advertised.listeners", "listener.security.protocol.map", "inter.broker.listener.name"]
-        asked = DescribeConfigsResource(
+        resource = DescribeConfigsResource(
             resource_type=ResourceType.BROKER, resource_name="1", configuration_keys=sorted(keys)
         )
-        (found,) = ask(cluster.endpoint(1), DescribeConfigsRequest(resources=[asked]), 4).results
-        values = {row.name: row.value for row in found.configs}
+        (result,) = ask(cluster.endpoint(1), DescribeConfigsRequest(resources=[resource]), 4).results
+        values = {row.name: row.value for row in result.configs}
         text = ",".join(f"{listener}://{cluster.endpoint(1, listener)}" for listener in LISTENERS)
         assert values == {
             "listeners": text,

@@ -71,8 +71,8 @@ def test_a_full_disk_refuses_and_the_other_one_serves_on(small_disk: Path, tmp_p
                 if tp.partition in refused:
                     continue
                 value = b"%d " % number + VALUE
-                told = lambda e, m, v=value, p=tp.partition: on_delivery(e, m, v, p)  # noqa: E731
-                producer.produce(tp.topic, value, partition=tp.partition, on_delivery=told)
+                on_partition_delivery = lambda e, m, v=value, p=tp.partition: on_delivery(e, m, v, p)  # noqa: E731
+                producer.produce(tp.topic, value, partition=tp.partition, on_delivery=on_partition_delivery)
                 producer.flush(30)
         assert set(refused) == set(full), refused
         assert "KAFKA_STORAGE_ERROR" in refused.values() or "_MSG_TIMED_OUT" in refused.values(), refused
@@ -105,15 +105,15 @@ def test_a_directory_that_cannot_be_opened_is_offline_until_it_can(tmp_path: Pat
         for tp in tps:
             cluster.produce("orders", tp.partition, [b"one"])
         cluster.stop()
-    kept = [tp for tp in tps if lies_in(one, tp)]
-    assert len(kept) == 2
+    readable = [tp for tp in tps if lies_in(one, tp)]
+    assert len(readable) == 2
     away = tmp_path / "away"
     two.parent.rename(away)
     two.parent.write_text("no folder can be made below a file")
     with TcpCluster(brokers=1, data=[one, two]) as cluster:
         assert described(cluster) == {str(one): ErrorCode.NONE, str(two): ErrorCode.KAFKA_STORAGE_ERROR}
-        assert [len(cluster.read(tp)) for tp in kept] == [1, 1]
-        assert all(cluster.leader(tp) is None for tp in tps if tp not in kept)
+        assert [len(cluster.read(tp)) for tp in readable] == [1, 1]
+        assert all(cluster.leader(tp) is None for tp in tps if tp not in readable)
         cluster.stop()
     two.parent.unlink()
     away.rename(two.parent)
@@ -161,10 +161,10 @@ def test_the_log_of_an_earlier_topic_is_set_aside(tmp_path: Path) -> None:
 def test_directories_have_ids_of_their_own_and_belong_to_one_node(tmp_path: Path) -> None:
     one, two, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
     with TcpCluster(brokers=1, data=[one, two]) as cluster:
-        told = cluster.image.brokers[1].directories
+        directory_ids = cluster.image.brokers[1].directories
         cluster.stop()
     ids = [read_meta_properties(folder) for folder in (one, two)]
-    assert [each.directory_id for each in ids if each is not None] == list(told)
+    assert [each.directory_id for each in ids if each is not None] == list(directory_ids)
     assert (one / "__cluster_metadata-0").is_dir() and not (two / "__cluster_metadata-0").exists()
     with TcpCluster(brokers=1, data=other) as cluster:
         cluster.stop()

@@ -25,8 +25,8 @@ ANY = ListenerSpec.plain(Endpoint("127.0.0.1", 0))
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[TcpCluster]:
-    with TcpCluster(brokers=2, topics={"orders": 3}) as made:
-        yield made
+    with TcpCluster(brokers=2, topics={"orders": 3}) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_other_requests_get_ordinary_http_responses(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("sent", "status"),
     [
         (b"hello\r\n\r\n", b"400"),
         (b"\x16\x03\x01\x02\x00\r\n\r\n", b"400"),
@@ -80,14 +80,14 @@ def test_other_requests_get_ordinary_http_responses(page: str) -> None:
         (b"GET /metrics HTTP/1.1\r\n\r\n" + b"x" * 300_000, b"200"),
     ],
 )
-def test_a_bad_client_gets_its_response_and_is_disconnected(page: str, said: bytes, status: bytes) -> None:
+def test_a_bad_client_gets_its_response_and_is_disconnected(page: str, sent: bytes, status: bytes) -> None:
     with connected(page) as peer:
-        peer.sendall(said)
+        peer.sendall(sent)
         peer.shutdown(socket.SHUT_WR)
-        answer = b""
+        response = b""
         while chunk := peer.recv(1 << 16):
-            answer += chunk
-    assert answer.split(b" ")[1] == status
+            response += chunk
+    assert response.split(b" ")[1] == status
     assert ask(page)[0].status == 200
 
 
@@ -135,11 +135,11 @@ def test_broker_and_controller_of_one_process_share_meters() -> None:
         assert node.endpoint is not None
         for at in (node.endpoint, node.endpoint, node.controller_endpoint):
             send_to(at, frame)
-        told = node.metrics()
-        assert told.total("RequestsPerSec", request="CreateMirror") == 3
-        (sizes,) = told.find("RequestBytes", request="CreateMirror")
+        metrics = node.metrics()
+        assert metrics.total("RequestsPerSec", request="CreateMirror") == 3
+        (sizes,) = metrics.find("RequestBytes", request="CreateMirror")
         assert (sizes.value, sizes.attributes["Mean"]) == (3, len(frame))
-        (times,) = told.find("TotalTimeMs", request="CreateMirror")
+        (times,) = metrics.find("TotalTimeMs", request="CreateMirror")
         assert times.value == 3
-        page = [line.rsplit(" ", 1)[0] for line in told.page().splitlines() if not line.startswith("#")]
+        page = [line.rsplit(" ", 1)[0] for line in metrics.page().splitlines() if not line.startswith("#")]
     assert len(page) == len(set(page))

@@ -274,12 +274,12 @@ def test_several_mirrors_on_one_loop(pair: tuple[TcpCluster, TcpCluster]) -> Non
 
 
 def test_a_wait_asks_each_leader_once_for_all_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    partition_counts: list[int] = []
     ask = AsyncAdmin.ask
 
-    async def counted(admin: AsyncAdmin, body: Message, *, broker_id: int | None = None) -> Message:
+    async def ask_counted(admin: AsyncAdmin, body: Message, *, broker_id: int | None = None) -> Message:
         if isinstance(body, ListOffsetsRequest):
-            asked.append(sum(len(topic.partitions) for topic in body.topics))
+            partition_counts.append(sum(len(topic.partitions) for topic in body.topics))
         return await ask(admin, body, broker_id=broker_id)
 
     with TcpCluster(name="a", brokers=1, topics={"orders": 20}) as a, TcpCluster(name="b", brokers=1) as b:
@@ -287,9 +287,9 @@ def test_a_wait_asks_each_leader_once_for_all_partitions(monkeypatch: pytest.Mon
         mirror.create()
         mirror.add_topics(["orders"])
         mirror.catch_up()
-        monkeypatch.setattr(AsyncAdmin, "ask", counted)
+        monkeypatch.setattr(AsyncAdmin, "ask", ask_counted)
         mirror.catch_up()
-    assert asked == [20, 20], "the source, then the destination"
+    assert partition_counts == [20, 20], "the source, then the destination"
 
 
 def test_the_leader_epochs_of_a_log_are_returned() -> None:

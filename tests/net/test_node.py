@@ -56,19 +56,19 @@ def test_a_combined_node_accepts_other_brokers(tmp_path: Path) -> None:
 def test_a_broker_waits_for_a_controller_that_starts_later() -> None:
     port = Port("127.0.0.1", 0)
     here = port.endpoint
-    asked: list[str] = []
+    reasons: list[str] = []
     with broker(2, here) as early:
         late: list[TcpNode] = []
 
         def record_and_start() -> None:
-            asked.append(early.run_on_loop(lambda: early.waits_for))
+            reasons.append(early.run_on_loop(lambda: early.waits_for))
             if not late:
                 port.close()
                 late.append(node(NodePlan(node_id=100, controller_listener=ListenerSpec.plain(here, CONTROLLER_NAME))))
                 late[0].start()
 
         assert early.wait(on_wait=record_and_start)
-        assert asked[0] == f"the controller at {here}"
+        assert reasons[0] == f"the controller at {here}"
         assert brokers_of(early) == [2]
         late[0].close()
 
@@ -84,13 +84,13 @@ def test_a_wait_can_be_given_up_and_the_broker_ends_at_once() -> None:
 
 def test_a_broker_of_another_cluster_is_refused_with_both_ids() -> None:
     with node(NodePlan(node_id=100, controller_listener=CONTROLLER)) as controller:
-        told: list[str] = []
-        controller.on_note.append(lambda process, note: told.append(note.text))
+        notes: list[str] = []
+        controller.on_note.append(lambda process, note: notes.append(note.text))
         with broker(2, controller.controller_endpoint, cluster_id="another") as stranger:
             with pytest.raises(KafkaError, match=r"than this broker \(another\): INCONSISTENT_CLUSTER_ID"):
                 stranger.wait()
             assert stranger.has_failed and stranger.living() == []
-        assert f"broker 2 is of cluster another, and this is cluster {CLUSTER}" in told
+        assert f"broker 2 is of cluster another, and this is cluster {CLUSTER}" in notes
 
 
 def test_a_broker_with_a_used_id_reports_it_while_it_waits() -> None:

@@ -177,23 +177,23 @@ def test_the_commands_show_no_secret(source: TcpCluster, tmp_path: Path) -> None
 
     def run(*words: str, command: click.Command = mirrors_command) -> str:
         result = CliRunner().invoke(command, ["--bootstrap-server", servers, *words], standalone_mode=False)
-        told = [words[0], command.name or "", result.output, repr(result.exception)]
-        seen.append(" ".join(told))
+        texts = [words[0], command.name or "", result.output, repr(result.exception)]
+        seen.append(" ".join(texts))
         return result.stdout
 
     journal, log = tmp_path / "journal", tmp_path / "data"
     options = ("--feature", "mirror.version=1", "--journal", str(journal), "--data", str(log), "--metrics-port", "0")
     with serving(*options) as process:
         assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        servers = said["bootstrap_servers"]
+        started = json.loads(process.stdout.readline())
+        servers = started["bootstrap_servers"]
         for name in MIRRORS:
             use_every_action(run, name, properties(tmp_path / name, configs_of(name, source, tmp_path)))
         scram = f"--add-config=SCRAM-SHA-256=[iterations=4096,password={SECRET_APIS}]"
         run("--alter", "--user=u", scram, command=configs_command)
         assert len(run("--list").splitlines()) == 1 + len(MIRRORS)
         seen += [f"{answer!r} {answer.encode(5)!r}" for answer in described_configs(servers)]
-        with urlopen(said["metrics"], timeout=60) as page:
+        with urlopen(started["metrics"], timeout=60) as page:
             seen.append(page.read().decode())
         process.terminate()
         seen += process.communicate(timeout=60)

@@ -22,7 +22,7 @@ CONTROLLER = 100
 BROKERS = (1, 2, 3)
 PARTITIONS = 3
 TOPIC = "orders"
-SAID = """\
+PROPERTIES = """\
 node.id={node_id}
 controller.listener.names=CONTROLLER
 controller.quorum.bootstrap.servers={controller}
@@ -42,23 +42,25 @@ class Nodes:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         ports = {node_id: Port("127.0.0.1", 0) for node_id in (CONTROLLER, *BROKERS)}
-        self.at: dict[int, Endpoint] = {node_id: port.endpoint for node_id, port in ports.items()}
+        self.endpoints: dict[int, Endpoint] = {node_id: port.endpoint for node_id, port in ports.items()}
         for port in ports.values():
             port.close()
-        self.servers = ",".join(str(self.at[node_id]) for node_id in BROKERS)
+        self.servers = ",".join(str(self.endpoints[node_id]) for node_id in BROKERS)
         self._processes: dict[int, subprocess.Popen[str]] = {}
-        self._open = ExitStack()
+        self._cleanup = ExitStack()
 
     def begin(self, node_id: int) -> None:
         """Start a node's process; `serves` waits for it."""
         role, name = ("controller", "CONTROLLER") if node_id == CONTROLLER else ("broker", "PLAINTEXT")
         file = self.folder / f"{node_id}.properties"
-        said = SAID.format(node_id=node_id, controller=self.at[CONTROLLER], folder=self.folder / str(node_id))
-        file.write_text(f"process.roles={role}\nlisteners={name}://{self.at[node_id]}\n{said}")
+        text = PROPERTIES.format(
+            node_id=node_id, controller=self.endpoints[CONTROLLER], folder=self.folder / str(node_id)
+        )
+        file.write_text(f"process.roles={role}\nlisteners={name}://{self.endpoints[node_id]}\n{text}")
         words = ["serve", "--config", str(file), "--cluster-id", "5L6g3nShT-eMCtK--X86sw"]
         process = subprocess.Popen([sys.executable, "-m", "kmirror", *words], stdout=subprocess.PIPE, text=True)
-        self._open.callback(process.communicate)
-        self._open.callback(process.kill)
+        self._cleanup.callback(process.communicate)
+        self._cleanup.callback(process.kill)
         self._processes[node_id] = process
 
     def serves(self, node_id: int) -> None:
@@ -66,7 +68,7 @@ class Nodes:
         stdout = self._processes[node_id].stdout
         assert stdout is not None
         key = "controller.quorum.bootstrap.servers" if node_id == CONTROLLER else "bootstrap.servers"
-        assert stdout.readline() == f"{key}={self.at[node_id]}\n"
+        assert stdout.readline() == f"{key}={self.endpoints[node_id]}\n"
 
     def start(self, node_id: int) -> None:
         self.begin(node_id)
@@ -82,14 +84,14 @@ class Nodes:
         assert self._processes[node_id].wait(WITHIN_S) == 0
 
     def close(self) -> None:
-        self._open.close()
+        self._cleanup.close()
 
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    made = Nodes(tmp_path)
-    yield made
-    made.close()
+    opened = Nodes(tmp_path)
+    yield opened
+    opened.close()
 
 
 class Watch:
@@ -99,8 +101,8 @@ class Watch:
         self._admin = AdminClient({"bootstrap.servers": servers, **QUIET})
 
     def create(self) -> None:
-        (made,) = self._admin.create_topics([NewTopic(TOPIC, PARTITIONS, 3)]).values()
-        made.result(WITHIN_S)
+        (future,) = self._admin.create_topics([NewTopic(TOPIC, PARTITIONS, 3)]).values()
+        future.result(WITHIN_S)
 
     def leaders(self) -> list[int]:
         return [row.leader for row in self._admin.list_topics(TOPIC, WITHIN_S).topics[TOPIC].partitions.values()]

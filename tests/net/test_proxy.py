@@ -125,9 +125,9 @@ class Client:
 
 @pytest.fixture
 def client(proxy: Proxy) -> Iterator[Client]:
-    made = Client(proxy.bootstrap_servers)
-    yield made
-    made.close()
+    opened = Client(proxy.bootstrap_servers)
+    yield opened
+    opened.close()
 
 
 def test_clients_are_led_to_ports_of_the_proxy_and_records_are_the_same_bytes(

@@ -70,14 +70,14 @@ def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
 
 def test_json_names_the_brokers_and_the_cluster() -> None:
     with serving("--brokers", "3", "-o", "json") as process:
-        said = json.loads(line(process))
-        assert [broker["node_id"] for broker in said["brokers"]] == [1, 2, 3]
-        servers = [f"{broker['host']}:{broker['port']}" for broker in said["brokers"]]
-        assert said["bootstrap_servers"] == ",".join(servers)
+        started = json.loads(line(process))
+        assert [broker["node_id"] for broker in started["brokers"]] == [1, 2, 3]
+        servers = [f"{broker['host']}:{broker['port']}" for broker in started["brokers"]]
+        assert started["bootstrap_servers"] == ",".join(servers)
         with Wire(servers[2]) as wire:
-            answer = wire.ask(MetadataRequest(topics=[]), 9)
-        assert isinstance(answer, MetadataResponse)
-        assert answer.cluster_id == said["cluster_id"]
+            response = wire.ask(MetadataRequest(topics=[]), 9)
+        assert isinstance(response, MetadataResponse)
+        assert response.cluster_id == started["cluster_id"]
 
 
 def test_metrics_are_served_at_the_given_port() -> None:
@@ -144,14 +144,14 @@ KAFKAS: Sequence[str] = (
 
 
 def test_kafkas_own_file_is_understood(tmp_path: Path) -> None:
-    said = read_properties(write(tmp_path, *KAFKAS))
-    assert said.listener == ("", 9092)
-    assert said.advertised_host == "localhost"
-    assert said.log_dirs == "/tmp/kraft-combined-logs"
-    assert said.configs["num.partitions"] == "2"
-    assert said.configs["log.retention.hours"] == "168"
-    assert "num.network.threads" in {*said.unknown_keys, *said.configs}
-    assert not {"listeners", "process.roles", "node.id"} & {*said.unknown_keys, *said.configs}
+    settings = read_properties(write(tmp_path, *KAFKAS))
+    assert settings.listener == ("", 9092)
+    assert settings.advertised_host == "localhost"
+    assert settings.log_dirs == "/tmp/kraft-combined-logs"
+    assert settings.configs["num.partitions"] == "2"
+    assert settings.configs["log.retention.hours"] == "168"
+    assert "num.network.threads" in {*settings.unknown_keys, *settings.configs}
+    assert not {"listeners", "process.roles", "node.id"} & {*settings.unknown_keys, *settings.configs}
 
 
 def test_a_controllers_listener_is_not_the_brokers(tmp_path: Path) -> None:
@@ -222,12 +222,12 @@ def test_a_long_wait_of_a_node_is_reported_once(capsys: pytest.CaptureFixture[st
     for number, reason in enumerate(reasons, 1):
         node.run_on_loop = lambda call, reason=reason: reason  # type: ignore[method-assign,assignment,misc]
         waiting.check()
-        said = capsys.readouterr().err
-        assert said == (f"kmirror: broker 2 waits for {reason}\n" if number in (10, 13) else ""), number
+        output = capsys.readouterr().err
+        assert output == (f"kmirror: broker 2 waits for {reason}\n" if number in (10, 13) else ""), number
 
 
 def test_the_controller_reports_a_broker_of_another_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     fact = BrokerRefused(2, "theirs", "ours")
     report_note("controller-100", Note(str(fact), fact))
-    told = "controller-100 rejects a broker: broker 2 is of cluster theirs, and this is cluster ours"
-    assert capsys.readouterr().err == f"kmirror: {told}\n"
+    message = "controller-100 rejects a broker: broker 2 is of cluster theirs, and this is cluster ours"
+    assert capsys.readouterr().err == f"kmirror: {message}\n"

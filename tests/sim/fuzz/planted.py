@@ -332,8 +332,8 @@ def refused_create_topics_writes() -> Patch:
 
     describe = create_topics._describe
 
-    def describe_with_error(context: Any, result: Any, made: Any, *, is_described: bool) -> None:
-        describe(context, result, made, is_described=is_described)
+    def describe_with_error(context: Any, result: Any, created: Any, *, is_described: bool) -> None:
+        describe(context, result, created, is_described=is_described)
         if result.name != TOPIC:  # That topic exists from the beginning.
             result.error_code = ErrorCode.POLICY_VIOLATION
 

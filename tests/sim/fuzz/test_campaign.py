@@ -108,10 +108,10 @@ def test_an_exception_of_a_reader_is_a_finding_with_its_place() -> None:
 
 def test_a_finding_is_kept_and_tried_again(tmp_path: Path) -> None:
     (finding,) = run(Campaign(Stumbling(), stream()), FRAMES).tally.findings.values()
-    kept = Finding(**{**{name: getattr(finding, name) for name in Finding.__dataclass_fields__}, "target": "decoder"})
-    path = keep(kept, tmp_path / "corpus")
-    assert load(path) == kept
-    assert keep(kept, tmp_path / "corpus") == path
+    stored = Finding(**{**{name: getattr(finding, name) for name in Finding.__dataclass_fields__}, "target": "decoder"})
+    path = keep(stored, tmp_path / "corpus")
+    assert load(path) == stored
+    assert keep(stored, tmp_path / "corpus") == path
     assert [each.name for each in path.parent.iterdir()] == [path.name]
     assert replay(load(path)) is None  # kmirror's decoder refuses that byte correctly.
 

@@ -47,8 +47,8 @@ def test_a_finding_is_a_short_session_that_is_seen_again(tmp_path: Path) -> None
             if campaign.tally.findings:
                 break
         (finding,) = campaign.tally.findings.values()
-        kept = load(keep(finding, tmp_path))
-        assert kept == finding and replay(kept) is not None
+        stored = load(keep(finding, tmp_path))
+        assert stored == finding and replay(stored) is not None
     assert len(finding.frame) < len(frame.data)
     steps = [line for line in finding.story if line[0].isdigit()]
     assert "Heartbeat" in steps[-1] and 3 <= len(steps) <= 12
