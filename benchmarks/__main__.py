@@ -56,21 +56,21 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("-o", dest="output", choices=["table", "json", "markdown"], default="table", help="json: a line per row")
     add("--quick", action="store_true", help="shorter slices: a rough answer in a minute")
     add("--only", default="", help="only cases whose name holds this text")
-    add("--from", dest="given", nargs="+", type=Path, metavar="FILE", help="take these rows instead of measuring")
+    add("--from", dest="row_files", nargs="+", type=Path, metavar="FILE", help="take these rows instead of measuring")
     add("--compare", nargs="+", type=Path, metavar="FILE", help="compare with the rows recorded there")
     add("--record", action="store_true", help="keep the rows in benchmarks/recorded, and their table in the docs")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.groups if name not in GROUPS]
     if unknown:
         parser.error(f"no group is named {unknown[0]!r}")
-    if options.record and (options.quick or options.only or options.given):
+    if options.record and (options.quick or options.only or options.row_files):
         parser.error("--record is for whole groups, measured in full")
-    if options.groups and options.given:
+    if options.groups and options.row_files:
         parser.error("--from takes all rows of its files, and no GROUP")
     return options
 
 
-def chosen(group: str, only: str) -> list[Case]:
+def possible_cases(group: str, only: str) -> list[Case]:
     """Return the cases of a group that can be measured here, and print the missing peers."""
     found = [case for case in GROUPS[group]() if only in f"{case.id} {case.case} {case.peer}"]
     missing = sorted({case.peer for case in found if not case.is_possible})
@@ -79,10 +79,10 @@ def chosen(group: str, only: str) -> list[Case]:
     return [case for case in found if case.is_possible]
 
 
-def measured(options: argparse.Namespace, effort: Effort) -> Iterator[Row]:
+def measure_rows(options: argparse.Namespace, effort: Effort) -> Iterator[Row]:
     for group in options.groups or GROUPS:
         rows = []
-        for row in run(chosen(group, options.only), effort):
+        for row in run(possible_cases(group, options.only), effort):
             rows.append(row)
             yield row
         if options.record and rows:
@@ -91,9 +91,13 @@ def measured(options: argparse.Namespace, effort: Effort) -> Iterator[Row]:
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
-    then = report.read_rows(options.compare or [])
-    source = report.read_rows(options.given) if options.given else measured(options, QUICK if options.quick else FULL)
-    is_printed = options.compare is None or not options.given  # Measured rows are printed immediately.
+    old_rows = report.read_rows(options.compare or [])
+    source = (
+        report.read_rows(options.row_files)
+        if options.row_files
+        else measure_rows(options, QUICK if options.quick else FULL)
+    )
+    is_printed = options.compare is None or not options.row_files  # Measured rows are printed immediately.
     if options.output == "table" and is_printed:
         print(report.header(), flush=True)
     rows = []
@@ -108,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
         print(report.markdown(rows), end="")
     fallen = 0
     if options.compare is not None:
-        lines, fallen = report.comparison(then, rows)
+        lines, fallen = report.comparison(old_rows, rows)
         # With `-o json` standard output has rows only, for programs.
         print("\n".join(lines), file=sys.stdout if options.output == "table" else sys.stderr)
     return int(fallen > 0 or (is_printed and any(row.is_below_floor for row in rows)))

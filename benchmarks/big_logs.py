@@ -43,24 +43,24 @@ def partition(shape: Shape, size: int) -> Path:
     """Return the folder of a partition with about `size` bytes, at least one batch; it is deleted on exit."""
     tp = TopicPartition(f"{shape.name.replace(' ', '-')}-{size}", 0)
     top = scratch() / "logs" / tp.topic
-    around = LogFolder(top)
-    log = PartitionLog.open(tp, around.open(tp), LogConfig(segment_bytes=SEGMENT_BYTES), now_ms=0)
-    one, count = _batch(shape)
+    log_folder = LogFolder(top)
+    log = PartitionLog.open(tp, log_folder.open(tp), LogConfig(segment_bytes=SEGMENT_BYTES), now_ms=0)
+    batch, count = _batch(shape)
     written = offset = 0
-    while written == 0 or written + len(one) <= size:
-        run = bytearray()
-        while not run or (len(run) < APPEND_BYTES and written + len(run) + len(one) <= size):
-            _place(one, offset, count)
-            run += one
+    while written == 0 or written + len(batch) <= size:
+        chunk = bytearray()
+        while not chunk or (len(chunk) < APPEND_BYTES and written + len(chunk) + len(batch) <= size):
+            _set_position(batch, offset, count)
+            chunk += batch
             offset += count
-        log.append_as_mirror(bytes(run), source_epoch=1)
-        written += len(run)
+        log.append_as_mirror(bytes(chunk), source_epoch=1)
+        written += len(chunk)
     log.close()
-    around.close()
+    log_folder.close()
     return top / str(tp)
 
 
-def _place(batch: bytearray, offset: int, count: int) -> None:
+def _set_position(batch: bytearray, offset: int, count: int) -> None:
     _TIMESTAMPS.pack_into(batch, layout.BASE_TIMESTAMP_AT, START_MS + offset, START_MS + offset + count - 1)
     _INT32.pack_into(batch, layout.BASE_SEQUENCE_AT, offset)
     _UINT32.pack_into(batch, layout.CRC_AT, crc32c(memoryview(batch)[layout.ATTRIBUTES_AT :]))

@@ -69,28 +69,28 @@ def produce_frames(broker: LoneBroker, records: int, *, acks: int, producer_id: 
     return frames
 
 
-def emptied(log: PartitionLog, frames: Sequence[bytes], serve: Callable[[bytes], object]) -> Run:
+def serve_repeatedly(log: PartitionLog, frames: Sequence[bytes], serve: Callable[[bytes], object]) -> Run:
     """Serve the frames in order; after each round, empty the log and start from the first frame again."""
-    round_of = max(len(frames), LOG_BYTES // len(frames[0]))
+    round_size = max(len(frames), LOG_BYTES // len(frames[0]))
     served = 0
-    following = cycle(frames).__next__
+    next_frame = cycle(frames).__next__
 
     def run() -> object:
         nonlocal served
-        if served == round_of:
+        if served == round_size:
             log.truncate_fully_and_start_at(0)
             served = 0
         served += 1
-        return serve(following())
+        return serve(next_frame())
 
     return run
 
 
-def as_leader(log: PartitionLog, records: memoryview, now_ms: int) -> int:
+def append_as_leader(log: PartitionLog, records: memoryview, now_ms: int) -> int:
     return log.append_as_leader(records, leader_epoch=LEADER_EPOCH, now_ms=now_ms).first_offset
 
 
-def as_bytes() -> LogAppend:
+def minimal_append() -> LogAppend:
     """Do the minimum work of an append: one checksum, one pass over the bounds of the records, one copy."""
     crc32c, buffer = crc32c_function(), memoryview(bytearray(LOG_BYTES))
 
@@ -123,13 +123,13 @@ def produce_limit(log: PartitionLog, append: LogAppend, now_ms: int) -> Callable
 
 
 def produce(
-    records: int, *, acks: int = Acks.LEADER, producer_id: int = -1, append: LogAppend = as_leader
+    records: int, *, acks: int = Acks.LEADER, producer_id: int = -1, append: LogAppend = append_as_leader
 ) -> Callable[[], tuple[Run, Run]]:
     def prepare() -> tuple[Run, Run]:
         broker = LoneBroker({TOPIC: 1})
         frames = produce_frames(broker, records, acks=acks, producer_id=producer_id)
-        theirs = new_log()
-        limit = produce_limit(theirs, append, broker.now_ms)
+        limit_log = new_log()
+        limit = produce_limit(limit_log, append, broker.now_ms)
         served = broker.partition(TOPIC, 0).log
         answer = decode_response(
             response_in(broker.request(frames[0])), key_of(ProduceRequest), version(ProduceRequest)
@@ -137,10 +137,10 @@ def produce(
         assert isinstance(answer.body, ProduceResponse)
         assert answer.body.responses[0].partition_responses[0].error_code == 0
         limit(frames[0])
-        assert served.log_end_offset == records and theirs.log_end_offset in (0, records)
-        for log in (served, theirs):
+        assert served.log_end_offset == records and limit_log.log_end_offset in (0, records)
+        for log in (served, limit_log):
             log.truncate_fully_and_start_at(0)
-        return emptied(served, frames, broker.request), emptied(theirs, frames, limit)
+        return serve_repeatedly(served, frames, broker.request), serve_repeatedly(limit_log, frames, limit)
 
     return prepare
 
@@ -244,7 +244,7 @@ def cases() -> list[Case]:
         Case(
             "E1", "limit / handle, produce of 1,000 x 100 B, idempotent", "kmirror", produce(1000, producer_id=PRODUCER)
         ),
-        Case("E1", "checksum, walk, copy / handle, 1,000 x 100 B", "kmirror", produce(1000, append=as_bytes())),
+        Case("E1", "checksum, walk, copy / handle, 1,000 x 100 B", "kmirror", produce(1000, append=minimal_append())),
         Case("E2", "limit / handle, fetch of 1 x 16 KiB", "kmirror", fetch(1), 0.4, 0.6),
         Case("E2", "limit / handle, fetch of 50 x 16 KiB", "kmirror", fetch(50), 0.6, 0.75),
     ]

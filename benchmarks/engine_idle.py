@@ -36,7 +36,7 @@ MINUTE_S = 60.0
 PARTITIONS = 4
 
 
-LIMITS = 4  # Repetitions, to take about as long as a minute of kmirror.
+LIMIT_REPETITIONS = 4  # Repetitions, to take about as long as a minute of kmirror.
 WARM_UP_S = 5.0  # Every request in flight has been answered by then.
 
 
@@ -47,7 +47,7 @@ class ObservedEvent:
     data: Chunk
     """The frame, or the digest's input for an event without a frame."""
     is_request: bool = False
-    answers: RequestHead | None = None
+    request_head: RequestHead | None = None
     """For a response: the head of its request."""
 
 
@@ -55,7 +55,7 @@ class ObservedEvent:
 class Minute:
     """Events of all nodes, in order."""
 
-    seen: list[ObservedEvent] = field(default_factory=list)
+    events: list[ObservedEvent] = field(default_factory=list)
     request_heads: dict[tuple[str, Link, int], RequestHead] = field(default_factory=dict)
     """(node, link, correlation id) of the requests in flight."""
 
@@ -70,7 +70,7 @@ class EventRecorder:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the node's effects."""
-        self.minute.seen.append(self._observed(now, event))
+        self.minute.events.append(self._observe(now, event))
         effects = self.node.handle(now, event)
         for effect in effects:
             if isinstance(effect, Send):
@@ -78,12 +78,12 @@ class EventRecorder:
                 self.minute.request_heads[self.name, effect.link, head.correlation_id] = head
         return effects
 
-    def _observed(self, now: Instant, event: Event) -> ObservedEvent:
+    def _observe(self, now: Instant, event: Event) -> ObservedEvent:
         if isinstance(event, RequestReceived):
             return ObservedEvent(event.frame, is_request=True)
         if isinstance(event, ResponseReceived):
             key = (self.name, event.link, int.from_bytes(event.frame[:4], "big"))
-            return ObservedEvent(event.frame, answers=self.minute.request_heads.pop(key, None))
+            return ObservedEvent(event.frame, request_head=self.minute.request_heads.pop(key, None))
         return ObservedEvent(f"{now} {self.name} {event}".encode())
 
 
@@ -105,11 +105,11 @@ def record_events(span_s: float) -> list[ObservedEvent]:
         if process.node is not None:
             process.node = EventRecorder(process.name, process.node, minute)
     simulation.run_for(span_s=WARM_UP_S)
-    minute.seen.clear()
+    minute.events.clear()
     lines = simulation.world.trace.count
     simulation.run_for(span_s=span_s)
-    assert simulation.world.trace.count - lines == len(minute.seen), "the trace has a line for each event"
-    return minute.seen
+    assert simulation.world.trace.count - lines == len(minute.events), "the trace has a line for each event"
+    return minute.events
 
 
 def limit(events: list[ObservedEvent]) -> None:
@@ -121,9 +121,9 @@ def limit(events: list[ObservedEvent]) -> None:
             encode_request_chunks(
                 request, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id
             )
-        elif (request_heads := event.answers) is not None:
-            correlation_id, response = decode_response(event.data, request_heads.api_key, request_heads.api_version)
-            encode_response_chunks(response, request_heads.api_version, correlation_id=correlation_id)
+        elif (request_head := event.request_head) is not None:
+            correlation_id, response = decode_response(event.data, request_head.api_key, request_head.api_version)
+            encode_response_chunks(response, request_head.api_version, correlation_id=correlation_id)
         digest.update(event.data)
 
 
@@ -140,9 +140,9 @@ def idle_events(span_s: float = MINUTE_S) -> Callable[[int], list[float]]:
             simulation.run_for(span_s=span_s)
             ours = (time.process_time_ns() - start) / (trace.count - lines)
             start = time.process_time_ns()
-            for _ in range(LIMITS):
+            for _ in range(LIMIT_REPETITIONS):
                 limit(events)
-            theirs = (time.process_time_ns() - start) / (LIMITS * len(events))
+            theirs = (time.process_time_ns() - start) / (LIMIT_REPETITIONS * len(events))
             ratios.append(theirs / ours)
         return ratios
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks.engine_scale import KB, WITHIN_S, Pair, resident_kb
+from benchmarks.engine_scale import KB, TIMEOUT_S, Pair, resident_kb
 from benchmarks.harness import current_commit, current_machine
 from kmirror.assembly.mirrors import MirrorRow
 from kmirror.kernel.ids import TopicPartition
@@ -86,8 +86,8 @@ def peak_bytes() -> int:
     return int(line.split()[1]) << 10
 
 
-def report_count(state: MirrorState, done: Callable[[int], None]) -> Callable[[list[MirrorRow]], None]:
-    return lambda rows: done(sum(row.state is state for row in rows))
+def report_count(state: MirrorState, report_done: Callable[[int], None]) -> Callable[[list[MirrorRow]], None]:
+    return lambda rows: report_done(sum(row.state is state for row in rows))
 
 
 def scale(topics: int, partitions: int) -> None:
@@ -100,27 +100,29 @@ def scale(topics: int, partitions: int) -> None:
     mirror = Mirror("dr", source=pair.a, destination=pair.b)
     mirror.create()
     all_partitions = pair.a.partitions()
-    with report.part("b mirrors them: MIRRORING", total) as done:
+    with report.part("b mirrors them: MIRRORING", total) as report_done:
         mirror.add_topics(names)
-        wait_for_state(mirror, MirrorState.MIRRORING, all_partitions, done)
-    with report.part("failover to b: STOPPED", total) as done:
+        wait_for_state(mirror, MirrorState.MIRRORING, all_partitions, report_done)
+    with report.part("failover to b: STOPPED", total) as report_done:
         mirror.remove_topics(names)
-        wait_for_state(mirror, MirrorState.STOPPED, all_partitions, done)
+        wait_for_state(mirror, MirrorState.STOPPED, all_partitions, report_done)
     sent = pair.sent()
-    back = Mirror("dr", source=pair.b, destination=pair.a)
-    with report.part("failback to a: MIRRORING", total) as done:
-        back.create()
-        back.add_topics(names)
-        wait_for_state(back, MirrorState.MIRRORING, all_partitions, done)
+    failback = Mirror("dr", source=pair.b, destination=pair.a)
+    with report.part("failback to a: MIRRORING", total) as report_done:
+        failback.create()
+        failback.add_topics(names)
+        wait_for_state(failback, MirrorState.MIRRORING, all_partitions, report_done)
     print(f"between the sites during the failback: {(pair.sent() - sent) / total:.0f} B for each partition")
 
 
 def wait_for_state(
-    mirror: Mirror, state: MirrorState, partitions: Sequence[TopicPartition], done: Callable[[int], None]
+    mirror: Mirror, state: MirrorState, partitions: Sequence[TopicPartition], report_done: Callable[[int], None]
 ) -> None:
     """Run until all partitions are in `state`; those in MIRRORING have also caught up."""
     caught_up = state is MirrorState.MIRRORING
-    mirror.wait_for_state(state, partitions, within_s=WITHIN_S, caught_up=caught_up, watch=report_count(state, done))
+    mirror.wait_for_state(
+        state, partitions, within_s=TIMEOUT_S, caught_up=caught_up, watch=report_count(state, report_done)
+    )
 
 
 def week(days: int, every_s: float) -> None:
@@ -136,13 +138,13 @@ def week(days: int, every_s: float) -> None:
     rows = [RecordData(key=b"key", value=b"v" * 100)] * LOAD_RECORDS
     batches = dict.fromkeys(pair.a.partitions(), rows)
     for day in range(1, days + 1):
-        with report.part(f"day {day}", HOURS) as done:
+        with report.part(f"day {day}", HOURS) as report_done:
             for hour in range(1, HOURS + 1):
                 end_s = pair.simulation.elapsed_s + HOUR_S
                 while pair.simulation.elapsed_s < end_s:
                     producer.send(batches)
                     pair.simulation.run_for(span_s=every_s)
-                done(hour)
+                report_done(hour)
     mirror.catch_up()
     mirror.assert_equal()
     print("equal byte for byte on every replica of b")
@@ -173,8 +175,13 @@ def month(days: int, keys: int, every_s: float) -> None:
             producer.send({tp: batch})
             written += sum(len(record.key or b"") + len(record.value or b"") for record in batch)
             simulation.run_for(span_s=every_s)
-        of_a, of_b = log_bytes(a, tp), log_bytes(b, tp)
-        numbers = f"{written / MB:.1f}", f"{of_a / MB:.2f}", f"{of_b / MB:.2f}", f"{of_b / of_a:.2f}"
+        bytes_on_a, bytes_on_b = log_bytes(a, tp), log_bytes(b, tp)
+        numbers = (
+            f"{written / MB:.1f}",
+            f"{bytes_on_a / MB:.2f}",
+            f"{bytes_on_b / MB:.2f}",
+            f"{bytes_on_b / bytes_on_a:.2f}",
+        )
         print(MONTH_LINE.format(day, *numbers), flush=True)
     mirror.catch_up()
     mirror.assert_equal()
@@ -199,16 +206,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     runs = parser.add_subparsers(dest="run", required=True, metavar="RUN")
-    of_scale = runs.add_parser("scale", help="many partitions: mirrored, failed over, failed back")
-    of_scale.add_argument("--topics", type=int, default=1000)
-    of_scale.add_argument("--partitions", type=int, default=100, help="of each topic")
-    of_week = runs.add_parser("week", help="many days of a mirror under load")
-    of_week.add_argument("--days", type=int, default=7)
-    of_week.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
-    of_month = runs.add_parser("month", help="disk use of a compacted topic and of its mirror")
-    of_month.add_argument("--days", type=int, default=30)
-    of_month.add_argument("--keys", type=int, default=1000)
-    of_month.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
+    scale_parser = runs.add_parser("scale", help="many partitions: mirrored, failed over, failed back")
+    scale_parser.add_argument("--topics", type=int, default=1000)
+    scale_parser.add_argument("--partitions", type=int, default=100, help="of each topic")
+    week_parser = runs.add_parser("week", help="many days of a mirror under load")
+    week_parser.add_argument("--days", type=int, default=7)
+    week_parser.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
+    month_parser = runs.add_parser("month", help="disk use of a compacted topic and of its mirror")
+    month_parser.add_argument("--days", type=int, default=30)
+    month_parser.add_argument("--keys", type=int, default=1000)
+    month_parser.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
     options = parser.parse_args(arguments)
     if options.run == "scale":
         scale(options.topics, options.partitions)

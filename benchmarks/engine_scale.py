@@ -37,8 +37,8 @@ MEDIUM = min(1_000, LARGE)
 SMALL, FEW = 300, 10
 FAILBACK_LARGE, FAILBACK_SMALL = LARGE // 2, 50
 PARTITIONS_PER_TOPIC = 10
-CREATED_AT_ONCE = 5_000  # Like Kafka's, a controller refuses a request that takes 10,000 records or more.
-WITHIN_S = 3600.0
+CREATED_PER_REQUEST_MAX = 5_000  # Like Kafka's, a controller refuses a request that takes 10,000 records or more.
+TIMEOUT_S = 3600.0
 REST_S = 0.1
 KB = 1000
 
@@ -80,8 +80,8 @@ class Pair:
         """Create topics, and wait until each partition has its leader and its full ISR."""
         rows = [CreatableTopic(name=name, num_partitions=partitions, replication_factor=3) for name in topics]
         while rows:
-            some = max(1, CREATED_AT_ONCE // partitions)
-            order, rows = CreateTopicsRequest(topics=rows[:some]), rows[some:]
+            chunk_size = max(1, CREATED_PER_REQUEST_MAX // partitions)
+            order, rows = CreateTopicsRequest(topics=rows[:chunk_size]), rows[chunk_size:]
             answer = cluster.order(order)
             assert isinstance(answer, CreateTopicsResponse)
             assert not any(row.error_code for row in answer.topics), answer.topics[0].error_message
@@ -97,12 +97,12 @@ def names(partitions: int) -> list[str]:
     return [f"topic-{number}" for number in range(max(1, partitions // PARTITIONS_PER_TOPIC))]
 
 
-def mirrored(pair: Pair, topics: Sequence[str]) -> Mirror:
+def mirror_topics(pair: Pair, topics: Sequence[str]) -> Mirror:
     """Mirror topics of `a` to `b` until all have caught up."""
     mirror = Mirror("dr", source=pair.a, destination=pair.b)
     mirror.create()
     mirror.add_topics(topics)
-    mirror.catch_up(within_s=WITHIN_S)
+    mirror.catch_up(within_s=TIMEOUT_S)
     return mirror
 
 
@@ -114,52 +114,52 @@ def resident_kb() -> float:
 
 
 def bring_up(partitions: int) -> BringUp:
-    topics, each = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
+    topics, partitions_per_topic = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
     pair = Pair()
     start = time.process_time()
     for cluster in (pair.a, pair.b):
-        pair.create(cluster, topics, each)
+        pair.create(cluster, topics, partitions_per_topic)
     creating_s = time.process_time() - start
     del pair
     pair = Pair()
-    before = resident_kb()
-    pair.create(pair.a, topics, each)
+    start_kb = resident_kb()
+    pair.create(pair.a, topics, partitions_per_topic)
     start = time.process_time()
-    mirror = mirrored(pair, topics)
+    mirror = mirror_topics(pair, topics)
     mirroring_s = time.process_time() - start
     pair.simulation.run_for(span_s=60)  # Work that the mirror has started finishes.
     gc.collect()  # A collection during the minute would take longer than the minute itself.
     start = time.process_time()
     pair.simulation.run_for(span_s=60)
     idle_s = time.process_time() - start
-    grown = resident_kb() - before
+    grown = resident_kb() - start_kb
     assert len(mirror.partitions()) == partitions
     return BringUp(partitions, creating_s, mirroring_s, idle_s, grown)
 
 
 def failback(partitions: int) -> Failback:
     """Fail over to `b` and write there; then mirror it to `a`, which finds that it need not truncate."""
-    topics, each = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
+    topics, partitions_per_topic = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
     pair = Pair()
-    pair.create(pair.a, topics, each)
+    pair.create(pair.a, topics, partitions_per_topic)
     Producer(pair.a).send({tp: [RecordData(value=b"v" * 100)] for tp in pair.a.partitions()})
-    mirrored(pair, topics).fail_over(within_s=WITHIN_S)
-    back = Mirror("dr", source=pair.b, destination=pair.a)
-    before = pair.sent()
-    back.create()
-    back.add_topics(topics)
-    back.catch_up(within_s=WITHIN_S)
-    return Failback(partitions, pair.sent() - before)
+    mirror_topics(pair, topics).fail_over(within_s=TIMEOUT_S)
+    failback_mirror = Mirror("dr", source=pair.b, destination=pair.a)
+    sent_before = pair.sent()
+    failback_mirror.create()
+    failback_mirror.add_topics(topics)
+    failback_mirror.catch_up(within_s=TIMEOUT_S)
+    return Failback(partitions, pair.sent() - sent_before)
 
 
 # -- Processes ----------------------------------------------------------------------------------
 
 
-def _in_process(what: str, partitions: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.engine_scale", what, str(partitions)]
+def _in_process(run_name: str, partitions: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.engine_scale", run_name, str(partitions)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout)
+    completed = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
+    found: dict[str, float] = json.loads(completed.stdout)
     return found
 
 
@@ -220,10 +220,10 @@ def cases() -> list[Case]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine_scale", description="One run; prints JSON.")
-    parser.add_argument("what", choices=["bring-up", "failback"])
+    parser.add_argument("run_name", metavar="RUN", choices=["bring-up", "failback"])
     parser.add_argument("partitions", type=int)
     options = parser.parse_args()
-    print(json.dumps(asdict((bring_up if options.what == "bring-up" else failback)(options.partitions))))
+    print(json.dumps(asdict((bring_up if options.run_name == "bring-up" else failback)(options.partitions))))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Session:
         self.batch = record(self.broker.now_ms)
         self.offsets = [0] * partitions
         self.turn = 0
-        self.named: list[int] = []
+        self.changed: list[int] = []
         """Partitions whose offset the next request contains: those of the last response."""
         self.session_id = 0
         self.epoch = 0
@@ -60,7 +60,7 @@ class Session:
         parts.replicas.appends.append(self.broker.now, self.broker.partition(TOPIC, index), self.batch)
         parts.replicas.purgatory.wake_waiters(self.broker.now)
 
-    def _frame(self, named: list[int]) -> bytes:
+    def _frame(self, indexes: list[int]) -> bytes:
         follower = self.replica_id != CONSUMER
         rows = [
             FetchPartition(
@@ -71,7 +71,7 @@ class Session:
                 log_start_offset=0 if follower else -1,
                 partition_max_bytes=1 << 20,
             )
-            for index in named
+            for index in indexes
         ]
         request = FetchRequest(
             replica_state=ReplicaState(replica_id=self.replica_id),
@@ -84,29 +84,29 @@ class Session:
         )
         return frame_of(request)
 
-    def _fetch(self, named: list[int]) -> bytes:
-        return response_in(self.broker.request(self._frame(named)))
+    def _fetch(self, indexes: list[int]) -> bytes:
+        return response_in(self.broker.request(self._frame(indexes)))
 
     def _process_response(self, answer: bytes) -> int:
         """Process a response; return the number of partitions with records in it."""
         body = decode_response(answer, key_of(FetchRequest), version(FetchRequest)).body
         assert isinstance(body, FetchResponse) and body.error_code == 0
         self.session_id, self.epoch = body.session_id, self.epoch + 1
-        self.named = []
+        self.changed = []
         for topic in body.responses:
             for row in topic.partitions:
                 assert row.error_code == 0
                 if row.records:
                     self.offsets[row.partition_index] += 1
-                    self.named.append(row.partition_index)
-        return len(self.named)
+                    self.changed.append(row.partition_index)
+        return len(self.changed)
 
     def fetch_new_record(self) -> int:
         """Append a record to one partition, and fetch it."""
         # A prime step, so that consecutive turns use distant partitions.
         self.turn = (self.turn + 7_919) % self.partitions
         self._append(self.turn)
-        frame = self._frame(self.named)
+        frame = self._frame(self.changed)
         start = time.perf_counter_ns()
         effects = self.broker.request(frame)
         spent = time.perf_counter_ns() - start
@@ -115,7 +115,7 @@ class Session:
 
     def fetch_nothing_new(self) -> int:
         """Fetch without new records, until the timeout."""
-        frame = self._frame(self.named)
+        frame = self._frame(self.changed)
         start = time.perf_counter_ns()
         effects = self.broker.request(frame)
         spent = time.perf_counter_ns() - start
@@ -136,11 +136,11 @@ class FollowedLeader:
         self.batch = bytearray(record(self.broker.now_ms))
         self.offsets = [0] * partitions
         self.turn = 0
-        (self.fetch,) = self._fetches(self.broker.started)
-        named = self.names()
-        while len(named) < partitions:  # The session holds every partition before the measurement starts.
+        (self.fetch,) = self._fetches(self.broker.first_effects)
+        fetched = self.fetch_offsets()
+        while len(fetched) < partitions:  # The session holds every partition before the measurement starts.
             (self.fetch,) = self._fetches(self.broker.broker.handle(self.broker.now, self._answer([])))
-            named += self.names()
+            fetched += self.fetch_offsets()
 
     def _fetches(self, effects: list[Effect]) -> list[Send]:
         return [effect for effect in effects if isinstance(effect, Send)]
@@ -166,10 +166,10 @@ class FollowedLeader:
         spent = time.perf_counter_ns() - start
         (self.fetch,) = self._fetches(effects)
         self.offsets[index] += 1
-        assert self.names() == [(index, offset + 1)]
+        assert self.fetch_offsets() == [(index, offset + 1)]
         return spent
 
-    def names(self) -> list[tuple[int, int]]:
+    def fetch_offsets(self) -> list[tuple[int, int]]:
         """Return the partitions of the fetch in flight, with their offsets."""
         request = decode_request(b"".join(self.fetch.chunks)).body
         assert isinstance(request, FetchRequest)
@@ -193,15 +193,15 @@ def cost(step: Step) -> float:
 
 def small_over_large(make: Callable[[int], Step], large: int = LARGE) -> Callable[[int], list[float]]:
     def measure(pairs: int) -> list[float]:
-        of_few, of_many = make(SMALL), make(large)
-        cost(of_few), cost(of_many)
+        small_step, large_step = make(SMALL), make(large)
+        cost(small_step), cost(large_step)
         ratios = []
         for turn in range(pairs):
             if turn % 2:
-                many = cost(of_many)
-                ratios.append(cost(of_few) / many)
+                large_cost = cost(large_step)
+                ratios.append(cost(small_step) / large_cost)
             else:
-                ratios.append(cost(of_few) / cost(of_many))
+                ratios.append(cost(small_step) / cost(large_step))
         return ratios
 
     return measure

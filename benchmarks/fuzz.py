@@ -24,7 +24,7 @@ from kmirror.protocol.registry import by_name, names
 
 EXAMPLES = 64
 """Examples of each call: the number that Hypothesis draws for one property."""
-REACHED_S = 60.0
+REACH_TIME_S = 60.0
 WARM_UP_S = 4.0
 
 
@@ -69,54 +69,55 @@ def make_frames_pair() -> tuple[Run, Run]:
 @cache
 def frame_rates(target: str) -> list[float]:
     """Return the frames run in a second of this process, a few times."""
-    opened, source = open_target(target, TargetOptions(seed=1))
-    campaign = Campaign(opened, source)
+    opened_target, source = open_target(target, TargetOptions(seed=1))
+    campaign = Campaign(opened_target, source)
     run_for(campaign, WARM_UP_S)
     found = []
     try:
         for _ in range(4):
-            before, began = campaign.tally.frames, time.process_time()
+            before, started_at = campaign.tally.frames, time.process_time()
             run_for(campaign, WARM_UP_S / 2)
-            spent = time.process_time() - began
+            spent = time.process_time() - started_at
             found.append((campaign.tally.frames - before) / spent)
     finally:
-        opened.close()
+        opened_target.close()
     return found
 
 
 def run_for(campaign: Campaign, seconds: float) -> None:
-    ends = time.monotonic() + seconds
+    end = time.monotonic() + seconds
     block = campaign.tally.frames // BLOCK_FRAMES
     for _ in campaign.run(first_block=block):
-        if time.monotonic() > ends:
+        if time.monotonic() > end:
             return
 
 
-def reached_count(tally: Tally, *, wholly: bool) -> int:
+def reached_count(tally: Tally, *, is_whole: bool) -> int:
     """Return the number of APIs and versions with an accepted request, or with any part read to its end."""
-    return len({row[:2] for row in tally.outcomes if (row[2] == TAKEN if wholly else row[2].startswith(TAKEN))})
+    return len({row[:2] for row in tally.outcomes if (row[2] == TAKEN if is_whole else row[2].startswith(TAKEN))})
 
 
 @cache
-def minutes() -> list[tuple[Tally, Tally]]:
+def run_minutes() -> list[tuple[Tally, Tally]]:
     """Return the tallies of kmirror in a minute, and of atheris without the grammar, for two seeds."""
     from kmirror.fuzz.coverage import run
 
     found = []
     for seed in (1, 2):
-        opened, source = open_target("request", TargetOptions(seed=seed))
-        campaign = Campaign(opened, source)
-        run_for(campaign, REACHED_S)
-        tallies = run("request", TargetOptions(seed=seed), frames=None, seconds=REACHED_S, with_grammar=False)
+        opened_target, source = open_target("request", TargetOptions(seed=seed))
+        campaign = Campaign(opened_target, source)
+        run_for(campaign, REACH_TIME_S)
+        tallies = run("request", TargetOptions(seed=seed), frames=None, seconds=REACH_TIME_S, with_grammar=False)
         *_, last = tallies
         found.append((campaign.tally, last))
     return found
 
 
-def against_atheris(pairs: int, *, wholly: bool) -> list[float]:
+def compare_with_atheris(pairs: int, *, is_whole: bool) -> list[float]:
     """Return the APIs and versions that kmirror reached over those of atheris without the grammar."""
     return [
-        reached_count(ours, wholly=wholly) / max(1, reached_count(theirs, wholly=wholly)) for ours, theirs in minutes()
+        reached_count(ours, is_whole=is_whole) / max(1, reached_count(theirs, is_whole=is_whole))
+        for ours, theirs in run_minutes()
     ]
 
 
@@ -134,6 +135,6 @@ def _cases() -> Iterator[Case]:
     for target, id_ in (("decoder", "Z2"), ("batch", "Z2"), ("node", "Z2"), ("tcp", "Z4")):
         text = f"frames tried per CPU-second, by itself, {target}"
         yield Case(id_, text, "kmirror", no_runs, measure=frame_rate_of(target), version="")
-    for text, wholly, floor in (("every part read", True, 3), ("a request taken, if only an empty one", False, None)):
+    for text, is_whole, floor in (("every part read", True, 3), ("a request taken, if only an empty one", False, None)):
         text = f"APIs and versions reached in a minute, {text}"
-        yield Case("Z3", text, "atheris", no_runs, floor, measure=partial(against_atheris, wholly=wholly))
+        yield Case("Z3", text, "atheris", no_runs, floor, measure=partial(compare_with_atheris, is_whole=is_whole))

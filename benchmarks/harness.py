@@ -27,7 +27,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 Run = Callable[[], object]
-OURS = ("kmirror", "asyncio")  # Peers that are always installed: a limit, or a part of Python.
+BUILT_IN_PEERS = ("kmirror", "asyncio")  # Peers that are always installed: a limit, or a part of Python.
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Case:
 
     @property
     def is_possible(self) -> bool:
-        return self.version is not None or self.peer in OURS or is_installed(self.peer)
+        return self.version is not None or self.peer in BUILT_IN_PEERS or is_installed(self.peer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def calls_per_slice(run: Run, slice_ns: int) -> int:
     run()
     calls = 1
     while True:
-        spent = timed(run, calls)
+        spent = time_calls(run, calls)
         if spent * 4 >= slice_ns:
             return max(1, calls * slice_ns // spent)
         calls *= 4
@@ -104,10 +104,10 @@ PARTS = 8
 def best_time(run: Run, calls: int) -> float:
     """Return nanoseconds per call within one slice."""
     part = max(1, calls // PARTS)
-    return min(timed(run, part) for _ in range(PARTS)) / part
+    return min(time_calls(run, part) for _ in range(PARTS)) / part
 
 
-def timed(run: Run, calls: int) -> int:
+def time_calls(run: Run, calls: int) -> int:
     """Return nanoseconds for `calls` calls."""
     start = time.perf_counter_ns()
     for _ in range(calls):
@@ -137,7 +137,7 @@ def run(cases: Sequence[Case], effort: Effort) -> Iterator[Row]:
     """Yield one row for each case whose peer is installed."""
     commit, machine = current_commit(), current_machine()
     for case in cases:
-        peer_version = installed(case.peer) if case.version is None else case.version
+        peer_version = installed_version(case.peer) if case.version is None else case.version
         if case.measure is not None:
             ratios = case.measure(effort.pairs)
         else:
@@ -158,7 +158,7 @@ def scratch() -> Path:
     return path
 
 
-def installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """Return the peer's version; "-" if it is a part of Python, or kmirror itself."""
     try:
         return version(package)
@@ -177,10 +177,10 @@ def is_installed(package: str) -> bool:
 def current_commit() -> str:
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        completed = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "-"
-    return done.stdout.strip()
+    return completed.stdout.strip()
 
 
 def current_machine() -> str:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class Headline(NamedTuple):
-    measured: str
+    subject: str
     group: str
     row: tuple[str, str, str]
     """Id, case and peer of the recorded row (`benchmarks.report.key`)."""
-    beside: str
+    compared_with: str
     meaning: str
 
 

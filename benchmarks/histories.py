@@ -31,10 +31,10 @@ def loop(rounds: int = ROUNDS) -> str:
     counts = {f"node-{number}": 0 for number in range(SUBJECTS)}
     names = list(counts)
     for number in range(SUBJECTS, SUBJECTS + rounds):
-        when, subject = heappop(heap)
+        due, subject = heappop(heap)
         name = names[subject % SUBJECTS]
         counts[name] += 1
-        frame = FRAME.pack(number, when, subject % SUBJECTS, number, counts[name], when, 0)
+        frame = FRAME.pack(number, due, subject % SUBJECTS, number, counts[name], due, 0)
         fields = FRAME.unpack_from(frame)
         digest.update(frame)
         heappush(heap, (fields[1] + SUBJECTS, fields[0]))
@@ -62,9 +62,9 @@ def _ratios(pairs: int, rounds: int, profile: str) -> Iterator[float]:
     for pair in range(pairs):
         before = processor_seconds(lambda: loop(rounds))
         seeds = range(pair * HISTORIES, (pair + 1) * HISTORIES)
-        ours = sum(processor_seconds(lambda seed=seed: run_history(seed=seed, profile=profile)) for seed in seeds)  # type: ignore[misc]
+        history_s = sum(processor_seconds(lambda seed=seed: run_history(seed=seed, profile=profile)) for seed in seeds)  # type: ignore[misc]
         after = processor_seconds(lambda: loop(rounds))
-        yield (before + after) / 2 / (ours / HISTORIES)
+        yield (before + after) / 2 / (history_s / HISTORIES)
 
 
 def cases() -> list[Case]:

@@ -34,42 +34,42 @@ def batches(size: int, total: int = RUN_BYTES, *, producer_id: int = -1) -> tupl
     """Return `total` bytes of batches of `size`, and the number of batches."""
     epoch, sequence = (0, 0) if producer_id >= 0 else (-1, -1)
     record = RecordData(None, b"v" * (size - 80), (), 1_000)
-    one = bytearray(build_batch([record], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
-    count = max(1, total // len(one))
-    run = bytearray()
+    batch = bytearray(build_batch([record], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
+    count = max(1, total // len(batch))
+    data = bytearray()
     for offset in range(count):
-        set_base_offset_and_epoch(one, offset, 1)
-        run += one
-    return memoryview(bytes(run)), count
+        set_base_offset_and_epoch(batch, offset, 1)
+        data += batch
+    return memoryview(bytes(data)), count
 
 
-def warm(size: int) -> bytearray:
+def warm_buffer(size: int) -> bytearray:
     buffer = bytearray(b"\1") * size
     return buffer
 
 
 def memory_append(view: memoryview) -> Run:
     """Append the run to an empty log, into the same buffer each time, so that no new page is touched."""
-    buffer = warm(len(view) + KIB)
+    buffer = warm_buffer(len(view) + KIB)
     store = MemoryStore(allocate=lambda _: buffer)
     log = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
 
     def run() -> None:
-        empty(log)
+        empty_log(log)
         store._segment(0).size = 0
         log.append_as_mirror(view, source_epoch=1)
 
     return run
 
 
-def empty(log: PartitionLog) -> None:
+def empty_log(log: PartitionLog) -> None:
     """Empty the log, at a cost that is negligible beside the append."""
-    log.segments[-1].forget()
+    log.segments[-1].reset()
     log.segments.end_offset = 0
 
 
 def memory_limit(view: memoryview) -> Run:
-    crc32c, buffer = crc32c_function(), memoryview(warm(len(view)))
+    crc32c, buffer = crc32c_function(), memoryview(warm_buffer(len(view)))
 
     def run() -> None:
         crc32c(view)
@@ -78,7 +78,7 @@ def memory_limit(view: memoryview) -> Run:
     return run
 
 
-def against_limit(size: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
+def compare_with_limit(size: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
     def prepare() -> tuple[Run, Run]:
         view, _ = batches(size, producer_id=producer_id)
         return memory_append(view), memory_limit(view)
@@ -86,22 +86,22 @@ def against_limit(size: int, producer_id: int = -1) -> Callable[[], tuple[Run, R
     return prepare
 
 
-def against_peer(peer: str, size: int) -> Callable[[], tuple[Run, Run]]:
+def compare_with_peer(peer: str, size: int) -> Callable[[], tuple[Run, Run]]:
     """The peer splits the run into batches, checks each checksum, and adds each batch to a buffer."""
 
     def prepare() -> tuple[Run, Run]:
         view, count = batches(size, FETCH_BYTES)
-        one = len(view) // count
+        batch_size = len(view) // count
         package = {"kafka-python": "kafka", "aiokafka": "aiokafka"}[peer]
         memory_records: Any = import_module(f"{package}.record.memory_records").MemoryRecords
-        data, buffer = bytes(view), memoryview(warm(len(view)))
+        data, buffer = bytes(view), memoryview(warm_buffer(len(view)))
 
         def run() -> None:
-            rest = memory_records(data)
+            reader = memory_records(data)
             position = 0
-            while (batch := rest.next_batch()) is not None:
-                assert batch.validate_crc()
-                end = position + one
+            while (next_batch := reader.next_batch()) is not None:
+                assert next_batch.validate_crc()
+                end = position + batch_size
                 buffer[position:end] = view[position:end]
                 position = end
 
@@ -121,7 +121,7 @@ def file_pair(size: int) -> Callable[[], tuple[Run, Run]]:
 
         def ours() -> None:
             # The file keeps its pages: the append is measured, not the file system's allocation.
-            empty(log)
+            empty_log(log)
             store._sizes[0] = 0
             log.append_as_mirror(view, source_epoch=1)
 
@@ -141,9 +141,9 @@ def cost_in_checksums(pairs: int) -> list[float]:
     small = memoryview(bytes(100))
     ratios = []
     for _ in range(pairs):
-        above = statistics.median(_time(ours) - _time(limit) for _ in range(5)) / count
+        extra_time = statistics.median(_time(ours) - _time(limit) for _ in range(5)) / count
         call = min(_calls(lambda: crc32c(small[10:74]), 20_000) for _ in range(3))
-        ratios.append(call / above)
+        ratios.append(call / extra_time)
     return ratios
 
 
@@ -162,7 +162,7 @@ def _calls(run: Run, count: int) -> float:
 
 def cases() -> list[Case]:
     found = [
-        Case(gate, f"append / limit, batches of {name}", "kmirror", against_limit(size), floor, reach)
+        Case(gate, f"append / limit, batches of {name}", "kmirror", compare_with_limit(size), floor, reach)
         for gate, name, size, floor, reach in [
             ("P1", "16 KiB", 16 * KIB, 0.60, 0.72),
             ("P1", "64 KiB", 64 * KIB, 0.80, 0.90),
@@ -171,14 +171,14 @@ def cases() -> list[Case]:
         ]
     ]
     found += [
-        Case(gate, f"append / limit, idempotent batches of {name}", "kmirror", against_limit(size, IDEMPOTENT))
+        Case(gate, f"append / limit, idempotent batches of {name}", "kmirror", compare_with_limit(size, IDEMPOTENT))
         for gate, name, size in [("P1", "16 KiB", 16 * KIB), ("P2", "1 KiB", KIB)]
     ]
     found.append(
         Case("P2", "one checksum of 64 B / cost per 1 KiB batch", "kmirror", no_runs, 1 / 5, 1 / 3.5, cost_in_checksums)
     )
     found += [
-        Case("P3", f"split, check, append, batches of {name}", peer, against_peer(peer, size), floor, reach)
+        Case("P3", f"split, check, append, batches of {name}", peer, compare_with_peer(peer, size), floor, reach)
         for name, size, gates in [
             ("1 KiB", KIB, ((3.0, 4.5), (1.4, 2.0))),
             ("16 KiB", 16 * KIB, ((1.7, 2.2), (5.0, 6.5))),

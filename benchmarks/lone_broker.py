@@ -50,12 +50,12 @@ class LoneBroker:
     ) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, CONTROLLER)}
         self.endpoints = endpoints
-        listeners = {node: (ListenerSpec.plain(at),) for node, at in endpoints.items()}
+        listeners = {node: (ListenerSpec.plain(endpoint),) for node, endpoint in endpoints.items()}
         assembly = Assembly("lone", CONTROLLER, listeners, configs or {}, [], authorizer=authorizer)
         self.broker: Broker = assembly.broker(node_id, [MemoryDisk()], Rng(1))
         self.topic_ids = {name: Uuid.from_ints(1, number) for number, name in enumerate(topics, start=1)}
         self.now = NOW
-        self.started = self._publish(self._records(topics, leader, replicas))
+        self.first_effects = self._publish(self._records(topics, leader, replicas))
         """Effects of the broker's first image with its partitions: a follower sends its first fetch."""
         self.broker.parts.server.accept()
         self.broker.handle(NOW, LinkOpened(LINK, "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 50_000)))

@@ -25,11 +25,11 @@ MB = 1_000_000
 LINE_MB = 50
 KBPS = LINE_MB * 8_000
 BATCHES, RECORDS, RECORD_BYTES = 2_048, 128, 1_000
-FIXED = (("mirror.replica.fetch.max.bytes", "0"),)
-FOUR = (("mirror.num.replica.fetchers", "4"),)
+FIXED_FETCH_SIZE = (("mirror.replica.fetch.max.bytes", "0"),)
+FOUR_FETCHERS = (("mirror.num.replica.fetchers", "4"),)
 FLOORS = {1: 0.95, 20: 0.9, 100: 0.8, 200: 0.7}
 """Round trip in ms to the minimum share of the line that one partition must use."""
-WITHIN_S = 3_600.0
+TIMEOUT_S = 3_600.0
 
 
 def filled_source(simulation: Simulation, partitions: int = 1) -> Cluster:
@@ -39,9 +39,9 @@ def filled_source(simulation: Simulation, partitions: int = 1) -> Cluster:
     cluster.create_topic(TOPIC, partitions)
     producer = Producer(cluster)
     rows = [RecordData(None, bytes(RECORD_BYTES))] * RECORDS
-    everything = dict.fromkeys(cluster.partitions(), rows)
+    batches = dict.fromkeys(cluster.partitions(), rows)
     for _ in range(BATCHES // partitions):
-        producer.send(everything)
+        producer.send(batches)
     return cluster
 
 
@@ -63,10 +63,10 @@ def mirror_rate(round_trip_ms: float, partitions: int = 1, configs: tuple[tuple[
     mirror.create()
     mirror.add_topics([TOPIC])
     total = BATCHES * RECORDS
-    simulation.run_until(lambda: end_offsets_sum(destination) >= total // 4, within_s=WITHIN_S)
-    began, before = simulation.elapsed_s, end_offsets_sum(destination)
-    simulation.run_until(lambda: end_offsets_sum(destination) == total, within_s=WITHIN_S)
-    return (total - before) * RECORD_BYTES / MB / (simulation.elapsed_s - began)
+    simulation.run_until(lambda: end_offsets_sum(destination) >= total // 4, within_s=TIMEOUT_S)
+    started_at, before = simulation.elapsed_s, end_offsets_sum(destination)
+    simulation.run_until(lambda: end_offsets_sum(destination) == total, within_s=TIMEOUT_S)
+    return (total - before) * RECORD_BYTES / MB / (simulation.elapsed_s - started_at)
 
 
 @cache
@@ -77,12 +77,12 @@ def consumer_rate(round_trip_ms: float) -> float:
     simulation.line("a-client", "a-1").set(latency_ms=round_trip_ms / 2, jitter_ms=0, bandwidth_kbps=KBPS)
     consumer = Consumer(source)
     consumer.assign([TopicPartition(TOPIC, 0)])
-    total, seen, before, began = BATCHES * RECORDS, 0, 0, 0.0
-    while seen < total:
-        seen += sum(map(len, consumer.poll(timeout_ms=1_000).values()))
-        if seen < total // 4:
-            began, before = simulation.elapsed_s, seen
-    return (total - before) * RECORD_BYTES / MB / (simulation.elapsed_s - began)
+    total, received, before, started_at = BATCHES * RECORDS, 0, 0, 0.0
+    while received < total:
+        received += sum(map(len, consumer.poll(timeout_ms=1_000).values()))
+        if received < total // 4:
+            started_at, before = simulation.elapsed_s, received
+    return (total - before) * RECORD_BYTES / MB / (simulation.elapsed_s - started_at)
 
 
 def cases() -> list[Case]:
@@ -93,9 +93,11 @@ def cases() -> list[Case]:
 def _cases(ms: int, floor: float) -> Iterator[Case]:
     line = f"{LINE_MB} MB/s, {ms} ms round trip"
     yield _case("L1", f"share of a line that a mirror fills, {line}", lambda: mirror_rate(ms) / LINE_MB, floor)
-    yield _case("L1", f"the same, fetches do not grow, {line}", lambda: mirror_rate(ms, 1, FIXED) / LINE_MB)
+    yield _case("L1", f"the same, fetches do not grow, {line}", lambda: mirror_rate(ms, 1, FIXED_FETCH_SIZE) / LINE_MB)
     yield _case("L2", f"mirror / consumer, {line}", lambda: mirror_rate(ms) / consumer_rate(ms))
-    yield _case("L3", f"share that four fetchers fill, {line}", lambda: mirror_rate(ms, 4, FOUR) / LINE_MB, floor)
+    yield _case(
+        "L3", f"share that four fetchers fill, {line}", lambda: mirror_rate(ms, 4, FOUR_FETCHERS) / LINE_MB, floor
+    )
 
 
 def _case(id_: str, text: str, measure: Callable[[], float], floor: float | None = None) -> Case:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import mirror_limit, mirror_servers, net_servers
 from benchmarks.harness import Case, no_runs
-from benchmarks.mirror_servers import PARTITIONS, TOPIC, WITHIN_S, Peer, Source
+from benchmarks.mirror_servers import PARTITIONS, TIMEOUT_S, TOPIC, Peer, Source
 from benchmarks.tools import mirror_maker_class_path
 
 MB = 1_000_000
@@ -33,7 +33,7 @@ BATCH_BYTES = 16 << 10
 PAIRS_MAX = 5
 WARM_UP_MIN, WARM_UP_MAX = 6, 24
 FIRST_MIB = WARM_UP_MIN * WRITTEN_BYTES >> 20
-SETTLED = 0.97
+SETTLED_FACTOR = 0.97
 """A cost still falls while one of the last three runs is below this factor of the best run before them."""
 FOLLOWER_GATES = (2.0, 5.0)
 STEADY_BYTES = 10 * MB
@@ -81,8 +81,8 @@ class Lags(NamedTuple):
 
 def values(size: int) -> list[bytes]:
     """Return records that lz4 and snappy compress to about a half, and gzip and zstd, which use digits, to a third."""
-    same = b"".join(b'"field-%04d":' % number for number in range(size // 2 // 13 + 1))[: size // 2]
-    return [os.urandom(size // 4).hex().encode() + same for _ in range(512)]
+    repeated = b"".join(b'"field-%04d":' % number for number in range(size // 2 // 13 + 1))[: size // 2]
+    return [os.urandom(size // 4).hex().encode() + repeated for _ in range(512)]
 
 
 def write(address: str, load: Load) -> None:
@@ -104,7 +104,7 @@ def write(address: str, load: Load) -> None:
     rows = values(load.record_bytes)
     for number in range(WRITTEN_BYTES // load.record_bytes):
         producer.produce(TOPIC, rows[number % len(rows)], partition=number % PARTITIONS)
-    assert producer.flush(WITHIN_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def run_round(source: Source, follower: Peer, others: Sequence[Peer], load: Load) -> Round:
@@ -118,10 +118,10 @@ def run_round(source: Source, follower: Peer, others: Sequence[Peer], load: Load
         spent = {}
         for peer in peers:
             mirror_servers.touch_memory(2 * WRITTEN_BYTES)
-            began = peer.cpu_s()
+            started_at = peer.cpu_s()
             peer.resume()
             mirror_servers.wait_for_all_records(peer, source)
-            spent[peer.name] = peer.cpu_s() - began
+            spent[peer.name] = peer.cpu_s() - started_at
     finally:
         for peer in peers:
             peer.resume()
@@ -132,7 +132,7 @@ def run_round(source: Source, follower: Peer, others: Sequence[Peer], load: Load
 
 def is_settled(costs: Sequence[float]) -> bool:
     """Return whether a cost no longer falls."""
-    return len(costs) >= WARM_UP_MIN and min(costs[-3:]) >= SETTLED * min(costs[:-3])
+    return len(costs) >= WARM_UP_MIN and min(costs[-3:]) >= SETTLED_FACTOR * min(costs[:-3])
 
 
 class Measurement(NamedTuple):
@@ -155,14 +155,17 @@ def measure_load(load: Load, pairs: int) -> Measurement:
             costs = [[each.cpu_s[name] for each in rounds] for name in (theirs.name, follower.name)]
             if all(map(is_settled, costs)) or len(rounds) == WARM_UP_MAX:
                 break
-        warmed = len(rounds)
+        warm_up_count = len(rounds)
         print(f"{load.text}: the first {WARM_UP_MIN} rounds: {rates_text(rounds[:WARM_UP_MIN], sum)}", file=sys.stderr)
         for number in range(pairs):
             rounds.append(run_round(source, follower, (ours, theirs) if number % 2 else (theirs, ours), load))
-        kept = rounds[warmed:]
-        print(f"{load.text}: {rates_text(kept, statistics.median)}; {warmed} rounds to warm up", file=sys.stderr)
-        lags = steady(source, ours, theirs) if load is PLAIN else None
-    return Measurement(rounds[:WARM_UP_MIN], kept, lags)
+        warm_rounds = rounds[warm_up_count:]
+        print(
+            f"{load.text}: {rates_text(warm_rounds, statistics.median)}; {warm_up_count} rounds to warm up",
+            file=sys.stderr,
+        )
+        lags = measure_lags(source, ours, theirs) if load is PLAIN else None
+    return Measurement(rounds[:WARM_UP_MIN], warm_rounds, lags)
 
 
 def rates(rounds: Sequence[Round], name: str) -> list[float]:
@@ -170,10 +173,10 @@ def rates(rounds: Sequence[Round], name: str) -> list[float]:
     return [each.log_bytes / MB / each.cpu_s[name] for each in rounds]
 
 
-def rates_text(rounds: Sequence[Round], of: Callable[[Sequence[float]], float]) -> str:
+def rates_text(rounds: Sequence[Round], combine: Callable[[Sequence[float]], float]) -> str:
     """Return the MB of log per CPU-second of each peer, by the sums or the medians of the rounds."""
-    log_bytes = of([each.log_bytes for each in rounds])
-    found = {name: log_bytes / MB / of([each.cpu_s[name] for each in rounds]) for name in rounds[0].cpu_s}
+    log_bytes = combine([each.log_bytes for each in rounds])
+    found = {name: log_bytes / MB / combine([each.cpu_s[name] for each in rounds]) for name in rounds[0].cpu_s}
     return "MB of log per CPU-second: " + ", ".join(f"{name} {rate:.0f}" for name, rate in found.items())
 
 
@@ -183,13 +186,13 @@ def rates_text(rounds: Sequence[Round], of: Callable[[Sequence[float]], float]) 
 class Watch(threading.Thread):
     """A consumer that records when it sees each record, by the number at the start of the record."""
 
-    def __init__(self, address: str, most: int) -> None:
+    def __init__(self, address: str, record_count: int) -> None:
         super().__init__(daemon=True)
-        self.seen: dict[int, float] = {}
+        self.times_by_number: dict[int, float] = {}
         self._address = address
-        self._most = most
+        self._record_count = record_count
         self.is_ready = threading.Event()
-        self.is_over = False
+        self.is_stopped = False
 
     def run(self) -> None:
         from confluent_kafka import OFFSET_END, Consumer, TopicPartition
@@ -197,47 +200,49 @@ class Watch(threading.Thread):
         configs = {"bootstrap.servers": self._address, "group.id": "none", "log_level": 0, "enable.auto.commit": False}
         consumer: Any = Consumer(configs)
         consumer.assign([TopicPartition(TOPIC, partition, OFFSET_END) for partition in range(PARTITIONS)])
-        seen = self.seen
-        while len(seen) < self._most and not self.is_over:
+        times_by_number = self.times_by_number
+        while len(times_by_number) < self._record_count and not self.is_stopped:
             for message in consumer.consume(100, 0.005):
                 now = time.perf_counter()
                 if message.error() is None:
-                    seen[int(message.value()[:20])] = now
+                    times_by_number[int(message.value()[:20])] = now
             self.is_ready.set()
         consumer.close()
 
 
-def steady(source: Source, ours: Peer, theirs: Peer) -> Lags:
+def measure_lags(source: Source, ours: Peer, theirs: Peer) -> Lags:
     """Write 10 MB/s for a while, and record when the source and both destinations have the records."""
     from confluent_kafka import Producer
 
     per_tick = STEADY_BYTES // STEADY_RECORD_BYTES // STEADY_TICKS
-    most = (STEADY_WARM_UP_S + STEADY_S) * STEADY_TICKS * per_tick
-    watches = [Watch(address, most) for address in (source.address, ours.address, theirs.address)]
+    record_count = (STEADY_WARM_UP_S + STEADY_S) * STEADY_TICKS * per_tick
+    watches = [Watch(address, record_count) for address in (source.address, ours.address, theirs.address)]
     for watch in watches:
         watch.start()
-        assert watch.is_ready.wait(WITHIN_S)
+        assert watch.is_ready.wait(TIMEOUT_S)
     time.sleep(2)  # The consumers find their leaders and the log ends.
     producer: Any = Producer({"bootstrap.servers": source.address, "log_level": 0, "linger.ms": 5})
     filler = os.urandom(STEADY_RECORD_BYTES // 2).hex().encode()[20:]
-    began = time.perf_counter()
-    for number in range(most):
+    started_at = time.perf_counter()
+    for number in range(record_count):
         tick, place = divmod(number, per_tick)
         if not place:
-            time.sleep(max(0.0, began + tick / STEADY_TICKS - time.perf_counter()))
+            time.sleep(max(0.0, started_at + tick / STEADY_TICKS - time.perf_counter()))
         producer.produce(TOPIC, b"%020d" % number + filler, partition=number % PARTITIONS)
-    assert producer.flush(WITHIN_S) == 0
-    deadline = time.monotonic() + WITHIN_S
+    assert producer.flush(TIMEOUT_S) == 0
+    deadline = time.monotonic() + TIMEOUT_S
     while any(watch.is_alive() for watch in watches) and time.monotonic() < deadline:
         time.sleep(0.1)
     for watch in watches:
-        watch.is_over = True
+        watch.is_stopped = True
         watch.join()
-    at_source, at_ours, at_theirs = (watch.seen for watch in watches)
-    seen = [len(watch.seen) for watch in watches]
-    assert seen == [most] * len(watches), f"of {most} records source, ours and MirrorMaker's showed {seen}"
-    counted = range(STEADY_WARM_UP_S * STEADY_TICKS * per_tick, most)
-    found = Lags(*([at[number] - at_source[number] for number in counted] for at in (at_ours, at_theirs)))
+    source_times, our_times, their_times = (watch.times_by_number for watch in watches)
+    seen = [len(watch.times_by_number) for watch in watches]
+    assert seen == [record_count] * len(watches), (
+        f"of {record_count} records source, ours and MirrorMaker's showed {seen}"
+    )
+    numbers = range(STEADY_WARM_UP_S * STEADY_TICKS * per_tick, record_count)
+    found = Lags(*([at[number] - source_times[number] for number in numbers] for at in (our_times, their_times)))
     text = "; ".join(f"{name} {percentile(lags, 50) * 1e3:.1f} at the median, {percentile(lags, 99) * 1e3:.1f} at 99 %"
                      for name, lags in zip(("kmirror", "mirrormaker"), found, strict=True))  # fmt: skip
     print(f"lag in ms at 10 MB/s: {text}", file=sys.stderr)
@@ -264,7 +269,7 @@ def _first_rounds(load: Load, pairs: int) -> list[Round]:
     return measure_load(load, min(pairs, PAIRS_MAX)).first
 
 
-def against(load: Load, peer: str, rounds: Callable[[Load, int], list[Round]]) -> Callable[[int], list[float]]:
+def compare_with(load: Load, peer: str, rounds: Callable[[Load, int], list[Round]]) -> Callable[[int], list[float]]:
     """Return a function that measures a peer's seconds for the same bytes over kmirror's, once for each round."""
     return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in rounds(load, pairs)]
 
@@ -316,9 +321,9 @@ def _cases() -> Iterator[Case]:
         rows = (("M1", "mirrormaker", load.gates), ("M2", "kafka-follower", load.follower_gates))
         for id_, peer, gates in rows:
             text = f"log bytes per CPU-second, the first {FIRST_MIB} MiB, {load.text}"
-            yield case(id_, text, peer, against(load, peer, _first_rounds), gates)
+            yield case(id_, text, peer, compare_with(load, peer, _first_rounds), gates)
             yield case(
-                id_, f"log bytes per CPU-second, JVMs warm, {load.text}", peer, against(load, peer, _steady_rounds)
+                id_, f"log bytes per CPU-second, JVMs warm, {load.text}", peer, compare_with(load, peer, _steady_rounds)
             )
         for name in ("kmirror", "mirrormaker", "kafka-follower"):
             yield case("M3", f"MB of log per CPU-second, by itself, {load.text}", name, rate_of_peer(load, name))

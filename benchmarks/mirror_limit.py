@@ -26,55 +26,55 @@ SEND_BUFFER_BYTES = 102_400
 """Kafka's `socket.send.buffer.bytes`."""
 
 
-def send(path: Path, listening: socket.socket) -> None:
+def send(path: Path, listener: socket.socket) -> None:
     """Send the next part of a file for each received byte; end when the connection is closed."""
-    at = 0
-    connected, _ = listening.accept()
-    with connected, path.open("rb") as file, select.epoll() as epoll:
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        epoll.register(connected, select.EPOLLIN)
-        while connected.recv(1):
-            connected.setblocking(False)
-            epoll.modify(connected, select.EPOLLOUT)
-            end = at + ANSWER_BYTES
-            while at < end:
+    position = 0
+    connection, _ = listener.accept()
+    with connection, path.open("rb") as file, select.epoll() as epoll:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        epoll.register(connection, select.EPOLLIN)
+        while connection.recv(1):
+            connection.setblocking(False)
+            epoll.modify(connection, select.EPOLLOUT)
+            end = position + ANSWER_BYTES
+            while position < end:
                 epoll.poll()
-                at += os.sendfile(connected.fileno(), file.fileno(), at, end - at)
-            epoll.modify(connected, select.EPOLLIN)
-            connected.setblocking(True)
+                position += os.sendfile(connection.fileno(), file.fileno(), position, end - position)
+            epoll.modify(connection, select.EPOLLIN)
+            connection.setblocking(True)
 
 
 def cpu_s(log_bytes: int, batch_bytes: int) -> float:
     """Return the processor time for `log_bytes` bytes of log, in seconds."""
     crc32c, buffer = crc32c_function(), memoryview(bytearray(ANSWER_BYTES))
     buffer[:] = bytes(ANSWER_BYTES)  # So that each page is mapped.
-    with _source(log_bytes) as connected, _files() as files, select.epoll() as epoll:
-        epoll.register(connected, select.EPOLLIN)
-        began = time.process_time()
+    with _source(log_bytes) as connection, _files() as files, select.epoll() as epoll:
+        epoll.register(connection, select.EPOLLIN)
+        started_at = time.process_time()
         for _ in range(log_bytes // ANSWER_BYTES):
-            connected.send(b"\0")
-            got = 0
-            while got < ANSWER_BYTES:
+            connection.send(b"\0")
+            received = 0
+            while received < ANSWER_BYTES:
                 epoll.poll()
-                got += connected.recv_into(buffer[got:])
+                received += connection.recv_into(buffer[received:])
             for number, file in enumerate(files):
                 part = buffer[number * PART_BYTES : (number + 1) * PART_BYTES]
                 for begin in range(0, PART_BYTES, batch_bytes):
                     crc32c(part[begin : begin + batch_bytes])
                 os.write(file, part)
-        return time.process_time() - began
+        return time.process_time() - started_at
 
 
 @contextmanager
 def _source(log_bytes: int) -> Iterator[socket.socket]:
     path = scratch() / "limit-source"
     path.write_bytes(os.urandom(ANSWER_BYTES) * (log_bytes // ANSWER_BYTES))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        process = multiprocessing.get_context("spawn").Process(target=send, args=(path, listening))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = multiprocessing.get_context("spawn").Process(target=send, args=(path, listener))
         process.start()
-        with socket.create_connection(listening.getsockname()) as connected:
-            connected.setblocking(False)
-            yield connected
+        with socket.create_connection(listener.getsockname()) as connection:
+            connection.setblocking(False)
+            yield connection
         process.join()
     path.unlink()
 

@@ -30,9 +30,9 @@ from kmirror.protocol.registry import key_of
 
 PARTITIONS = 4
 TOPIC = "mirrored"
-WITHIN_S = 120.0
+TIMEOUT_S = 120.0
 POLL_INTERVAL_S = 0.005
-PATIENT_CONFIGS = {"broker.session.timeout.ms": "120000", "replica.lag.time.max.ms": "120000"}
+LONG_TIMEOUT_CONFIGS = {"broker.session.timeout.ms": "120000", "replica.lag.time.max.ms": "120000"}
 """Configs of the source: its follower stays in the ISR while it is stopped during writing."""
 
 
@@ -131,26 +131,26 @@ def source() -> Iterator[Source]:
     """Yield an Apache Kafka of two brokers, with the topic."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
-    with net_servers.kafka(2, PATIENT_CONFIGS) as server:
+    with net_servers.kafka(2, LONG_TIMEOUT_CONFIGS) as server:
         address = f"127.0.0.1:{server.ports[1]}"
         admin: Any = AdminClient({"bootstrap.servers": address, "log_level": 0})
-        deadline = time.monotonic() + WITHIN_S
+        deadline = time.monotonic() + TIMEOUT_S
         while len(admin.list_topics(timeout=10).brokers) < len(server.ports):
             assert time.monotonic() < deadline, "the follower does not register"
             time.sleep(0.1)
         topic = NewTopic(TOPIC, PARTITIONS, replica_assignment=[[1, 2]] * PARTITIONS)
-        admin.create_topics([topic])[TOPIC].result(WITHIN_S)
+        admin.create_topics([topic])[TOPIC].result(TIMEOUT_S)
         yield Source(server, address)
 
 
-def _order(port: int, request: Message) -> None:
+def _send_until_success(port: int, request: Message) -> None:
     """Send a request to the kmirror broker, until it succeeds."""
     wire = encode_request(request, request.MAX_VERSION, correlation_id=1, client_id="c")
-    deadline = time.monotonic() + WITHIN_S
-    with socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as connected:
+    deadline = time.monotonic() + TIMEOUT_S
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as connection:
         while True:
-            connected.sendall(len(wire).to_bytes(4, "big") + wire)
-            with connected.makefile("rb", buffering=0) as file:
+            connection.sendall(len(wire).to_bytes(4, "big") + wire)
+            with connection.makefile("rb", buffering=0) as file:
                 frame = file.read(int.from_bytes(file.read(4), "big"))
             reply: Any = decode_response(frame, key_of(type(request)), request.MAX_VERSION).body
             if not reply.error_code and not any(topic.error_code for topic in getattr(reply, "topics", [])):
@@ -165,8 +165,8 @@ def ours(source: Source) -> Iterator[Peer]:
     with net_servers.kmirror(1, ["--feature", "mirror.version=1"]) as server:
         (port,) = server.ports.values()
         configs = [MirrorConfig(name="bootstrap.servers", value=source.address)]
-        _order(port, CreateMirrorRequest(mirror_name="bench", config=configs))
-        _order(port, AddTopicsToMirrorRequest(mirror_name="bench", topics=[TopicData(topic_name=TOPIC)]))
+        _send_until_success(port, CreateMirrorRequest(mirror_name="bench", config=configs))
+        _send_until_success(port, AddTopicsToMirrorRequest(mirror_name="bench", topics=[TopicData(topic_name=TOPIC)]))
         yield Peer("kmirror", server.processes[0], server.folders[0], server.addresses)
 
 
@@ -214,13 +214,18 @@ def mirror_maker(source: Source, codec: str) -> Iterator[Peer]:
 def start_all(codec: str) -> Iterator[tuple[Source, Peer, Peer, Peer]]:
     """Yield the source, kmirror, MirrorMaker and the follower, after all have started to mirror."""
     with ExitStack() as stack:
-        at = stack.enter_context(source())
-        yield at, stack.enter_context(ours(at)), stack.enter_context(mirror_maker(at, codec)), at.follower
+        started_source = stack.enter_context(source())
+        yield (
+            started_source,
+            stack.enter_context(ours(started_source)),
+            stack.enter_context(mirror_maker(started_source, codec)),
+            started_source.follower,
+        )
 
 
 def wait_for_all_records(peer: Peer, source: Source) -> None:
     """Wait until a peer has all records of the source's log."""
-    deadline = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not peer.has_all_records(source):
         assert peer.process.poll() is None, f"{peer.name} ended"
         assert time.monotonic() < deadline, f"{peer.name} does not catch up"

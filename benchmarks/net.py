@@ -40,8 +40,8 @@ PRODUCE_VERSION = 9
 SINGLE_RECORDS = 2_000
 SINGLE_RECORDS_OF_THREE = 1_000
 WORKLOADS = [(size, codec) for size in (16 << 10, MIB) for codec in ("none", "lz4")]
-CONSUMED_AT_ONCE = 10_000
-WITHIN_S = 120.0
+CONSUMED_PER_CALL_MAX = 10_000
+TIMEOUT_S = 120.0
 Measure = Callable[[int], list[float]]
 _numbers = count()
 
@@ -58,7 +58,7 @@ def values() -> list[bytes]:
     return [os.urandom(RECORD_BYTES // 2).hex().encode() for _ in range(512)]
 
 
-def timed(server: Server, run: Callable[[], None]) -> Cost:
+def measure_cost(server: Server, run: Callable[[], None]) -> Cost:
     cpu, wall = server.cpu_s(), time.perf_counter()
     run()
     return Cost(server.cpu_s() - cpu, time.perf_counter() - wall)
@@ -85,7 +85,7 @@ def produce(server: Server, topic: str, batch_bytes: int, codec: str) -> None:
     rows = values()
     for number in range(PRODUCED_BYTES // RECORD_BYTES):
         producer.produce(topic, rows[number % len(rows)], partition=0)
-    assert producer.flush(WITHIN_S) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def consume(server: Server, topic: str) -> None:
@@ -102,22 +102,24 @@ def consume(server: Server, topic: str) -> None:
         }
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
-    left, deadline = PRODUCED_BYTES // RECORD_BYTES, time.monotonic() + WITHIN_S
+    left, deadline = PRODUCED_BYTES // RECORD_BYTES, time.monotonic() + TIMEOUT_S
     while left > 0:
-        requested = min(left, CONSUMED_AT_ONCE)  # For more records it would wait the whole second.
+        requested = min(left, CONSUMED_PER_CALL_MAX)  # For more records it would wait the whole second.
         left -= sum(message.error() is None for message in consumer.consume(requested, 1.0))
         assert time.monotonic() < deadline, f"{left} records did not come from {server.name}"
     consumer.close()
 
 
 @cache
-def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list[dict[str, tuple[Cost, Cost]]]:
+def measure_costs(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list[dict[str, tuple[Cost, Cost]]]:
     """Return for each pair the costs of producing and, with one broker, of consuming: kmirror's and Kafka's."""
-    jobs: dict[str, Callable[[Server, str], None]] = {"produce": lambda *to: produce(*to, batch_bytes, codec)}
+    jobs: dict[str, Callable[[Server, str], None]] = {
+        "produce": lambda *arguments: produce(*arguments, batch_bytes, codec)
+    }
     if brokers == 1:
         jobs["consume"] = consume
     found = []
-    with net_servers.both(brokers) as servers:
+    with net_servers.both_servers(brokers) as servers:
         warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
         for turn in range(warm_up + pairs):
             spent: dict[str, dict[str, Cost]] = {job: {} for job in jobs}
@@ -125,18 +127,18 @@ def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list
                 topic = f"bench-{next(_numbers)}"
                 server.create_topic(topic)
                 for job, run in jobs.items():
-                    spent[job][server.name] = timed(server, partial(run, server, topic))
+                    spent[job][server.name] = measure_cost(server, partial(run, server, topic))
             if turn >= warm_up:
                 found.append({job: (each["kmirror"], each["kafka"]) for job, each in spent.items()})
     return found
 
 
-def ratios(batch_bytes: int, codec: str, job: str, what: str, brokers: int = 1) -> Measure:
+def ratios(batch_bytes: int, codec: str, job: str, field: str, brokers: int = 1) -> Measure:
     """Return a function that measures Kafka's seconds over kmirror's."""
 
     def measure(pairs: int) -> list[float]:
-        rows = [row[job] for row in measured(batch_bytes, codec, min(pairs, PAIRS_MAX), brokers)]
-        return [getattr(theirs, what) / getattr(ours, what) for ours, theirs in rows]
+        rows = [row[job] for row in measure_costs(batch_bytes, codec, min(pairs, PAIRS_MAX), brokers)]
+        return [getattr(theirs, field) / getattr(ours, field) for ours, theirs in rows]
 
     return measure
 
@@ -144,7 +146,7 @@ def ratios(batch_bytes: int, codec: str, job: str, what: str, brokers: int = 1) 
 # -- single records -----------------------------------------------------------------------------
 
 
-def deliveries(server: Server) -> list[float]:
+def delivery_times(server: Server) -> list[float]:
     """Return the times that a librdkafka client needs for single records, in seconds, sorted."""
     from confluent_kafka import Producer
 
@@ -158,16 +160,16 @@ def deliveries(server: Server) -> list[float]:
         delivered.append(error)
 
     spent = []
-    for number in range(_singles_of(server)):
-        began = time.perf_counter()
+    for number in range(_single_record_count(server)):
+        started_at = time.perf_counter()
         producer.produce(topic, b"x" * 100, partition=0, on_delivery=on_delivery)
         while len(delivered) <= number:
             producer.poll(1.0)
-        spent.append(time.perf_counter() - began)
+        spent.append(time.perf_counter() - started_at)
     return sorted(spent)
 
 
-def _singles_of(server: Server) -> int:
+def _single_record_count(server: Server) -> int:
     return SINGLE_RECORDS if len(server.ports) == 1 else SINGLE_RECORDS_OF_THREE
 
 
@@ -181,13 +183,13 @@ def round_trips(server: Server) -> list[float]:
     frame = encode_request(request, PRODUCE_VERSION, correlation_id=1, client_id="c")
     wire = len(frame).to_bytes(4, "big") + frame
     spent = []
-    with socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as connected:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while len(spent) < _singles_of(server):
-            began = time.perf_counter()
-            connected.sendall(wire)
-            answer = connected.recv(4_096)
-            spent.append(time.perf_counter() - began)
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while len(spent) < _single_record_count(server):
+            started_at = time.perf_counter()
+            connection.sendall(wire)
+            answer = connection.recv(4_096)
+            spent.append(time.perf_counter() - started_at)
             assert len(answer) > 4 and len(answer) == 4 + int.from_bytes(answer[:4], "big"), answer
             error = _error_in(answer[4:])
             if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and len(spent) == 1:
@@ -205,27 +207,31 @@ def _error_in(frame: bytes) -> int:
 
 
 @cache
-def latencies(pairs: int, brokers: int, of: Callable[[Server], list[float]]) -> list[tuple[list[float], list[float]]]:
+def latencies(
+    pairs: int, brokers: int, measure_times: Callable[[Server], list[float]]
+) -> list[tuple[list[float], list[float]]]:
     """Return the times of kmirror and of Kafka, once for each pair."""
     found = []
-    with net_servers.both(brokers) as (ours, theirs):
+    with net_servers.both_servers(brokers) as (ours, theirs):
         warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
         for turn in range(warm_up + pairs):
             if turn % 2:
-                pair = of(ours), of(theirs)
+                pair = measure_times(ours), measure_times(theirs)
             else:
-                other = of(theirs)
-                pair = of(ours), other
+                other = measure_times(theirs)
+                pair = measure_times(ours), other
             if turn >= warm_up:
                 found.append(pair)
     return found
 
 
-def latency(per_cent: int, brokers: int = 1, of: Callable[[Server], list[float]] = deliveries) -> Measure:
+def latency(
+    per_cent: int, brokers: int = 1, measure_times: Callable[[Server], list[float]] = delivery_times
+) -> Measure:
     """Return a function that measures a percentile of Kafka's times over kmirror's."""
 
     def measure(pairs: int) -> list[float]:
-        rows = latencies(min(pairs, PAIRS_MAX), brokers, of)
+        rows = latencies(min(pairs, PAIRS_MAX), brokers, measure_times)
         return [theirs[len(theirs) * per_cent // 100] / ours[len(ours) * per_cent // 100] for ours, theirs in rows]
 
     return measure
@@ -235,7 +241,7 @@ def latency(per_cent: int, brokers: int = 1, of: Callable[[Server], list[float]]
 
 
 @cache
-def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+def measure_starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
     """Return seconds until all ports are open, and resident bytes then: kmirror's and Kafka's, for each pair."""
 
     def start_up(begin: Callable[[int], Any]) -> tuple[float, int]:
@@ -247,8 +253,10 @@ def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[floa
 
 def start_up_or_memory(index: int, brokers: int = 1) -> Measure:
     """Return a function that measures Kafka's start-up (0) or memory (1) over kmirror's."""
-    at_most = PAIRS_MAX if brokers == 1 else STARTS_OF_THREE
-    return lambda pairs: [theirs[index] / ours[index] for ours, theirs in starts(min(pairs, at_most), brokers)]
+    pairs_max = PAIRS_MAX if brokers == 1 else STARTS_OF_THREE
+    return lambda pairs: [
+        theirs[index] / ours[index] for ours, theirs in measure_starts(min(pairs, pairs_max), brokers)
+    ]
 
 
 def cases() -> list[Case]:

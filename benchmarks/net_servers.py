@@ -85,8 +85,8 @@ def cpu_s(process: subprocess.Popen[str]) -> float:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def properties(path: Path, configs: Mapping[str, str]) -> Path:
@@ -110,7 +110,7 @@ def kmirror(brokers: int = 1, options: Sequence[str] = ()) -> Iterator[Server]:
     config = properties(folder / "server.properties", CONFIGS)
     words = ["--port", "0", "--data", str(folder / "data"), "--config", str(config), "-o", "json"]
     words += ["--brokers", str(brokers), *options]
-    began = time.monotonic()
+    started_at = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "kmirror", "serve", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -121,40 +121,40 @@ def kmirror(brokers: int = 1, options: Sequence[str] = ()) -> Iterator[Server]:
             found = json.loads(process.stdout.readline())["brokers"]
             ports = {each["node_id"]: each["port"] for each in found}
             folders = [folder / "data" / f"broker-{node}" for node in ports] if brokers > 1 else [folder / "data"]
-            yield Server("kmirror", (process,), ports, time.monotonic() - began, tuple(folders))
+            yield Server("kmirror", (process,), ports, time.monotonic() - started_at, tuple(folders))
         finally:
             process.kill()
 
 
 @contextmanager
-def kafka(brokers: int = 1, more: Mapping[str, str] | None = None) -> Iterator[Server]:
+def kafka(brokers: int = 1, extra: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Yield an Apache Kafka with new folders, each JVM with the tests' heap size; the first node is the controller.
 
-    `more` are configs of each broker.
+    `extra` are configs of each broker.
     """
     ports = {node: free_port() for node in range(1, brokers + 1)}
     controller = free_port()
     path = class_path()
     assert path is not None, "asked before"
     java = ["java", "-Xmx512m", "-Xms512m", "-cp", path]
-    configs = [_formatted(java, node, port, controller, more or {}) for node, port in ports.items()]
-    began = time.monotonic()
+    configs = [_format_folder(java, node, port, controller, extra or {}) for node, port in ports.items()]
+    started_at = time.monotonic()
     with ExitStack() as stack:
         processes = []
         for config in configs:
             command = [*java, "kafka.Kafka", str(config)]
-            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
-            processes.append(stack.enter_context(started))
-            stack.callback(started.kill)
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+            processes.append(stack.enter_context(process))
+            stack.callback(process.kill)
         while not all(map(_is_up, ports.values())):
             assert all(process.poll() is None for process in processes), "Kafka ended"
-            assert time.monotonic() - began < START_TIMEOUT_S, "Kafka did not start"
+            assert time.monotonic() - started_at < START_TIMEOUT_S, "Kafka did not start"
             time.sleep(0.01)
         folders = tuple(config.parent / "data" for config in configs)
-        yield Server("kafka", tuple(processes), ports, time.monotonic() - began, folders)
+        yield Server("kafka", tuple(processes), ports, time.monotonic() - started_at, folders)
 
 
-def _formatted(java: list[str], node: int, port: int, controller: int, more: Mapping[str, str]) -> Path:
+def _format_folder(java: list[str], node: int, port: int, controller: int, extra: Mapping[str, str]) -> Path:
     """Format the folder of one node, and return the path of its properties."""
     folder = scratch() / f"kafka-{time.monotonic_ns()}"
     folder.mkdir()
@@ -167,14 +167,14 @@ def _formatted(java: list[str], node: int, port: int, controller: int, more: Map
         "listeners": f"{listener},CONTROLLER://127.0.0.1:{controller}" if node == 1 else listener,
         "log.dirs": str(folder / "data"),
     }
-    config = properties(folder / "server.properties", {**CONFIGS, **roles, **more})
+    config = properties(folder / "server.properties", {**CONFIGS, **roles, **extra})
     format_ = [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config)]
     subprocess.run(format_, check=True, capture_output=True)
     return config
 
 
 @contextmanager
-def both(brokers: int = 1) -> Iterator[tuple[Server, Server]]:
+def both_servers(brokers: int = 1) -> Iterator[tuple[Server, Server]]:
     """Yield kmirror and Kafka, both running."""
     with ExitStack() as stack:
         yield stack.enter_context(kmirror(brokers)), stack.enter_context(kafka(brokers))

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.harness import Case, Run, no_runs
-from benchmarks.log import IDEMPOTENT, KIB, MIB, RUN_BYTES, batches, empty, memory_append, memory_limit, warm
+from benchmarks.log import IDEMPOTENT, KIB, MIB, RUN_BYTES, batches, empty_log, memory_append, memory_limit, warm_buffer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
@@ -52,21 +52,21 @@ def compressed_batch(codec: Compression, raw: int, size: int) -> bytes:
     return build_batch(records, compression=codec)
 
 
-def repeated(batch: bytes, count: int) -> bytes:
+def repeat_batch(batch: bytes, count: int) -> bytes:
     run = bytearray()
-    one, span = bytearray(batch), next(iter_batches(batch)).next_offset
+    batch_copy, span = bytearray(batch), next(iter_batches(batch)).next_offset
     for number in range(count):
-        set_base_offset_and_epoch(one, number * span, 1)
-        run += one
+        set_base_offset_and_epoch(batch_copy, number * span, 1)
+        run += batch_copy
     return bytes(run)
 
 
 # -- P5 -----------------------------------------------------------------------------------------
 
 
-def against_reencoding(codec: Compression, raw: int, size: int) -> Callable[[], tuple[Run, Run]]:
+def compare_with_reencoding(codec: Compression, raw: int, size: int) -> Callable[[], tuple[Run, Run]]:
     def prepare() -> tuple[Run, Run]:
-        data = repeated(compressed_batch(codec, raw, size), RAW_MAX // raw)
+        data = repeat_batch(compressed_batch(codec, raw, size), RAW_MAX // raw)
         return memory_append(memoryview(data)), _reencode(data, codec)
 
     return prepare
@@ -75,13 +75,13 @@ def against_reencoding(codec: Compression, raw: int, size: int) -> Callable[[], 
 def _reencode(data: bytes, codec: Compression) -> Run:
     memory_records: Any = import_module("aiokafka.record.memory_records").MemoryRecords
     builder: Any = import_module("aiokafka.record.default_records").DefaultRecordBatchBuilder
-    buffer = memoryview(warm(4 * len(data)))
+    buffer = memoryview(warm_buffer(4 * len(data)))
     kind = int(codec)
 
     def run() -> None:
-        rest = memory_records(data)
+        reader = memory_records(data)
         position = 0
-        while (batch := rest.next_batch()) is not None:
+        while (batch := reader.next_batch()) is not None:
             assert batch.validate_crc()
             built = builder(
                 magic=2,
@@ -94,9 +94,9 @@ def _reencode(data: bytes, codec: Compression) -> Run:
             )
             for number, record in enumerate(batch):
                 built.append(number, record.timestamp, record.key, record.value, record.headers)
-            made = built.build()
-            buffer[position : position + len(made)] = made
-            position += len(made)
+            encoded = built.build()
+            buffer[position : position + len(encoded)] = encoded
+            position += len(encoded)
 
     return run
 
@@ -104,18 +104,18 @@ def _reencode(data: bytes, codec: Compression) -> Run:
 # -- P6 -----------------------------------------------------------------------------------------
 
 
-def against_codec(codec: Compression, raw: int) -> Callable[[], tuple[Run, Run]]:
+def compare_with_codec(codec: Compression, raw: int) -> Callable[[], tuple[Run, Run]]:
     def prepare() -> tuple[Run, Run]:
         batch = compressed_batch(codec, raw, KIB)
         count = RAW_MAX // raw
         plain = compressed_batch(Compression.NONE, raw, KIB)[61:]
-        both = _codec(codec, plain)
+        recode = _codec(codec, plain)
 
         def theirs() -> None:
             for _ in range(count):
-                both()
+                recode()
 
-        return memory_append(memoryview(repeated(batch, count))), theirs
+        return memory_append(memoryview(repeat_batch(batch, count))), theirs
 
     return prepare
 
@@ -141,7 +141,7 @@ def _codec(codec: Compression, plain: bytes) -> Run:
 # -- P7 -----------------------------------------------------------------------------------------
 
 
-def cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
+def mirror_cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
     """Read, encode, decode and append `size` bytes of each partition, one fetch at a time until all are copied."""
 
     def prepare() -> tuple[Run, Run]:
@@ -150,7 +150,7 @@ def cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tup
 
         def ours() -> None:
             for _, destination in pairs:
-                empty(destination)
+                empty_log(destination)
                 destination.store._segment(0).size = 0  # type: ignore[attr-defined]  # a MemoryStore
             for offset in range(count):
                 _fetch(pairs, offset, size)
@@ -171,7 +171,7 @@ def _logs(view: memoryview, number: int) -> tuple[PartitionLog, PartitionLog]:
     source = PartitionLog.open(tp, MemoryStore(), LogConfig(), now_ms=0)
     source.append_as_mirror(view, source_epoch=1)
     source.update_high_watermark(source.log_end_offset)
-    buffer = warm(len(view) + KIB)
+    buffer = warm_buffer(len(view) + KIB)
     destination = PartitionLog.open(tp, MemoryStore(allocate=lambda _: buffer), LogConfig(), now_ms=0)
     return source, destination
 
@@ -196,44 +196,44 @@ def _fetch(pairs: list[tuple[PartitionLog, PartitionLog]], offset: int, size: in
 # -- P8 -----------------------------------------------------------------------------------------
 
 
-def _worker(orders: Connection, size: int) -> None:
+def _worker(connection: Connection, size: int) -> None:
     """Append as often as each message says, and reply when it is done; a message of 0 ends it."""
     view, _ = batches(size)
     run = memory_append(view)
-    while count := orders.recv():
+    while count := connection.recv():
         for _ in range(count):
             run()
-        orders.send(count)
+        connection.send(count)
 
 
 @contextmanager
 def _workers(size: int) -> Iterator[list[Connection]]:
     context = get_context("spawn")
-    ends, started = [], []
+    connections, processes = [], []
     for _ in range(2):
         ours, theirs = context.Pipe()
         process = context.Process(target=_worker, args=(theirs, size), daemon=True)
         process.start()
-        ends.append(ours)
-        started.append(process)
+        connections.append(ours)
+        processes.append(process)
     try:
-        yield ends
+        yield connections
     finally:
-        for end, process in zip(ends, started, strict=True):
-            end.send(0)
+        for connection, process in zip(connections, processes, strict=True):
+            connection.send(0)
             process.join()
 
 
 def two_processes(size: int) -> Callable[[int], list[float]]:
     def measure(pairs: int) -> list[float]:
         ratios = []
-        with _workers(size) as (one, other):
-            _time_together([one, other], 4)
-            calls = max(4, int(4 * 0.1 / _time_together([one], 4)))
+        with _workers(size) as (batch_copy, other):
+            _time_together([batch_copy, other], 4)
+            calls = max(4, int(4 * 0.1 / _time_together([batch_copy], 4)))
             for _ in range(pairs):
                 # Alone in turns, so that disturbances of either core count for both sides.
-                alone = (_time_together([one], calls) + _time_together([other], calls)) / 2
-                ratios.append(2 * alone / _time_together([one, other], calls))
+                alone = (_time_together([batch_copy], calls) + _time_together([other], calls)) / 2
+                ratios.append(2 * alone / _time_together([batch_copy, other], calls))
         return ratios
 
     return measure
@@ -258,7 +258,7 @@ def cases() -> list[Case]:
             "P5",
             f"append / re-encode, 16 kB raw, {name} records, {codec.name.lower()}",
             "aiokafka",
-            against_reencoding(codec, 16 * KIB, size),
+            compare_with_reencoding(codec, 16 * KIB, size),
             *(gate if size == 100 else (None, None)),
         )
         for name, size in [("100 B", 100), ("1 KiB", KIB)]
@@ -269,7 +269,7 @@ def cases() -> list[Case]:
             "P6",
             f"append / inflate and compress, 130 kB raw, {codec.name.lower()}",
             library,
-            against_codec(codec, 128 * KIB),
+            compare_with_codec(codec, 128 * KIB),
             floor,
             reach,
             version=version,
@@ -282,14 +282,16 @@ def cases() -> list[Case]:
         ]
     ]
     found += [
-        Case("P7", f"read, encode, decode, append / limit, {n} x {name} a fetch", "kmirror", cycle(size, n), *gate)
+        Case(
+            "P7", f"read, encode, decode, append / limit, {n} x {name} a fetch", "kmirror", mirror_cycle(size, n), *gate
+        )
         for name, size, n, gate in [
             ("16 KiB", 16 * KIB, 50, (0.14, 0.25)),
             ("128 KiB", 128 * KIB, 4, (0.50, 0.75)),
         ]
     ]
     title = "read, encode, decode, append / limit, 50 x 16 KiB, idempotent, a fetch"
-    found.append(Case("P7", title, "kmirror", cycle(16 * KIB, 50, IDEMPOTENT)))
+    found.append(Case("P7", title, "kmirror", mirror_cycle(16 * KIB, 50, IDEMPOTENT)))
     found += [
         Case("P8", f"two worker processes / one, {name}", "kmirror", no_runs, 1.8, 1.95, two_processes(size))
         for name, size in [("batches of 16 KiB", 16 * KIB), ("batches of 1 MiB", MIB)]

@@ -170,7 +170,7 @@ def _memory_cases() -> list[Case]:
             data = message.encode(shape.version)
             theirs = _kafka_python_decode(shape, data)
             return [
-                held_bytes(theirs) / held_bytes(lambda: type(message).decode(data, shape.version, lazy=lazy))
+                result_bytes(theirs) / result_bytes(lambda: type(message).decode(data, shape.version, lazy=lazy))
                 for _ in range(3)
             ]
 
@@ -183,16 +183,16 @@ def _memory_cases() -> list[Case]:
     ]
 
 
-def held_bytes(run: Run) -> int:
+def result_bytes(run: Run) -> int:
     """Return the memory that Python holds for the result."""
     run()
     gc.collect()
     tracemalloc.start()
     found = run()
-    held = tracemalloc.get_traced_memory()[0]
+    traced_bytes = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert found is not None
-    return held
+    return traced_bytes
 
 
 def _import_cases() -> list[Case]:
@@ -224,8 +224,8 @@ def import_ns(before: str, code: str, cache: str) -> int:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = cache
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return int(done.stdout)
+    completed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return int(completed.stdout)
 
 
 # -- aiokafka, in the newest versions that it knows -------------------------------------------

@@ -29,10 +29,10 @@ ROUNDS = 4
 REQUESTS = 2_000
 LARGE = 100
 MIB = 1 << 20
-A_RULE = '[[rule]]\nprobability = 0\nerror = "REQUEST_TIMED_OUT"\n'
+RULE_TEXT = '[[rule]]\nprobability = 0\nerror = "REQUEST_TIMED_OUT"\n'
 
 
-def framed(body: Message, version: int) -> bytes:
+def encode_frame(body: Message, version: int) -> bytes:
     frame = encode_request(body, version, correlation_id=1, client_id="benchmark")
     return len(frame).to_bytes(4, "big") + frame
 
@@ -40,12 +40,14 @@ def framed(body: Message, version: int) -> bytes:
 def produce_frame(size: int) -> bytes:
     records = build_batch([RecordData(None, bytes(size), (), 1)])
     rows = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=records)])]
-    return framed(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=rows), 9)
+    return encode_frame(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=rows), 9)
 
 
 def fetch_frame() -> bytes:
     rows = [FetchPartition(partition=0, partition_max_bytes=MIB)]
-    return framed(FetchRequest(max_wait_ms=0, max_bytes=MIB, topics=[FetchTopic(topic=TOPIC, partitions=rows)]), 12)
+    return encode_frame(
+        FetchRequest(max_wait_ms=0, max_bytes=MIB, topics=[FetchTopic(topic=TOPIC, partitions=rows)]), 12
+    )
 
 
 @contextmanager
@@ -72,26 +74,26 @@ def read_responses(link: socket.socket, count: int) -> None:
 
 
 def per_second(
-    make: Callable[[], bytes], count: int, at_once: int, options: Callable[[], Sequence[str]]
+    make_frame: Callable[[], bytes], count: int, in_flight: int, options: Callable[[], Sequence[str]]
 ) -> list[float]:
     """Return the requests per second of the proxy's processor time, a few times."""
     found = []
-    frame = make()
+    frame = make_frame()
     with running_proxy(options()) as (process, port), socket.create_connection(("127.0.0.1", port)) as link:
         link.sendall(produce_frame(900_000))
         read_responses(link, 1)
         for _ in range(ROUNDS):
             before = net_servers.cpu_s(process)
-            for _ in range(count // at_once):
-                link.sendall(frame * at_once)
-                read_responses(link, at_once)
+            for _ in range(count // in_flight):
+                link.sendall(frame * in_flight)
+                read_responses(link, in_flight)
             found.append(count / (net_servers.cpu_s(process) - before))
     return found
 
 
-def a_rule() -> list[str]:
+def rule_options() -> list[str]:
     path: Path = scratch() / "rules.toml"
-    path.write_text(A_RULE, encoding="ascii")
+    path.write_text(RULE_TEXT, encoding="ascii")
     return ["--no-summary", "--rules", str(path)]
 
 
@@ -101,20 +103,25 @@ def cases() -> list[Case]:
 
 
 def _cases() -> Iterator[Case]:
-    heartbeat = framed(HeartbeatRequest(group_id="g", member_id="m"), 4)
-    alone: list[str] = ["--no-summary"]
+    heartbeat = encode_frame(HeartbeatRequest(group_id="g", member_id="m"), 4)
+    without_summary: list[str] = ["--no-summary"]
 
     def row(
-        id_: str, text: str, make: Callable[[], bytes], count: int, at_once: int, options: Callable[[], Sequence[str]]
+        id_: str,
+        text: str,
+        make_frame: Callable[[], bytes],
+        count: int,
+        in_flight: int,
+        options: Callable[[], Sequence[str]],
     ) -> Case:
         text = f"per CPU-second of the proxy, by itself, {text}"
-        measure = lambda pairs: per_second(make, count, at_once, options)  # noqa: E731  # Each row has its own.
+        measure = lambda pairs: per_second(make_frame, count, in_flight, options)  # noqa: E731  # Each row has its own.
         return Case(id_, text, "kmirror", no_runs, measure=measure, version="")
 
-    yield row("X1", "heartbeats", lambda: heartbeat, REQUESTS, 1, lambda: alone)
-    yield row("X1", "heartbeats, five under way", lambda: heartbeat, REQUESTS, 5, lambda: alone)
+    yield row("X1", "heartbeats", lambda: heartbeat, REQUESTS, 1, lambda: without_summary)
+    yield row("X1", "heartbeats, five under way", lambda: heartbeat, REQUESTS, 5, lambda: without_summary)
     yield row("X1", "heartbeats, with a summary", lambda: heartbeat, REQUESTS, 1, list)
-    yield row("X1", "heartbeats, each looked at by a rule", lambda: heartbeat, REQUESTS, 1, a_rule)
-    yield row("X1", "batches of 1 KiB produced", lambda: produce_frame(1024), REQUESTS, 1, lambda: alone)
-    yield row("X2", "batches of 900 kB produced", lambda: produce_frame(900_000), LARGE, 1, lambda: alone)
-    yield row("X2", "batches of 900 kB fetched", fetch_frame, LARGE, 1, lambda: alone)
+    yield row("X1", "heartbeats, each looked at by a rule", lambda: heartbeat, REQUESTS, 1, rule_options)
+    yield row("X1", "batches of 1 KiB produced", lambda: produce_frame(1024), REQUESTS, 1, lambda: without_summary)
+    yield row("X2", "batches of 900 kB produced", lambda: produce_frame(900_000), LARGE, 1, lambda: without_summary)
+    yield row("X2", "batches of 900 kB fetched", fetch_frame, LARGE, 1, lambda: without_summary)

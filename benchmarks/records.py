@@ -22,9 +22,10 @@ START_MS = 1_700_000_000_000
 
 def records(count: int, size: int, headers: int) -> list[RecordData]:
     draw = random.Random(5)
-    named = [(f"h{number}", b"value%d" % number) for number in range(headers)]
+    header_list = [(f"h{number}", b"value%d" % number) for number in range(headers)]
     return [
-        RecordData(b"key-%08d" % number, draw.randbytes(size - 20), named, START_MS + number) for number in range(count)
+        RecordData(b"key-%08d" % number, draw.randbytes(size - 20), header_list, START_MS + number)
+        for number in range(count)
     ]
 
 
@@ -54,13 +55,13 @@ def check_framing(data: bytes) -> Run:
     return run
 
 
-def read_as(peer: str, data: bytes) -> Run:
+def read_with_peer(peer: str, data: bytes) -> Run:
     """Return a function that reads `data` with the peer."""
     memory_records: Any = import_module(f"{PEERS[peer]}.memory_records").MemoryRecords
 
     def run() -> None:
-        rest = memory_records(data)
-        while (batch := rest.next_batch()) is not None:
+        reader = memory_records(data)
+        while (batch := reader.next_batch()) is not None:
             assert batch.validate_crc()
             for record in batch:
                 _ = record.offset, record.timestamp, record.key, record.value, record.headers
@@ -68,13 +69,13 @@ def read_as(peer: str, data: bytes) -> Run:
     return run
 
 
-def encode(given: list[RecordData]) -> Run:
+def encode(rows: list[RecordData]) -> Run:
     # Plain tuples: a peer's `append` takes arguments and not objects either.
-    plain = [tuple(record) for record in given]
+    plain = [tuple(record) for record in rows]
     return lambda: build_batch(plain)  # type: ignore[arg-type]  # a tuple has lost its types
 
 
-def encode_as(peer: str, given: list[RecordData]) -> Run:
+def encode_with_peer(peer: str, rows: list[RecordData]) -> Run:
     builder: Any = import_module(f"{PEERS[peer]}.default_records").DefaultRecordBatchBuilder
 
     def run() -> bytes:
@@ -87,16 +88,16 @@ def encode_as(peer: str, given: list[RecordData]) -> Run:
             base_sequence=-1,
             batch_size=1 << 26,
         )
-        for number, (key, value, headers, timestamp, _) in enumerate(given):
+        for number, (key, value, headers, timestamp, _) in enumerate(rows):
             batch.append(number, timestamp, key, value, headers)
         return bytes(batch.build())
 
     # Leader epochs differ (the peers write 0 and -1); from the attributes on, all bytes are equal.
-    assert run()[21:] == build_batch(given)[21:]
+    assert run()[21:] == build_batch(rows)[21:]
     return run
 
 
-def reading(
+def reading_cases(
     id_: str,
     name: str,
     ours: Callable[[bytes], Run],
@@ -108,7 +109,7 @@ def reading(
     def prepare(peer: str) -> Callable[[], tuple[Run, Run]]:
         def build() -> tuple[Run, Run]:
             data = build_batch(records(*shape))
-            return ours(data), read_as(peer, data)
+            return ours(data), read_with_peer(peer, data)
 
         return build
 
@@ -117,11 +118,11 @@ def reading(
     return [Case(id_, title, peer, prepare(peer), floor, reach) for peer, (floor, reach) in gates.items()]
 
 
-def encoding(shape: tuple[int, int, int], gates: dict[str, tuple[float, float]]) -> list[Case]:
+def encoding_cases(shape: tuple[int, int, int], gates: dict[str, tuple[float, float]]) -> list[Case]:
     def prepare(peer: str) -> Callable[[], tuple[Run, Run]]:
         def build() -> tuple[Run, Run]:
-            given = records(*shape)
-            return encode(given), encode_as(peer, given)
+            rows = records(*shape)
+            return encode(rows), encode_with_peer(peer, rows)
 
         return build
 
@@ -135,10 +136,10 @@ def cases() -> list[Case]:
     framing = {"kafka-python": (18.0, 25.0)}
     found: list[Case] = []
     for headers in (1, 0):
-        found += reading("R1", "iterate", read_objects, (100, 100, headers), iteration)
+        found += reading_cases("R1", "iterate", read_objects, (100, 100, headers), iteration)
         if find_spec("pyarrow") and find_spec("numpy"):
-            found += reading("R2", "to Arrow", read_arrow, (5000, 100, headers), arrow)
-        found += reading("R4", "framing check", check_framing, (100, 100, headers), framing)
-    found += encoding((100, 100, 0), {"kafka-python": (3.5, 4.5), "aiokafka": (0.4, 0.55)})
-    found += encoding((100, 1024, 0), {"kafka-python": (3.0, 4.0), "aiokafka": (1.0, 1.3)})
+            found += reading_cases("R2", "to Arrow", read_arrow, (5000, 100, headers), arrow)
+        found += reading_cases("R4", "framing check", check_framing, (100, 100, headers), framing)
+    found += encoding_cases((100, 100, 0), {"kafka-python": (3.5, 4.5), "aiokafka": (0.4, 0.55)})
+    found += encoding_cases((100, 1024, 0), {"kafka-python": (3.0, 4.0), "aiokafka": (1.0, 1.3)})
     return sorted(found, key=lambda case: case.id)

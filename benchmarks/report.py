@@ -16,10 +16,10 @@ from benchmarks.harness import Row
 from benchmarks.headlines import HEADLINES, Headline
 from kmirror.kernel.names import counted
 
-HERE = Path(__file__).resolve().parent
-RECORDED = HERE / "recorded"
-DOCS = HERE.parent / "docs" / "benchmark-tables.md"
-FRONT = HERE.parent / "docs" / "benchmarks.md"
+FOLDER = Path(__file__).resolve().parent
+RECORDED = FOLDER / "recorded"
+DOCS = FOLDER.parent / "docs" / "benchmark-tables.md"
+FRONT_PAGE = FOLDER.parent / "docs" / "benchmarks.md"
 
 # Difference between runs of the same commit, independent of the quartiles.
 NOISE = 0.05
@@ -117,7 +117,9 @@ def headline_table(headlines: Sequence[Headline] = HEADLINES) -> str:
     lines = ["| measured | beside | ratio | meaning |", "|---|---|---|---|"]
     for each in headlines:
         row = {key(row): row for row in read_rows([RECORDED / f"{each.group}.jsonl"])}[each.row]
-        lines.append(f"| {each.measured} ({row.id}) | {each.beside} | {_three_digits(row.ratio)} | {each.meaning} |")
+        lines.append(
+            f"| {each.subject} ({row.id}) | {each.compared_with} | {_three_digits(row.ratio)} | {each.meaning} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -132,7 +134,7 @@ def record(group: str, rows: Sequence[Row]) -> None:
     text = "".join(row.to_json() + "\n" for row in rows)
     (RECORDED / f"{group}.jsonl").write_text(text, encoding="utf-8")
     DOCS.write_text(with_tables(DOCS.read_text(encoding="utf-8")), encoding="utf-8")
-    FRONT.write_text(with_headlines(FRONT.read_text(encoding="utf-8")), encoding="utf-8")
+    FRONT_PAGE.write_text(with_headlines(FRONT_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 # -- Then and now -------------------------------------------------------------------------------
@@ -145,15 +147,15 @@ def has_fallen(then: Row, now: Row) -> bool:
 
 def comparison(then: Iterable[Row], now: Iterable[Row]) -> tuple[list[str], int]:
     """Return a line for each row in both sets, lines for those in one only, and the number of rows that have fallen."""
-    before = {key(row): row for row in then}
+    old_by_key = {key(row): row for row in then}
     lines = ["{:<4} {:<64} {:<14} {:>8} {:>8} {:>8}".format("id", "case", "peer", "then", "now", "change")]
-    fallen = seen = new = 0
+    fallen = compared = new = 0
     for row in now:
-        old = before.get(key(row))
+        old = old_by_key.get(key(row))
         if old is None:
             new += 1
             continue
-        seen += 1
+        compared += 1
         change = (row.ratio / old.ratio - 1) * 100
         text = f"{row.id:<4} {row.case:<64} {row.peer:<14} {old.ratio:>8.2f} {row.ratio:>8.2f} {change:>+7.1f}%"
         if has_fallen(old, row):
@@ -164,5 +166,6 @@ def comparison(then: Iterable[Row], now: Iterable[Row]) -> tuple[list[str], int]
         if row.machine != old.machine:
             text += "  (another machine)"
         lines.append(text)
-    lines.append(f"{counted(seen, 'row')} compared, {fallen} fallen, {new} new, {len(before) - seen} not measured now")
+    missing = len(old_by_key) - compared
+    lines.append(f"{counted(compared, 'row')} compared, {fallen} fallen, {new} new, {missing} not measured now")
     return lines, fallen

@@ -69,25 +69,27 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
     small = Sweep("warm", (), sweep.runs[: 2 * WORKERS])
     numbers = iter(range(1000))
 
-    def fresh() -> str:
+    def new_location() -> str:
         location = str(scratch() / f"k1-{next(numbers)}")
         Results(location).prepare()
         return location
 
-    def by_spark(chosen: Sweep) -> None:
-        assert run_sweep(spark(), chosen, fresh()).statuses == {"ok": len(chosen.runs)}
+    def run_on_spark(selected: Sweep) -> None:
+        assert run_sweep(spark(), selected, new_location()).statuses == {"ok": len(selected.runs)}
 
     with get_context("spawn").Pool(WORKERS) as pool:
 
-        def by_pool(chosen: Sweep) -> None:
-            location = fresh()
-            done = list(pool.imap_unordered(_run_simulation, [(location, item) for item in chosen.runs], chunksize=1))
-            assert done == ["ok"] * len(chosen.runs)
+        def run_on_pool(selected: Sweep) -> None:
+            location = new_location()
+            statuses = list(
+                pool.imap_unordered(_run_simulation, [(location, item) for item in selected.runs], chunksize=1)
+            )
+            assert statuses == ["ok"] * len(selected.runs)
             Results(location).compact()
 
-        by_spark(small)
-        by_pool(small)
-        return [1 / ratio for ratio in _pairs(lambda: by_spark(sweep), lambda: by_pool(sweep), pairs)]
+        run_on_spark(small)
+        run_on_pool(small)
+        return [1 / ratio for ratio in _pairs(lambda: run_on_spark(sweep), lambda: run_on_pool(sweep), pairs)]
 
 
 def _pairs(one: Callable[[], object], other: Callable[[], object], pairs: int) -> Iterator[float]:
@@ -96,9 +98,9 @@ def _pairs(one: Callable[[], object], other: Callable[[], object], pairs: int) -
         order = [one, other] if turn % 2 else [other, one]
         spent = {}
         for run in order:
-            began = time.perf_counter()
+            started_at = time.perf_counter()
             run()
-            spent[run] = time.perf_counter() - began
+            spent[run] = time.perf_counter() - started_at
         yield spent[one] / spent[other]
 
 

@@ -28,31 +28,31 @@ SEGMENT_BYTES = 128 << 20
 
 def write_logs(top: Path, size: int) -> int:
     """Write partitions of `size` bytes in total; returns the number of records."""
-    chosen = [(tp, files) for tp, files in read_sample().partitions.items() if files.size_in_bytes > 20_000]
+    selected = [(tp, files) for tp, files in read_sample().partitions.items() if files.size_in_bytes > 20_000]
     records = 0
-    for tp, files in chosen:
+    for tp, files in selected:
         folder = top / str(tp)
         folder.mkdir(parents=True)
         batches = [batch for base in sorted(files.segments) for batch in iter_batches(files.segments[base])]
-        records += _repeat(folder, batches, size // len(chosen))
+        records += _repeat(folder, batches, size // len(selected))
     return records
 
 
 def _repeat(folder: Path, batches: list[Batch], size: int) -> int:
     base = written = records = 0
-    log, in_segment = None, SEGMENT_BYTES
+    log, segment_size = None, SEGMENT_BYTES
     first, span = batches[0].base_offset, batches[-1].next_offset - batches[0].base_offset
     while written < size:
-        if in_segment >= SEGMENT_BYTES:
+        if segment_size >= SEGMENT_BYTES:
             if log is not None:
                 log.close()
-            log, in_segment = (folder / f"{base:020}.log").open("wb"), 0
+            log, segment_size = (folder / f"{base:020}.log").open("wb"), 0
         assert log is not None
         for batch in batches:
             data = bytearray(batch.view)
             set_base_offset_and_epoch(data, base + batch.base_offset - first, 0)
             log.write(data)
-            in_segment += len(data)
+            segment_size += len(data)
             written += len(data)
             records += 0 if batch.is_control else batch.record_count
         base += span
@@ -79,39 +79,41 @@ def main() -> None:
         print(f"{actual / (1 << 20):.0f} MiB, {records} records, {len(list((top / 'a').iterdir()))} partitions")
         session = spark()
 
-        def show(what: str, began: float, cores: int) -> None:
-            spent = (time.perf_counter() - began) * cores
+        def show(title: str, started_at: float, cores: int) -> None:
+            spent = (time.perf_counter() - started_at) * cores
             rates = f"{records / spent / 1e6:7.3f} M rows/s and {actual / spent / 1e6:7.1f} MB/s a core"
-            print(f"{what:<44} {rates}", flush=True)
+            print(f"{title:<44} {rates}", flush=True)
 
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         assert read_in_process(top / "a") == records
-        show("no Spark, one process, all columns", began, 1)
-        began = time.perf_counter()
+        show("no Spark, one process, all columns", started_at, 1)
+        started_at = time.perf_counter()
         frame = session.read.format("kafka-log").load(str(top / "a"))
         frame.write.format("noop").mode("overwrite").save()
-        show("Spark, all columns", began, WORKERS)
-        began = time.perf_counter()
+        show("Spark, all columns", started_at, WORKERS)
+        started_at = time.perf_counter()
         assert frame.count() == records
-        show("Spark, count: by headers, CRC checked", began, WORKERS)
+        show("Spark, count: by headers, CRC checked", started_at, WORKERS)
         shutil.copytree(top / "a", top / "b")
-        began = time.perf_counter()
-        equal = verify(session, str(top / "a"), str(top / "b"))
-        print(f"verify: {equal.summary()}, {time.perf_counter() - began:.1f} s")
-        assert equal.is_equal
-        victim = random.choice(sorted((top / "b").rglob("*.log")))
-        at, bit = random.randrange(victim.stat().st_size), random.randrange(8)
-        with victim.open("r+b") as log:
-            log.seek(at)
+        started_at = time.perf_counter()
+        verification = verify(session, str(top / "a"), str(top / "b"))
+        print(f"verify: {verification.summary()}, {time.perf_counter() - started_at:.1f} s")
+        assert verification.is_equal
+        damaged_file = random.choice(sorted((top / "b").rglob("*.log")))
+        position, bit = random.randrange(damaged_file.stat().st_size), random.randrange(8)
+        with damaged_file.open("r+b") as log:
+            log.seek(position)
             byte = log.read(1)[0]
-            log.seek(at)
+            log.seek(position)
             log.write(bytes([byte ^ 1 << bit]))
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         found = verify(session, str(top / "a"), str(top / "b"))
-        print(f"flipped bit {bit} at {victim.name} {at}; found in {time.perf_counter() - began:.1f} s:")
+        print(
+            f"flipped bit {bit} at {damaged_file.name} {position}; found in {time.perf_counter() - started_at:.1f} s:"
+        )
         for row in found.rows:
             print(f"  {row}")
-        assert len(found.rows) == 1 and f"file position {at}" in found.rows[0].expected, "the bit is named"
+        assert len(found.rows) == 1 and f"file position {position}" in found.rows[0].expected, "the bit is named"
     finally:
         shutil.rmtree(top, ignore_errors=True)
 

@@ -75,7 +75,7 @@ def class_path() -> str | None:
     folder = os.environ.get("KMIRROR_KAFKA_JARS")
     if folder:
         return f"{folder}/*" if list(Path(folder).glob("kafka-tools-*.jar")) else None
-    return _resolved(ROOT / "tests" / "interop" / "pom.xml")
+    return _maven_class_path(ROOT / "tests" / "interop" / "pom.xml")
 
 
 @cache
@@ -83,11 +83,11 @@ def mirror_maker_class_path() -> str | None:
     """Return MirrorMaker's class path: the same folder, else the jars that Maven has for benchmarks/poms."""
     path = class_path()
     if path is None or not path.endswith("/*"):
-        return None if path is None else _resolved(ROOT / "benchmarks" / "poms" / "mirror-maker.xml")
+        return None if path is None else _maven_class_path(ROOT / "benchmarks" / "poms" / "mirror-maker.xml")
     return path if list(Path(path[:-2]).glob("connect-mirror-[0-9]*.jar")) else None
 
 
-def _resolved(pom: Path) -> str | None:
+def _maven_class_path(pom: Path) -> str | None:
     """Return the class path of a pom if Maven has fetched its jars before, else None."""
     if shutil.which("mvn") is None:
         return None
@@ -127,8 +127,8 @@ def one_core() -> Iterator[None]:
 
 def environment() -> dict[str, str]:
     """Return an environment in which Python keeps compiled modules, like those of an installed package."""
-    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(scratch() / "modules")}
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return variables | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(scratch() / "modules")}
 
 
 def seconds(command: Sequence[str]) -> float:
@@ -158,7 +158,7 @@ def dump_log(folder: Path, *options: str, suffixes: Sequence[str] = (".log",)) -
     return ["java", *settings, "-cp", path, main, *options, "--files", ",".join(files)]
 
 
-def alternating(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
+def alternate_runs(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
     """Return the peer's time over kmirror's; both have run before, so that files and modules are warm."""
     ratios = []
     for turn in range(pairs):
@@ -168,17 +168,17 @@ def alternating(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[
     return ratios
 
 
-def against_kafka(
+def compare_with_kafka(
     shape: Shape, *, ours: Sequence[str] = (), theirs: Sequence[str] = ()
 ) -> Callable[[int], list[float]]:
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB)
-        mine, other = kmirror("verify", *ours, str(folder)), dump_log(folder, *theirs)
+        our_command, peer_command = kmirror("verify", *ours, str(folder)), dump_log(folder, *theirs)
         with one_core():
-            found = re.search(r"no fault in 1 partition, \d+ segments?, (\d+) batches", output(mine))
+            found = re.search(r"no fault in 1 partition, \d+ segments?, (\d+) batches", output(our_command))
             assert found, "verify finds nothing wrong"
-            assert output(other).count(" isvalid: true") == int(found[1]), "Kafka sees the same batches"
-            return alternating(mine, other, rounds(pairs))
+            assert output(peer_command).count(" isvalid: true") == int(found[1]), "Kafka sees the same batches"
+            return alternate_runs(our_command, peer_command, rounds(pairs))
 
     return measure
 
@@ -188,10 +188,13 @@ def with_indexes(shape: Shape, size: int) -> Callable[[int], list[float]]:
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, size)
-        mine, other = kmirror("verify", str(folder)), dump_log(folder, suffixes=(".log", ".index", ".timeindex"))
+        our_command, peer_command = (
+            kmirror("verify", str(folder)),
+            dump_log(folder, suffixes=(".log", ".index", ".timeindex")),
+        )
         with one_core():
-            assert output(mine).startswith("no fault") and output(other).count("Dumping ") == 3
-            return alternating(mine, other, 3)
+            assert output(our_command).startswith("no fault") and output(peer_command).count("Dumping ") == 3
+            return alternate_runs(our_command, peer_command, 3)
 
     return measure
 
@@ -213,16 +216,16 @@ def without_start(shape: Shape) -> Callable[[int], list[float]]:
     return measure
 
 
-def dumps(shape: Shape) -> Callable[[int], list[float]]:
+def compare_dumps(shape: Shape) -> Callable[[int], list[float]]:
     """kmirror's dump-log and Kafka's, which print the same text."""
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB // 8)
         files = ",".join(map(str, segments(folder)))
-        mine, other = kmirror("dump-log", "--files", files), dump_log(folder)
+        our_command, peer_command = kmirror("dump-log", "--files", files), dump_log(folder)
         with one_core():
-            assert output(mine) == output(other)
-            return alternating(mine, other, rounds(pairs))
+            assert output(our_command) == output(peer_command)
+            return alternate_runs(our_command, peer_command, rounds(pairs))
 
     return measure
 
@@ -241,16 +244,16 @@ with open(sys.argv[2], "rb") as file:
 """
 
 
-def against_checksum(shape: Shape) -> Callable[[int], list[float]]:
+def compare_with_checksum(shape: Shape) -> Callable[[int], list[float]]:
     """A process that maps the file and computes its checksums, and nothing else."""
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB)
-        mine = kmirror("verify", str(folder))
-        other = [sys.executable, "-c", CHECKSUM, str(ROOT), str(segments(folder)[0])]
+        our_command = kmirror("verify", str(folder))
+        peer_command = [sys.executable, "-c", CHECKSUM, str(ROOT), str(segments(folder)[0])]
         with one_core():
-            seconds(mine), seconds(other)
-            return alternating(mine, other, rounds(pairs))
+            seconds(our_command), seconds(peer_command)
+            return alternate_runs(our_command, peer_command, rounds(pairs))
 
     return measure
 
@@ -260,16 +263,16 @@ def difference(shape: Shape) -> Callable[[int], list[float]]:
 
     def measure(pairs: int) -> list[float]:
         folder = partition(shape, GIB)
-        other = scratch() / "copy" / folder.name
-        shutil.copytree(folder, other, dirs_exist_ok=True)
-        mine = kmirror("diff", str(folder), str(other))
-        theirs = ["cmp", *(str(segments(where)[0]) for where in (folder, other))]
+        copy = scratch() / "copy" / folder.name
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        our_command = kmirror("diff", str(folder), str(copy))
+        cmp_command = ["cmp", *(str(segments(path)[0]) for path in (folder, copy))]
         try:
             with one_core():
-                seconds(mine), seconds(theirs)
-                return alternating(mine, theirs, rounds(pairs))
+                seconds(our_command), seconds(cmp_command)
+                return alternate_runs(our_command, cmp_command, rounds(pairs))
         finally:
-            shutil.rmtree(other)
+            shutil.rmtree(copy)
 
     return measure
 
@@ -317,10 +320,10 @@ def cases() -> list[Case]:
             "no Kafka at hand, its rows are left out: KMIRROR_KAFKA_JARS names the folder of its jars", file=sys.stderr
         )
     else:
-        found += _beside_kafka(kafka_version(path))
+        found += _kafka_cases(kafka_version(path))
     found += [
         Case("T5", f"verify / checksums of the mapped file, 1 GiB, {shape.name}", "kmirror", no_runs, None, None,
-             against_checksum(shape))
+             compare_with_checksum(shape))
         for shape in SHAPES[:3]
     ]  # fmt: skip
     if Path("/proc/self/status").exists():
@@ -333,7 +336,7 @@ def cases() -> list[Case]:
     return found
 
 
-def _beside_kafka(version: str) -> list[Case]:
+def _kafka_cases(version: str) -> list[Case]:
     def case(id_: str, title: str, measure: Callable[[int], list[float]], *gates: float | None) -> Case:
         floor, reach = gates or (None, None)
         return Case(id_, title, PEER, no_runs, floor, reach, measure, version=version)
@@ -343,7 +346,7 @@ def _beside_kafka(version: str) -> list[Case]:
         case(
             "T1",
             f"verify / dump, 1 GiB, {shape.name}",
-            against_kafka(shape),
+            compare_with_kafka(shape),
             *(GATES if shape.batch >= MIDDLE.batch else ()),
         )
         for shape in SHAPES
@@ -355,7 +358,7 @@ def _beside_kafka(version: str) -> list[Case]:
         case(
             "T2",
             f"verify / deep iteration, 1 GiB, {shape.name}",
-            against_kafka(shape, theirs=deep),
+            compare_with_kafka(shape, theirs=deep),
             *(GATES if shape.batch >= MIDDLE.batch else ()),
         )
         for shape in SHAPES
@@ -364,11 +367,11 @@ def _beside_kafka(version: str) -> list[Case]:
         case(
             "T3",
             f"verify --deep / deep iteration, 1 GiB, {shape.name}",
-            against_kafka(shape, ours=["--deep"], theirs=deep),
+            compare_with_kafka(shape, ours=["--deep"], theirs=deep),
         )
         for shape in (MIDDLE, SHAPES[3])
     ]
-    found.append(case("T4", f"dump-log / dump, 128 MiB, {MIDDLE.name}", dumps(MIDDLE)))
+    found.append(case("T4", f"dump-log / dump, 128 MiB, {MIDDLE.name}", compare_dumps(MIDDLE)))
     return found
 
 

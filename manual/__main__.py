@@ -25,15 +25,15 @@ def tables(*, writes: bool) -> int:
 
     stale = 0
     marked = [*pages(), ROOT / "CHANGELOG.md"]
-    fresh_pages = {page: with_generated_tables(page.read_text("utf-8")) for page in marked}
-    for page, fresh in {**fresh_pages, **generated_files()}.items():
+    new_pages = {page: with_generated_tables(page.read_text("utf-8")) for page in marked}
+    for page, new_text in {**new_pages, **generated_files()}.items():
         text = page.read_text("utf-8") if page.exists() else ""
-        if fresh == text:
+        if new_text == text:
             continue
         stale += 1
         print(f"{'written' if writes else 'stale'}: {page.relative_to(ROOT)}", file=sys.stderr)
         if writes:
-            page.write_text(fresh, "utf-8")
+            page.write_text(new_text, "utf-8")
     return 1 if stale and not writes else 0
 
 

@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-RUN = ("python", "console", "toml")
-LANGUAGES = (*RUN, "output", "text")
+RUN_LANGUAGES = ("python", "console", "toml")
+LANGUAGES = (*RUN_LANGUAGES, "output", "text")
 
 _FENCE = re.compile(r'(?P<indent> *)```(?P<language>[^\s`]*)(?: +title="(?P<title>[^"]*)")?(?P<rest>.*)')
 _NOT_RUN = "not run:"
@@ -43,7 +43,7 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        return self.language in RUN and self.reason_not_run is None
+        return self.language in RUN_LANGUAGES and self.reason_not_run is None
 
     @property
     def exit_code(self) -> int:
@@ -63,22 +63,22 @@ class Command:
 def blocks_of(markdown: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page in order; raises ValueError for a fence that is never closed."""
     lines = markdown.split("\n")
-    at = 0
-    while at < len(lines):
-        opening = _FENCE.fullmatch(lines[at])
+    index = 0
+    while index < len(lines):
+        opening = _FENCE.fullmatch(lines[index])
         if opening is None:
-            at += 1
+            index += 1
             continue
         indent = len(opening["indent"])
         try:
-            end = next(n for n in range(at + 1, len(lines)) if lines[n].strip() == "```")
+            end = next(n for n in range(index + 1, len(lines)) if lines[n].strip() == "```")
         except StopIteration:
-            raise ValueError(f"line {at + 1}: the fence is never closed") from None
-        body = [line[indent:] for line in lines[at + 1 : end]]
+            raise ValueError(f"line {index + 1}: the fence is never closed") from None
+        body = [line[indent:] for line in lines[index + 1 : end]]
         title = opening["title"] or ""
         language = opening["language"] + opening["rest"]
-        yield Block(at + 1, language, title, "\n".join(body) + "\n")
-        at = end + 1
+        yield Block(index + 1, language, title, "\n".join(body) + "\n")
+        index = end + 1
 
 
 def commands_of(block: Block) -> Iterator[Command]:
@@ -87,8 +87,8 @@ def commands_of(block: Block) -> Iterator[Command]:
     continues = False
     for number, line in enumerate(block.text.splitlines(), block.line + 1):
         if continues:
-            at, text, expected = found[-1]
-            found[-1] = (at, text + "\n" + line, expected)
+            first_line, text, expected = found[-1]
+            found[-1] = (first_line, text + "\n" + line, expected)
         elif line.startswith("$ "):
             found.append((number, line[2:], []))
         elif found:
@@ -96,13 +96,13 @@ def commands_of(block: Block) -> Iterator[Command]:
         else:
             raise ValueError(f"line {number}: a console block begins with '$ ' and a command")
         continues = found[-1][1].endswith("\\")
-    for at, text, expected in found:
-        yield Command(at, text, tuple(expected))
+    for first_line, text, expected in found:
+        yield Command(first_line, text, tuple(expected))
 
 
 def find_problems(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Iterator[str]:
     """Yield the faults that prevent the examples of a page from being run or read, with their lines."""
-    before: Block | None = None
+    previous: Block | None = None
     for block in blocks_of(markdown):
         if block.language not in languages:
             yield f"line {block.line}: a block is one of {', '.join(languages)}, not {block.language!r}"
@@ -114,14 +114,14 @@ def find_problems(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> I
             block.language == "console" and block.title.removeprefix(_EXIT).isdecimal()
         ):
             yield f"line {block.line}: an exit code is a number, and of a console block"
-        if block.language == "output" and (before is None or before.language != "python"):
+        if block.language == "output" and (previous is None or previous.language != "python"):
             yield f"line {block.line}: output follows a python block"
         if block.language == "console":
             try:
                 list(commands_of(block))
             except ValueError as error:
                 yield str(error)
-        before = block
+        previous = block
     yield from _indented_code(markdown)
 
 

@@ -13,5 +13,5 @@ TITLE = "## Unreleased"
 def unreleased(root: Path = ROOT) -> str:
     """Return the section of CHANGELOG.md about changes that are not released: one block for each fragment."""
     command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "Unreleased"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    return TITLE + done.stdout.partition(TITLE)[2].rstrip() + "\n"
+    completed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return TITLE + completed.stdout.partition(TITLE)[2].rstrip() + "\n"

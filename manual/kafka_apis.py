@@ -16,7 +16,7 @@ class KafkaApi:
     name: str
     first: int
     last: int
-    why_not: str = ""
+    omission_reason: str = ""
     """Reason why kmirror lacks the API; empty if it is served or planned."""
 
 

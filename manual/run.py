@@ -26,7 +26,7 @@ from pathlib import Path
 from manual.blocks import Block, blocks_of, commands_of
 
 ROOT = Path(__file__).resolve().parent.parent
-STAGED = ("kmirror/logdir/sample", "docs/sweeps", "tests/data/brokers.tar.xz")
+LINKED_FILES = ("kmirror/logdir/sample", "docs/sweeps", "tests/data/brokers.tar.xz")
 SECONDS_MAX = 240
 
 
@@ -40,13 +40,13 @@ def run_page(page: Path, folder: Path) -> int:
         blocks = list(blocks_of(page.read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise ExampleFailed(f"{page}: {error}") from error
-    for part in STAGED:
+    for part in LINKED_FILES:
         (folder / part).parent.mkdir(parents=True, exist_ok=True)
         (folder / part).symlink_to(ROOT / part)
     namespace: dict[str, object] = {"__name__": "manual"}
     count = 0
     with contextlib.chdir(folder):
-        for block, after in zip(blocks, [*blocks[1:], None], strict=False):
+        for block, next_block in zip(blocks, [*blocks[1:], None], strict=False):
             if not block.is_run:
                 continue
             count += 1
@@ -55,7 +55,7 @@ def run_page(page: Path, folder: Path) -> int:
             elif block.language == "console":
                 _run_session(page, block, folder)
             else:
-                expected = after.text if after is not None and after.language == "output" else ""
+                expected = next_block.text if next_block is not None and next_block.language == "output" else ""
                 _run_python(page, block, namespace, expected.splitlines())
     return count
 
@@ -81,17 +81,19 @@ def _run_python(page: Path, block: Block, namespace: dict[str, object], expected
         with contextlib.redirect_stdout(printed):
             exec(compile(source, str(page), "exec"), namespace)
     except Exception as error:
-        at = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(page)), 0)
-        raise ExampleFailed(f"{page}:{at or block.line}: {type(error).__name__}: {error}") from error
+        line_number = next(
+            (f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(page)), 0
+        )
+        raise ExampleFailed(f"{page}:{line_number or block.line}: {type(error).__name__}: {error}") from error
     _compare(f"{page}:{block.line}", expected, printed.getvalue().splitlines())
 
 
 def _run_session(page: Path, block: Block, folder: Path) -> None:
     commands = list(commands_of(block))
     for command in commands:
-        where = f"{page}:{command.line}: $ {command.text}"
+        location = f"{page}:{command.line}: $ {command.text}"
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 ["/bin/sh", "-c", command.text],
                 cwd=folder,
                 env=_environment(folder),
@@ -104,11 +106,13 @@ def _run_session(page: Path, block: Block, folder: Path) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise ExampleFailed(f"{where}\ndid not end within {SECONDS_MAX} s") from None
-        _compare(where, command.expected, done.stdout.splitlines())
-        wanted = block.exit_code if command is commands[-1] else 0
-        if done.returncode != wanted:
-            raise ExampleFailed(f"{where}\nended with {done.returncode}, not with {wanted}\n{done.stdout}")
+            raise ExampleFailed(f"{location}\ndid not end within {SECONDS_MAX} s") from None
+        _compare(location, command.expected, completed.stdout.splitlines())
+        expected_code = block.exit_code if command is commands[-1] else 0
+        if completed.returncode != expected_code:
+            raise ExampleFailed(
+                f"{location}\nended with {completed.returncode}, not with {expected_code}\n{completed.stdout}"
+            )
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -124,11 +128,13 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **plain, "PATH": os.pathsep.join([str(tools), os.environ["PATH"]])}
 
 
-def _compare(where: str, expected: Sequence[str], printed: Sequence[str]) -> None:
+def _compare(location: str, expected: Sequence[str], printed: Sequence[str]) -> None:
     if not matches(expected, printed):
         actual = [line.rstrip() for line in printed]
         difference = "\n".join(_difference([line.rstrip() for line in expected], actual))
-        raise ExampleFailed(f"{where}\nprints something else than the page shows (-: page, +: printed)\n{difference}")
+        raise ExampleFailed(
+            f"{location}\nprints something else than the page shows (-: page, +: printed)\n{difference}"
+        )
 
 
 def _difference(expected: list[str], printed: list[str]) -> Iterator[str]:

@@ -148,29 +148,29 @@ def build(root: Path = ROOT, modules: Iterable[str] = PUBLIC_MODULES) -> int:
     """Build the site in build/manual; return an exit code: 1 after any warning, or if a public name is missing."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     environment = {**os.environ, "NO_COLOR": "1"}
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    if done.returncode != 0:
-        print(done.stdout, file=sys.stderr)
+    if completed.returncode != 0:
+        print(completed.stdout, file=sys.stderr)
         return 1
-    absent = list(missing(inventory((root / SITE / "objects.inv").read_bytes()), modules))
-    for name in absent:
+    missing = list(find_missing(inventory((root / SITE / "objects.inv").read_bytes()), modules))
+    for name in missing:
         print(f"no page of docs/reference/ shows {name}", file=sys.stderr)
-    squeeze(root / SITE)
-    large = list(too_large(root / SITE))
+    strip_pages(root / SITE)
+    large = list(find_large_pages(root / SITE))
     for name, size in large:
         print(f"reference/{name} has {size} bytes, more than {REFERENCE_BYTES_MAX}: split it", file=sys.stderr)
-    return 1 if absent or large else 0
+    return 1 if missing or large else 0
 
 
-def squeeze(site: Path) -> None:
+def strip_pages(site: Path) -> None:
     """Remove the indentation and the blank lines that templates leave in pages; they are a sixth of the bytes."""
     for page in site.rglob("*.html"):
-        page.write_text(squeezed(page.read_text("utf-8")), "utf-8")
+        page.write_text(strip_whitespace(page.read_text("utf-8")), "utf-8")
 
 
-def squeezed(html: str) -> str:
+def strip_whitespace(html: str) -> str:
     """Return a page without indentation and blank lines outside of blocks that are shown as they are."""
     parts = _VERBATIM.split(html)
     # The groups of each match are the block and the name of its tag.
@@ -178,7 +178,7 @@ def squeezed(html: str) -> str:
     return "".join(text + block for text, block in zip(texts, [*parts[1::3], ""], strict=True))
 
 
-def too_large(site: Path) -> Iterator[tuple[str, int]]:
+def find_large_pages(site: Path) -> Iterator[tuple[str, int]]:
     """Yield the pages of the reference that exceed the limit, with their sizes in bytes."""
     for page in sorted((site / "reference").glob("*.html")):
         if page.stat().st_size > REFERENCE_BYTES_MAX:
@@ -191,12 +191,12 @@ def inventory(data: bytes) -> set[str]:
     return {line.split(" ", 1)[0] for line in zlib.decompress(packed).decode().splitlines()}
 
 
-def missing(shown: Collection[str], modules: Iterable[str] = PUBLIC_MODULES) -> Iterator[str]:
-    """Yield the public names of the modules that are not in `shown`."""
+def find_missing(documented: Collection[str], modules: Iterable[str] = PUBLIC_MODULES) -> Iterator[str]:
+    """Yield the public names of the modules that are not in `documented`."""
     for module in modules:
         path = ROOT / (module.replace(".", "/") + ".py")
         for name in public_names(path.read_text("utf-8")):
-            if f"{module}.{name}" not in shown:
+            if f"{module}.{name}" not in documented:
                 yield f"{module}.{name}"
 
 

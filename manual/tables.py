@@ -49,7 +49,7 @@ from manual.files import file_map
 ROOT = Path(__file__).resolve().parent.parent
 HELP_WIDTH = 80
 _MARKED_TABLE = re.compile(r"(<!-- table: (?P<name>[\w -]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
-_WORDS: Mapping[str, Sequence[str]] = {"codec": CODECS, "failure": FAILURES, "fault": FAULTS}
+_CHOICES: Mapping[str, Sequence[str]] = {"codec": CODECS, "failure": FAILURES, "fault": FAULTS}
 
 
 def with_generated_tables(markdown: str) -> str:
@@ -93,10 +93,10 @@ def docs_of_fields(cls: type[Any]) -> dict[str, str]:
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(definition, ast.ClassDef)
     found: dict[str, str] = {}
-    for statement, after in zip(definition.body, [*definition.body[1:], None], strict=True):
+    for statement, next_statement in zip(definition.body, [*definition.body[1:], None], strict=True):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            has_doc = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            text = after.value.value if has_doc else ""  # type: ignore[union-attr]
+            has_doc = isinstance(next_statement, ast.Expr) and isinstance(next_statement.value, ast.Constant)
+            text = next_statement.value.value if has_doc else ""  # type: ignore[union-attr]
             found[statement.target.id] = " ".join(str(text).split())
     return found
 
@@ -105,12 +105,12 @@ def _experiment_options() -> str:
     docs = docs_of_fields(ExperimentOptions)
     rows = []
     for field in fields(ExperimentOptions):
-        if field.name in _WORDS:
-            takes = ", ".join(_code(word) for word in _WORDS[field.name])
+        if field.name in _CHOICES:
+            accepted = ", ".join(_code(word) for word in _CHOICES[field.name])
         else:
             least, most = BOUNDS[field.name]
-            takes = f"{least:,} to {most:,}"
-        rows.append((_code(field.name), _code(field.default), takes, docs[field.name]))
+            accepted = f"{least:,} to {most:,}"
+        rows.append((_code(field.name), _code(field.default), accepted, docs[field.name]))
     return _table(("option", "default", "takes", "meaning"), rows)
 
 
@@ -144,10 +144,10 @@ def _config_keys() -> str:
     rows = []
     for row in _sorted_keys(is_idle=False):
         bounds = f"{'' if row.minimum is None else row.minimum}..{'' if row.maximum is None else row.maximum}"
-        takes = ", ".join(row.choices) or (bounds if bounds != ".." else "")
+        accepted = ", ".join(row.choices) or (bounds if bounds != ".." else "")
         default = "" if row.default is None else _code(row.default)
         dynamic = "" if row.scope is not configs.Scope.BROKER else "yes" if row.dynamic else "no"
-        rows.append((_code(row.name), row.scope.value, row.kind.value, default, takes, dynamic, row.doc))
+        rows.append((_code(row.name), row.scope.value, row.kind.value, default, accepted, dynamic, row.doc))
     return _table(("key", "of a", "type", "default", "takes", "dynamic", "meaning"), rows)
 
 
@@ -179,7 +179,7 @@ def _apis_served() -> str:
     for row in apis.ROWS:
         api = find_key(row.key)
         assert api is not None
-        own = (
+        mirror_versions = (
             ""
             if row.first_mirror_version is None
             else "all"
@@ -187,7 +187,9 @@ def _apis_served() -> str:
             else f"{row.first_mirror_version}"
         )
         versions = _versions(row.first, row.last)
-        rows.append((_code(row.name), str(row.key), versions, own, " and ".join(row.roles), row.unsupported))
+        rows.append(
+            (_code(row.name), str(row.key), versions, mirror_versions, " and ".join(row.roles), row.unsupported)
+        )
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
 
 
@@ -199,11 +201,19 @@ def _kafka_apis() -> str:
     served = {row.name: row for row in apis.ROWS if "broker" in row.roles}
     rows = []
     for api in kafka_apis.ROWS:
-        if (ours := served.get(api.name)) is None:
+        if (served_api := served.get(api.name)) is None:
             continue
-        last = min(ours.last, api.last) if ours.first_mirror_version is not None else ours.last
-        here = _versions(ours.first, last)
-        rows.append((_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last), here, ours.unsupported))
+        last = min(served_api.last, api.last) if served_api.first_mirror_version is not None else served_api.last
+        served_versions = _versions(served_api.first, last)
+        rows.append(
+            (
+                _code(api.name),
+                str(API_KEYS[api.name]),
+                _versions(api.first, api.last),
+                served_versions,
+                served_api.unsupported,
+            )
+        )
     return _table(("API", "key", "Kafka 4.3.1", "kmirror", "left out"), rows)
 
 
@@ -213,7 +223,7 @@ def _kafka_apis_left_out() -> str:
     for api in kafka_apis.ROWS:
         if api.name not in served:
             row = (_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last))
-            by_subject.setdefault(api.why_not or "Not yet", []).append(row)
+            by_subject.setdefault(api.omission_reason or "Not yet", []).append(row)
     parts = (f"{reason}.\n\n{_table(('API', 'key', 'Kafka 4.3.1'), rows)}" for reason, rows in by_subject.items())
     return "\n".join(parts)
 
@@ -242,12 +252,12 @@ def _profiles() -> str:
 
 
 def _plan_actions() -> str:
-    rows = ((_code(row.name), row.doc, _words(row.required), _words(row.optional)) for row in ACTIONS.values())
+    rows = ((_code(row.name), row.doc, _code_list(row.required), _code_list(row.optional)) for row in ACTIONS.values())
     return _table(("action", "effect", "needs", "takes"), rows)
 
 
 def _plan_strikes() -> str:
-    return _table(("`do`", "effect", "needs"), ((_code(r.name), r.doc, _words(r.required)) for r in STRIKE_ROWS))
+    return _table(("`do`", "effect", "needs"), ((_code(r.name), r.doc, _code_list(r.required)) for r in STRIKE_ROWS))
 
 
 def _plan_sights() -> str:
@@ -260,13 +270,13 @@ def _plan_clients() -> str:
 
 def _plan_fields() -> str:
     rows = []
-    for what, cls in (("the plan", Plan), ("a cluster", ClusterPlan), ("a client", ClientPlan), ("a step", Step)):
+    for subject, cls in (("the plan", Plan), ("a cluster", ClusterPlan), ("a client", ClientPlan), ("a step", Step)):
         docs = docs_of_fields(cls)
-        rows += [(what, _code(each.name), docs[each.name]) for each in fields(cls)]
+        rows += [(subject, _code(each.name), docs[each.name]) for each in fields(cls)]
     return _table(("of", "field", "meaning"), rows)
 
 
-def _words(names: str) -> str:
+def _code_list(names: str) -> str:
     return ", ".join(_code(name) for name in names.split())
 
 

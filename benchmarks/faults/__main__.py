@@ -21,10 +21,10 @@ from benchmarks.faults import findings, report
 from benchmarks.faults.campaign import Campaign, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults
 from benchmarks.faults.finders import FINDERS
-from benchmarks.faults.rows import HERE, Fault, controls, read_faults, to_toml
+from benchmarks.faults.rows import FAULTS_FOLDER, Fault, controls, read_faults, to_toml
 
-RESULTS = HERE / "results.jsonl"
-ALWAYS = ("histories", "tests")
+RESULTS = FAULTS_FOLDER / "results.jsonl"
+DEFAULT_FINDERS = ("histories", "tests")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -33,7 +33,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="plant faults and ask finders")
-    run.add_argument("--finders", nargs="+", choices=list(FINDERS), default=list(ALWAYS), metavar="FINDER")
+    run.add_argument("--finders", nargs="+", choices=list(FINDERS), default=list(DEFAULT_FINDERS), metavar="FINDER")
     run.add_argument("--survivors", action="store_true", help="only faults that nothing has found yet")
     run.add_argument("--only", default="", help="only faults whose name holds this text")
     nightly = commands.add_parser("nightly", help="draw new faults and run the finders on each until one finds it")
@@ -43,11 +43,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command.add_argument("--histories", type=int, default=100, help="at the most, for each fault (100)")
         command.add_argument("--jobs", type=int, default=1)
         command.add_argument("--results", type=Path, default=None, metavar="FILE", help="a file of JSON lines")
-    old = commands.add_parser(
+    findings_parser = commands.add_parser(
         "findings", help="put old mistakes back, and ask histories of full and those made for them"
     )
-    old.add_argument("--histories", type=int, default=60, help="at the most, for each fault and profile (60)")
-    old.add_argument("--only", default="", help="only faults whose name holds this text")
+    findings_parser.add_argument(
+        "--histories", type=int, default=60, help="at the most, for each fault and profile (60)"
+    )
+    findings_parser.add_argument("--only", default="", help="only faults whose name holds this text")
     draw = commands.add_parser("draw", help="draw faults with cosmic-ray")
     draw.add_argument("count", type=int)
     draw.add_argument("--seed", type=int, required=True)
@@ -60,7 +62,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     if options.command == "draw":
-        (HERE / "drawn.toml").write_text(
+        (FAULTS_FOLDER / "drawn.toml").write_text(
             to_toml(draw_faults(options.count, options.seed, options.packages)), encoding="utf-8"
         )
         return 0
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
         print(report.table(faults, read_results(results)))
         return 0
     results = options.results or RESULTS
-    faults = _chosen(options, results)
+    faults = _select_faults(options, results)
     campaign = _campaign(options, results)
     if _has_false_findings(campaign, faults, options.finders, options.jobs):
         return 1
@@ -109,7 +111,7 @@ def _has_false_findings(campaign: Campaign, faults: Sequence[Fault], finders: Se
     return bool(findings)
 
 
-def _chosen(options: argparse.Namespace, results: Path) -> list[Fault]:
+def _select_faults(options: argparse.Namespace, results: Path) -> list[Fault]:
     faults = [fault for fault in read_faults() if options.only in fault.name]
     if not options.survivors:
         return faults

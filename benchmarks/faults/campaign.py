@@ -20,10 +20,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, run_histories
-from benchmarks.faults.reach import by_fault, probed
+from benchmarks.faults.reach import insert_probes, seeds_by_fault
 from benchmarks.faults.rows import ROOT, Fault
 
-SURE_OF_NEW_MTIME_S = 10
+MTIME_STEP_S = 10
 """Python compares a source's time with that in its cached bytecode in whole seconds."""
 
 
@@ -68,36 +68,36 @@ class Campaign:
         stored next to the results.
         """
         path = self._path.with_suffix(".reach.json")
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        wanted = {"commit": self.commit, "faults": [fault.name for fault in faults]}
-        if kept.get("histories", 0) < self._histories or {name: kept[name] for name in wanted} != wanted:
-            runs, always = self._run_probed(faults, jobs)
+        reach = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        key = {"commit": self.commit, "faults": [fault.name for fault in faults]}
+        if reach.get("histories", 0) < self._histories or {name: reach[name] for name in key} != key:
+            runs, always_reached = self._run_probed(faults, jobs)
             unclean = [run for run in runs if run.found]
             if unclean:
                 return unclean
-            seeds = by_fault({run.seed: run.reached for run in runs}, always)
-            kept = {**wanted, "histories": self._histories, "seeds": seeds}
-            path.write_text(json.dumps(kept), encoding="utf-8")
+            seeds = seeds_by_fault({run.seed: run.reached for run in runs}, always_reached)
+            reach = {**key, "histories": self._histories, "seeds": seeds}
+            path.write_text(json.dumps(reach), encoding="utf-8")
         end = FIRST_SEED + self._histories
-        self._seeds = {name: [seed for seed in seeds if seed < end] for name, seeds in kept["seeds"].items()}
+        self._seeds = {name: [seed for seed in seeds if seed < end] for name, seeds in reach["seeds"].items()}
         return []
 
     def _run_probed(self, faults: Sequence[Fault], jobs: int) -> tuple[list[Run], list[str]]:
         """Run all histories with probes; return them, and the names of the faults that all of them reach."""
         seeds = range(FIRST_SEED, FIRST_SEED + self._histories)
-        always = []
+        always_reached = []
         with tempfile.TemporaryDirectory(prefix="kmirror-faults-") as folder, ExitStack() as probes:
             copy = Path(folder)
             copy_project(copy)
             for name in dict.fromkeys(fault.file for fault in faults):
                 path = copy / name
                 rows = [fault for fault in faults if fault.file == name]
-                text, at_import = probed(path.read_text(encoding="utf-8"), rows)
-                probes.enter_context(changed_file(path, text))
-                always += at_import
+                text, at_import = insert_probes(path.read_text(encoding="utf-8"), rows)
+                probes.enter_context(replace_file(path, text))
+                always_reached += at_import
             with ThreadPoolExecutor(jobs) as pool:
                 parts = list(pool.map(lambda job: run_histories(copy, seeds[job::jobs]), range(jobs)))
-        return [run for part in parts for run in part], always
+        return [run for part in parts for run in part], always_reached
 
     def run(self, faults: Sequence[Fault], finders: Sequence[str], *, jobs: int, until_found: bool) -> list[Result]:
         """Run the finders on each fault; with `until_found` only up to the first that finds it.
@@ -108,16 +108,16 @@ class Campaign:
             copies = [Path(folder, str(number)) for number in range(jobs)]
             for copy in copies:
                 copy_project(copy)
-            free = list(copies)
+            free_copies = list(copies)
 
             def run_fault(fault: Fault) -> None:
                 with self._lock:
-                    copy = free.pop()
+                    copy = free_copies.pop()
                 try:
                     self._run_finders(copy, fault, finders, until_found=until_found)
                 finally:
                     with self._lock:
-                        free.append(copy)
+                        free_copies.append(copy)
 
             with ThreadPoolExecutor(jobs) as pool:
                 for _ in pool.map(run_fault, faults):
@@ -126,17 +126,17 @@ class Campaign:
         return [row for row in known if row is not None and row.found]
 
     def _run_finders(self, copy: Path, fault: Fault, finders: Sequence[str], *, until_found: bool) -> None:
-        with planted(copy, fault):
+        with plant_fault(copy, fault):
             for name in finders:
                 known = self._known.get((fault.name, name))
                 seeds = self._seeds.get(fault.name, []) if name == "histories" else []
                 if known is None or (not known.found and known.after < len(seeds)):
                     first = known.after if known is not None else 0
-                    began = time.monotonic()
+                    started_at = time.monotonic()
                     finding = FINDERS[name](copy, fault, seeds[first:])
                     if not finding.found:
                         finding = Finding("", first + finding.after)
-                    known = self._store_result(fault, name, finding, time.monotonic() - began)
+                    known = self._store_result(fault, name, finding, time.monotonic() - started_at)
                 if known.found and until_found:
                     return
 
@@ -152,19 +152,19 @@ class Campaign:
 
 
 @contextmanager
-def planted(project: Path, fault: Fault) -> Iterator[None]:
+def plant_fault(project: Path, fault: Fault) -> Iterator[None]:
     """Plant a fault in a copy of the project, and remove it on exit."""
     path = project / fault.file
-    with changed_file(path, fault.applied(path.read_text(encoding="utf-8"))):
+    with replace_file(path, fault.apply_to(path.read_text(encoding="utf-8"))):
         yield
 
 
 @contextmanager
-def changed_file(path: Path, text: str) -> Iterator[None]:
+def replace_file(path: Path, text: str) -> Iterator[None]:
     """Replace a file's text, and restore it on exit."""
     source, stat = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(text, encoding="utf-8")
-    os.utime(path, (stat.st_atime, stat.st_mtime + SURE_OF_NEW_MTIME_S))
+    os.utime(path, (stat.st_atime, stat.st_mtime + MTIME_STEP_S))
     try:
         yield
     finally:
@@ -172,12 +172,12 @@ def changed_file(path: Path, text: str) -> Iterator[None]:
         os.utime(path, (stat.st_atime, stat.st_mtime))
 
 
-def copy_project(to: Path) -> None:
+def copy_project(target: Path) -> None:
     """Copy the files that git knows, as they are in the working tree."""
     for name in _git("ls-files", "-z").split("\0"):
         if name and (ROOT / name).exists():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
 
 
 def commit() -> str:

@@ -37,17 +37,17 @@ def draw_faults(count: int, seed: int, packages: Sequence[str] = PACKAGES) -> li
     """Return faults in distinct files, spread evenly over the packages; the same seed draws the same faults."""
     rng = random.Random(seed)
     found: list[Fault] = []
-    used: set[str] = set()
+    used_files: set[str] = set()
     for _ in range(TRIES_MAX):
         if len(found) == count:
             return found
         package = packages[len(found) % len(packages)]
-        files = [path for path in _files(package) if path not in used]
+        files = [path for path in _files(package) if path not in used_files]
         operator = rng.choice(OPERATORS)
         path = rng.choice(files)
-        fault = _drawn(path, operator, rng, f"drawn-{seed}-{len(found) + 1:02}")
+        fault = _draw_fault(path, operator, rng, f"drawn-{seed}-{len(found) + 1:02}")
         if fault is not None:
-            used.add(path)
+            used_files.add(path)
             found.append(fault)
     raise ValueError(f"only {len(found)} of {count} faults were found in {TRIES_MAX} tries")
 
@@ -57,7 +57,7 @@ def _files(package: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in paths if path.name != "__init__.py"]
 
 
-def _drawn(file: str, operator_name: str, rng: random.Random, name: str) -> Fault | None:
+def _draw_fault(file: str, operator_name: str, rng: random.Random, name: str) -> Fault | None:
     """Return a fault by this operator at a random place in the file; None if it has no effective place there."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
@@ -66,11 +66,11 @@ def _drawn(file: str, operator_name: str, rng: random.Random, name: str) -> Faul
     source = (ROOT / file).read_text(encoding="utf-8")
     operator = get_operator(f"core/{operator_name}")()
     places = [place for node in ast_nodes(get_ast(source)) for place in operator.mutation_positions(node)]
-    inside = _lines_of_functions(source)
-    usable = [number for number, (start, _) in enumerate(places) if start[0] in inside]
-    if not usable:
+    function_lines = _lines_of_functions(source)
+    usable_places = [number for number, (start, _) in enumerate(places) if start[0] in function_lines]
+    if not usable_places:
         return None
-    mutated = mutate_code(source, operator, rng.choice(usable))
+    mutated = mutate_code(source, operator, rng.choice(usable_places))
     if mutated is None or ast.dump(ast.parse(mutated)) == ast.dump(ast.parse(source)):
         return None
     before, after = smallest_unique(source, mutated)

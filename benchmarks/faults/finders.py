@@ -52,13 +52,13 @@ def run_histories(project: Path, seeds: Sequence[int], profile: str = "full") ->
     """Run histories in a copy of the project, up to the first that is not clean."""
     if not seeds:
         return []
-    ended = _run(project, ["benchmarks.faults.histories", profile, *map(str, seeds)], seconds_max=300 * len(seeds))
-    if ended is None:
+    completed = _run(project, ["benchmarks.faults.histories", profile, *map(str, seeds)], seconds_max=300 * len(seeds))
+    if completed is None:
         return [Run(seeds[-1], DOES_NOT_END, [])]
-    runs = [Run(**json.loads(line)) for line in ended.stdout.splitlines()]
-    has_ended = len(runs) == len(seeds) or (runs and runs[-1].found)
-    if ended.returncode or not has_ended:
-        runs.append(Run(seeds[len(runs)], f"exit {ended.returncode}: {_last_line(ended.stderr)}", []))
+    runs = [Run(**json.loads(line)) for line in completed.stdout.splitlines()]
+    is_complete = len(runs) == len(seeds) or (runs and runs[-1].found)
+    if completed.returncode or not is_complete:
+        runs.append(Run(seeds[len(runs)], f"exit {completed.returncode}: {_last_line(completed.stderr)}", []))
     return runs
 
 
@@ -75,8 +75,8 @@ def tests(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     package = fault.file.split("/")[1]
     folders = [f"tests/{kind}/{package}" for kind in ("unit", "property", "golden")]
     folders = [folder for folder in folders if (project / folder).is_dir()]
-    for where in (_tests_of_file(project, fault, folders), folders):
-        finding = _pytest(project, where)
+    for paths in (_tests_of_file(project, fault, folders), folders):
+        finding = _pytest(project, paths)
         if finding.found:
             return finding
     return Finding("", 0)
@@ -102,8 +102,8 @@ def simulator(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
 def explorer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Search scopes that take seconds, up to the first counter-example."""
     for scope in SCOPES:
-        ended = _run(project, ["kmirror", "explore", "--scope", scope])
-        if ended is None or ended.returncode:
+        completed = _run(project, ["kmirror", "explore", "--scope", scope])
+        if completed is None or completed.returncode:
             return Finding(f"scope {scope}", 0)
     return Finding("", 0)
 
@@ -111,8 +111,8 @@ def explorer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
 def fuzzer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Send drawn frames to targets of the fuzzer, up to the first finding."""
     for target, frames in TARGETS:
-        ended = _run(project, ["kmirror", "fuzz", target, "--seed", "1", "--frames", str(frames), "--no-shrink"])
-        if ended is None or ended.returncode in FOUND_EXITS:
+        completed = _run(project, ["kmirror", "fuzz", target, "--seed", "1", "--frames", str(frames), "--no-shrink"])
+        if completed is None or completed.returncode in FOUND_EXITS:
             return Finding(f"target {target}", 0)
     return Finding("", 0)
 
@@ -127,16 +127,18 @@ FINDERS: dict[str, Finder] = {
 """Name to finder; the first two run for every fault, the others for faults that these did not find."""
 
 
-def _pytest(project: Path, where: Sequence[str]) -> Finding:
-    if not where:
+def _pytest(project: Path, paths: Sequence[str]) -> Finding:
+    if not paths:
         return Finding("", 0)
-    ended = _run(project, ["pytest", "-q", "-x", "-p", "no:cacheprovider", *where])
-    if ended is None:
+    completed = _run(project, ["pytest", "-q", "-x", "-p", "no:cacheprovider", *paths])
+    if completed is None:
         return Finding(DOES_NOT_END, 0)
-    if ended.returncode == 0:
+    if completed.returncode == 0:
         return Finding("", 0)
-    named = _FAILED.search(ended.stdout)
-    return Finding(named[1] if named else f"exit {ended.returncode}: {_last_line(ended.stdout + ended.stderr)}", 0)
+    match = _FAILED.search(completed.stdout)
+    return Finding(
+        match[1] if match else f"exit {completed.returncode}: {_last_line(completed.stdout + completed.stderr)}", 0
+    )
 
 
 def _run(

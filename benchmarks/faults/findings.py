@@ -11,7 +11,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.faults.campaign import Result, commit, copy_project, planted, read_results
+from benchmarks.faults.campaign import Result, commit, copy_project, plant_fault, read_results
 from benchmarks.faults.finders import FIRST_SEED, run_histories
 from benchmarks.faults.rows import FINDINGS, read_faults
 
@@ -30,10 +30,10 @@ def run_findings(*, count: int, only: str = "", results: Path = RESULTS) -> None
                 row = known.get((fault.name, profile))
                 if only not in fault.name or (row is not None and (row.found or row.after >= count)):
                     continue
-                first, began = 0 if row is None else row.after, time.monotonic()
-                with planted(copy, fault):
+                first, started_at = 0 if row is None else row.after, time.monotonic()
+                with plant_fault(copy, fault):
                     runs = run_histories(copy, range(FIRST_SEED + first, FIRST_SEED + count), profile)
-                found, seconds = runs[-1].found, round(time.monotonic() - began, 1)
+                found, seconds = runs[-1].found, round(time.monotonic() - started_at, 1)
                 row = Result(fault.name, profile, found, first + len(runs), seconds, commit())
                 with results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
@@ -47,10 +47,10 @@ def table(results: Path = RESULTS) -> str:
     known = {(row.fault, row.finder): row for row in read_results(results)}
     lines = ["| mistake | its profile | found after | in `full` after | by |", "|---|---|--:|--:|---|"]
     for fault in read_faults((FINDINGS,)):
-        own, full = known.get((fault.name, fault.profile)), known.get((fault.name, FULL))
-        found = next((row.found for row in (own, full) if row is not None and row.found), "")
+        own_row, full_row = known.get((fault.name, fault.profile)), known.get((fault.name, FULL))
+        found = next((row.found for row in (own_row, full_row) if row is not None and row.found), "")
         lines.append(
-            f"| {fault.about} | `{fault.profile}` | {_cell(own)} | {_cell(full)} | {found.replace('|', '/')} |"
+            f"| {fault.about} | `{fault.profile}` | {_cell(own_row)} | {_cell(full_row)} | {found.replace('|', '/')} |"
         )
     return "\n".join(lines)
 

@@ -24,8 +24,8 @@ def summary(faults: Sequence[Fault], results: Sequence[Result]) -> str:
             continue
         counts = [_share(group, {name for name, row in rows.items() if row.found}) for group in _groups(judged)]
         lines.append(f"| {finder} | {' | '.join(counts)} | {sum(fault.name in rows for fault in judged)} |")
-    anything = {row.fault for row in results if row.found}
-    counts = [_share(group, anything) for group in _groups(judged)]
+    found_by_any = {row.fault for row in results if row.found}
+    counts = [_share(group, found_by_any) for group in _groups(judged)]
     lines.append(f"| **anything** | {' | '.join(counts)} | {len(judged)} |")
     return "\n".join(lines)
 
@@ -43,10 +43,10 @@ def table(faults: Sequence[Fault], results: Sequence[Result]) -> str:
 
 def update_tables(faults: Sequence[Fault], results: Sequence[Result]) -> None:
     """Print the summary, and write the tables between their marks in the docs."""
-    made = {"summary": summary(faults, results), "table": table(faults, results), "findings": findings.table()}
-    print(made["summary"])
+    tables = {"summary": summary(faults, results), "table": table(faults, results), "findings": findings.table()}
+    print(tables["summary"])
     text = DOCS.read_text(encoding="utf-8")
-    DOCS.write_text(_MARKED.sub(lambda mark: f"{mark[1]}\n{made[mark[2]]}\n\n{mark[3]}", text), encoding="utf-8")
+    DOCS.write_text(_MARKED.sub(lambda mark: f"{mark[1]}\n{tables[mark[2]]}\n\n{mark[3]}", text), encoding="utf-8")
 
 
 def _groups(faults: Sequence[Fault]) -> tuple[list[Fault], list[Fault]]:

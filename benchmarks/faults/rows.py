@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-FILES = (HERE / "written.toml", HERE / "drawn.toml")
-FINDINGS = HERE / "findings.toml"
+FAULTS_FOLDER = Path(__file__).resolve().parent
+ROOT = FAULTS_FOLDER.parents[1]
+FILES = (FAULTS_FOLDER / "written.toml", FAULTS_FOLDER / "drawn.toml")
+FINDINGS = FAULTS_FOLDER / "findings.toml"
 """Mistakes that kmirror once had, planted one by one; see findings.py."""
 
 
@@ -36,7 +36,7 @@ class Fault:
         """Return whether nothing is changed, so that any finding is false."""
         return not self.before
 
-    def applied(self, source: str) -> str:
+    def apply_to(self, source: str) -> str:
         """Return the file's text with the fault; raises `ValueError` if its place does not occur exactly once."""
         if self.is_control:
             return source

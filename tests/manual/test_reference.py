@@ -14,7 +14,16 @@ import pytest
 import kmirror
 from manual import site
 from manual.reference import PublicNames
-from manual.site import PUBLIC_MODULES, build, inventory, missing, public_names, squeezed, too_large, undocumented
+from manual.site import (
+    PUBLIC_MODULES,
+    build,
+    find_large_pages,
+    find_missing,
+    inventory,
+    public_names,
+    strip_whitespace,
+    undocumented,
+)
 
 AS_DOCUMENTED_THERE = {
     "MemoryStore": "kmirror.log.store.PartitionStore",
@@ -68,8 +77,8 @@ def test_a_name_that_no_page_shows_is_reported() -> None:
     source = Path(kmirror.__file__).with_name("kernel").joinpath("ids.py").read_text("utf-8")
     names = [f"{module}.{name}" for name in public_names(source)]
     assert f"{module}.TopicPartition" in names
-    assert list(missing(names, [module])) == []
-    assert list(missing(names[1:], [module])) == names[:1]
+    assert list(find_missing(names, [module])) == []
+    assert list(find_missing(names[1:], [module])) == names[:1]
 
 
 SITE = """
@@ -124,14 +133,14 @@ def test_an_inventory_is_read() -> None:
 
 def test_a_page_is_squeezed_but_for_blocks_that_are_shown_as_they_are() -> None:
     page = "<p>\n\n   one\n  two</p>\n<pre>\n\n  x\n</pre>\n\n\n<p>\n</p>"
-    assert squeezed(page) == "<p>\none\ntwo</p>\n<pre>\n\n  x\n</pre>\n<p>\n</p>"
+    assert strip_whitespace(page) == "<p>\none\ntwo</p>\n<pre>\n\n  x\n</pre>\n<p>\n</p>"
 
 
 def test_a_page_of_the_reference_that_is_too_large_is_reported(tmp_path: Path) -> None:
     (tmp_path / "reference").mkdir()
     for name, size in (("a.html", site.REFERENCE_BYTES_MAX), ("b.html", site.REFERENCE_BYTES_MAX + 1)):
         (tmp_path / "reference" / name).write_bytes(bytes(size))
-    assert list(too_large(tmp_path)) == [("b.html", site.REFERENCE_BYTES_MAX + 1)]
+    assert list(find_large_pages(tmp_path)) == [("b.html", site.REFERENCE_BYTES_MAX + 1)]
 
 
 MODULE = '''

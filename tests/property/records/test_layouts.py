@@ -16,7 +16,7 @@ from kmirror.kernel.java import wrap_int64
 from kmirror.log.epochs import encode_checkpoint
 from kmirror.log.index import OffsetIndex
 from kmirror.logdir.dissect import layouts as layouts
-from kmirror.logdir.dissect.core import VARINT, VARLONG, plain
+from kmirror.logdir.dissect.core import VARINT, VARLONG, plain_value
 from kmirror.records import Batch, Compression, RecordData, build_batch
 from kmirror.records.legacy import LegacyBatch, build_message
 from kmirror.records.varint import encode_varint, read_varint, read_varlong
@@ -47,7 +47,7 @@ def records_of(payload: bytes, count: int) -> list[dict[str, Any]]:
     if count < 0:
         raise construct.RangeError("a negative count")
     stream = io.BytesIO(payload)
-    found = [plain(layouts.RECORD.parse_stream(stream))["fields"] for _ in range(count)]
+    found = [plain_value(layouts.RECORD.parse_stream(stream))["fields"] for _ in range(count)]
     if stream.read(1):
         raise construct.TerminatedError("bytes are left")
     return found
@@ -82,7 +82,7 @@ def in_their_terms(fields: dict[str, Any], batch: Batch) -> dict[str, Any]:
 @given(data=record_batches())
 def test_a_batch_is_read_and_written_alike(data: bytes) -> None:
     batch = Batch(data)
-    parsed = plain(layouts.BATCH.parse(data))
+    parsed = plain_value(layouts.BATCH.parse(data))
     assert {name: parsed[name] for name in HEADER_FIELDS} == {name: getattr(batch, name) for name in HEADER_FIELDS}
     assert parsed["payload"] == data[61:]
     assert layouts.BATCH.build(parsed) == data
@@ -149,7 +149,7 @@ def test_a_message_is_read_and_written_alike(
 ) -> None:
     data = build_message(RecordData(key, value, (), stamp), magic=magic, offset=offset, attributes=attributes)
     layout = layouts.MESSAGE_V1 if magic else layouts.MESSAGE_V0
-    parsed = plain(layout.parse(data))
+    parsed = plain_value(layout.parse(data))
     batch = LegacyBatch(data)
     (message,) = batch.messages()
     assert (parsed["offset"], parsed["crc"], parsed["magic"]) == (offset, batch.crc, magic)
@@ -162,13 +162,13 @@ def test_a_message_is_read_and_written_alike(
 def test_any_header_bytes_are_the_same_fields_to_both(data: bytes) -> None:
     sound = data[:8] + (len(data) - 12).to_bytes(4, "big") + data[12:16] + b"\x02" + data[17:]
     batch = Batch(sound)
-    parsed = plain(layouts.BATCH.parse(sound))
+    parsed = plain_value(layouts.BATCH.parse(sound))
     assert {name: parsed[name] for name in HEADER_FIELDS} == {name: getattr(batch, name) for name in HEADER_FIELDS}
 
 
 def test_a_compressed_batch_has_its_payload_whole() -> None:
     data = build_batch([RecordData(b"k", b"v" * 100)] * 3, compression=Compression.ZSTD)
-    parsed = plain(layouts.BATCH.parse(data))
+    parsed = plain_value(layouts.BATCH.parse(data))
     assert layouts.batch_attributes(parsed["attributes"]) == "zstd, create time"
     assert len(parsed["payload"]) == len(data) - 61
 
@@ -176,7 +176,7 @@ def test_a_compressed_batch_has_its_payload_whole() -> None:
 @given(entries=st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1)), max_size=6))
 def test_a_leader_epoch_checkpoint_is_read_and_written_alike(entries: list[tuple[int, int]]) -> None:
     data = encode_checkpoint(entries)
-    parsed = plain(layouts.LEADER_EPOCH_CHECKPOINT.parse(data))
+    parsed = plain_value(layouts.LEADER_EPOCH_CHECKPOINT.parse(data))
     assert parsed["version"] == 0
     assert [(one["epoch"], one["start_offset"]) for one in parsed["entries"]] == entries
     assert layouts.LEADER_EPOCH_CHECKPOINT.build(parsed) == data
@@ -192,7 +192,7 @@ def test_an_offset_index_is_read_and_written_alike(steps: list[tuple[int, int]])
         index.append(offset, position)
         rows.append((offset - 1000, position))
     data = index.encode()
-    parsed = [plain(layouts.INDEX_ENTRY.parse(data[at : at + 8])) for at in range(0, len(data), 8)]
+    parsed = [plain_value(layouts.INDEX_ENTRY.parse(data[at : at + 8])) for at in range(0, len(data), 8)]
     assert [(one["relative_offset"], one["position"]) for one in parsed] == rows
 
 

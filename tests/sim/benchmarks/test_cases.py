@@ -64,16 +64,16 @@ def test_a_large_log_equals_one_of_a_broker(codec: Compression) -> None:
 
 @pytest.mark.parametrize("codec", list(Compression))
 def test_both_sides_of_passing_through_work(codec: Compression) -> None:
-    for ours, theirs in [pass_through.against_codec(codec, 128 * KIB)()] if codec else []:
+    for ours, theirs in [pass_through.compare_with_codec(codec, 128 * KIB)()] if codec else []:
         ours(), theirs()
     pytest.importorskip("aiokafka")
-    ours, theirs = pass_through.against_reencoding(codec, 16 * KIB, 100)()
+    ours, theirs = pass_through.compare_with_reencoding(codec, 16 * KIB, 100)()
     ours(), theirs()
 
 
 def test_a_cycle_copies_every_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pass_through, "RUN_BYTES", 1 << 18)
-    ours, theirs = pass_through.cycle(16 * KIB, 4)()  # The cycle asserts that the bytes arrive.
+    ours, theirs = pass_through.mirror_cycle(16 * KIB, 4)()  # The cycle asserts that the bytes arrive.
     ours(), theirs()
 
 

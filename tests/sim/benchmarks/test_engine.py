@@ -28,13 +28,13 @@ def test_both_logs_grow_alike_and_are_emptied_before_they_are_large(
 ) -> None:
     monkeypatch.setattr(engine, "LOG_BYTES", 20_000)
     logs: list[PartitionLog] = []
-    emptied = engine.emptied
+    serve_repeatedly = engine.serve_repeatedly
 
     def record_events(log: PartitionLog, frames: list[bytes], serve: Callable[[bytes], object]) -> Run:
         logs.append(log)
-        return emptied(log, frames, serve)
+        return serve_repeatedly(log, frames, serve)
 
-    monkeypatch.setattr(engine, "emptied", record_events)
+    monkeypatch.setattr(engine, "serve_repeatedly", record_events)
     ours, theirs = engine.produce(10, acks=acks, producer_id=producer_id)()
     served, limit = logs
     ends = []
@@ -49,7 +49,7 @@ def test_both_logs_grow_alike_and_are_emptied_before_they_are_large(
 
 
 def test_a_limit_that_appends_nothing_serves_the_same_frames() -> None:
-    ours, theirs = engine.produce(10, append=engine.as_bytes())()
+    ours, theirs = engine.produce(10, append=engine.minimal_append())()
     ours(), theirs()
 
 
@@ -93,7 +93,7 @@ def test_a_session_returns_new_records_and_waits_if_there_are_none(replica_id: i
     session.fetch_nothing_new()
     epoch = session.epoch
     session.fetch_nothing_new()
-    assert session.epoch == epoch + 1 and not session.named
+    assert session.epoch == epoch + 1 and not session.changed
 
 
 def test_a_follower_continues_after_the_received_records() -> None:
@@ -115,9 +115,9 @@ def test_a_cost_is_the_median_of_its_steps() -> None:
 def test_an_idle_minute_has_frames_both_ways_and_timers() -> None:
     events = engine_idle.record_events(3.0)
     assert any(event.is_request for event in events)
-    answers = [event for event in events if event.answers is not None]
-    assert answers and all(event.answers for event in answers)
-    assert any(event.answers is None and not event.is_request for event in events)
+    answers = [event for event in events if event.request_head is not None]
+    assert answers and all(event.request_head for event in answers)
+    assert any(event.request_head is None and not event.is_request for event in events)
     requests = {peek_request(event.data).api_key for event in events if event.is_request}
     assert requests == {1, 63}, "fetches and heartbeats"
     engine_idle.limit(events)

@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.faults import campaign as campaign_module
 from benchmarks.faults import findings
-from benchmarks.faults.campaign import Campaign, Result, planted, read_results
+from benchmarks.faults.campaign import Campaign, Result, plant_fault, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults, smallest_unique
 from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, histories, run_histories
-from benchmarks.faults.reach import REACHED, by_fault, probed
+from benchmarks.faults.reach import REACHED, insert_probes, seeds_by_fault
 from benchmarks.faults.report import summary, table
 from benchmarks.faults.rows import FILES, FINDINGS, ROOT, Fault, controls, read_faults, to_toml
 from kmirror.histories.profiles import PROFILES
@@ -37,14 +37,14 @@ def test_old_mistakes_name_profiles_that_there_are() -> None:
 @pytest.mark.parametrize("fault", read_faults((*FILES, FINDINGS)), ids=lambda fault: fault.name)
 def test_a_fault_changes_its_file_into_another_program(fault: Fault) -> None:
     source = (ROOT / fault.file).read_text("utf-8")
-    changed = fault.applied(source)
+    changed = fault.apply_to(source)
     assert changed != source
     compile(changed, fault.file, "exec")
 
 
 def test_a_fault_whose_text_is_missing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"fault one: its text stands 0 times in kmirror/log/epochs.py"):
-        FAULT.applied("def f():\n    return 3\n")
+        FAULT.apply_to("def f():\n    return 3\n")
 
 
 def test_a_fault_is_planted_and_removed_again(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_fault_is_planted_and_removed_again(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True)
     file.write_text("def f():\n    return 1\n")
     before = file.stat().st_mtime
-    with planted(tmp_path, FAULT):
+    with plant_fault(tmp_path, FAULT):
         assert file.read_text() == "def f():\n    return 2\n"
         assert file.stat().st_mtime > before + 1, "Python reads it anew"
     assert (file.read_text(), file.stat().st_mtime) == ("def f():\n    return 1\n", before)
@@ -68,7 +68,7 @@ def test_a_seed_draws_the_same_faults_each_in_another_file() -> None:
     faults = draw_faults(4, 5, ["log"])
     assert faults == draw_faults(4, 5, ["log"])
     assert len({fault.file for fault in faults}) == 4
-    assert all(fault.applied((ROOT / fault.file).read_text("utf-8")) for fault in faults)
+    assert all(fault.apply_to((ROOT / fault.file).read_text("utf-8")) for fault in faults)
 
 
 def test_a_fault_quotes_the_fewest_lines_that_are_unique() -> None:
@@ -122,7 +122,7 @@ TABLE = 8
     ],
 )
 def test_a_probe_precedes_the_statement_that_a_fault_changes(before: str, after: str, follows: str | None) -> None:
-    text, always = probed(SOURCE, [Fault("one", "f", "", before, after)])
+    text, always = insert_probes(SOURCE, [Fault("one", "f", "", before, after)])
     compile(text, "f", "exec")
     lines = text.splitlines(keepends=True)
     found = [lines[number + 1] for number, line in enumerate(lines) if REACHED in line]
@@ -132,12 +132,12 @@ def test_a_probe_precedes_the_statement_that_a_fault_changes(before: str, after:
 
 @pytest.mark.parametrize("name", dict.fromkeys(fault.file for fault in read_faults()))
 def test_a_file_with_its_probes_is_a_program(name: str) -> None:
-    text, _ = probed((ROOT / name).read_text("utf-8"), [fault for fault in read_faults() if fault.file == name])
+    text, _ = insert_probes((ROOT / name).read_text("utf-8"), [fault for fault in read_faults() if fault.file == name])
     compile(text, name, "exec")
 
 
 def test_seeds_that_reach_a_fault_are_kept_by_its_name() -> None:
-    assert by_fault({7: [], 6: ["one", "two"], 5: ["one"]}, ["three"]) == {
+    assert seeds_by_fault({7: [], 6: ["one", "two"], 5: ["one"]}, ["three"]) == {
         "one": [5, 6],
         "two": [6],
         "three": [5, 6, 7],
@@ -194,7 +194,7 @@ def test_an_old_mistake_is_searched_in_its_profile_and_in_full(tmp_path: Path, m
 
     monkeypatch.setattr(findings, "run_histories", run)
     monkeypatch.setattr(findings, "copy_project", lambda to: None)
-    monkeypatch.setattr(findings, "planted", lambda project, fault: nullcontext())
+    monkeypatch.setattr(findings, "plant_fault", lambda project, fault: nullcontext())
     results = tmp_path / "results.jsonl"
     for count in (2, 4, 4):
         findings.run_findings(count=count, only="cut-below-the-cleaner", results=results)
@@ -220,7 +220,7 @@ def test_a_report_counts_each_finder_and_omits_equivalent_faults() -> None:
 def test_controls_change_nothing() -> None:
     found = controls(read_faults())
     assert {row.file for row in found} == {f"kmirror/{name}/__init__.py" for name in PACKAGES}
-    assert all(row.applied("text") == "text" for row in found)
+    assert all(row.apply_to("text") == "text" for row in found)
 
 
 def test_results_are_read_line_by_line(tmp_path: Path) -> None:

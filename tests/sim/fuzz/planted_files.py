@@ -35,12 +35,12 @@ def repair_does_not_truncate() -> Patch:
 
 def index_error_of_recovery() -> Patch:
     """A segment that ends inside a batch raises an IndexError."""
-    placed = recovery.placed
+    add_file_name = recovery.add_file_name
 
     def as_index_error(error: Any, segment: Any) -> Any:
-        return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)
+        return IndexError(str(error)) if "inside a batch" in str(error) else add_file_name(error, segment)
 
-    return patch.object(recovery, "placed", as_index_error)
+    return patch.object(recovery, "add_file_name", as_index_error)
 
 
 # -- a broker's folder --------------------------------------------------------------------------

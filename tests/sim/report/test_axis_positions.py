@@ -24,19 +24,19 @@ NAMES = ["both", "destination_broker", "none", "source_broker"]
 def test_evenly_spaced_numbers_are_at_their_values() -> None:
     places = axis_positions(EVEN, 42)
     assert not places.is_log and places.labelled == tuple(EVEN)
-    assert places.at[0] == 0 and places.at[90] == 1 and places.at[30] == pytest.approx(1 / 3)
+    assert places.positions[0] == 0 and places.positions[90] == 1 and places.positions[30] == pytest.approx(1 / 3)
 
 
 def test_numbers_of_several_magnitudes_are_placed_by_logarithm() -> None:
     places = axis_positions(WIDE, 42)
     assert places.is_log and places.labelled == tuple(WIDE)
-    steps = [after - before for before, after in pairwise(places.at.values())]
+    steps = [after - before for before, after in pairwise(places.positions.values())]
     assert min(steps) > 0.1, "0 has no logarithm, and stands apart from 100 all the same"
 
 
 def test_labels_without_room_are_left_out_but_for_the_ends() -> None:
     places = axis_positions(MANY, 42)
-    assert places.is_log and len(places.at) == len(MANY)
+    assert places.is_log and len(places.positions) == len(MANY)
     assert places.labelled[0] == 0 and places.labelled[-1] == 50_000 and len(places.labelled) < len(MANY)
 
 

@@ -30,7 +30,7 @@ def test_the_tables_of_the_docs_are_the_recorded_rows() -> None:
 
 
 def test_the_headlines_have_the_recorded_ratios() -> None:
-    text = report.FRONT.read_text(encoding="utf-8")
+    text = report.FRONT_PAGE.read_text(encoding="utf-8")
     assert "<!-- headlines -->" in text
     assert report.with_headlines(text) == text, "python -m benchmarks GROUP --record renews them"
     assert len(HEADLINES) == 12
@@ -121,7 +121,7 @@ def test_record_keeps_a_group_and_renews_its_table(
     front.write_text("a page without headlines\n")
     docs.write_text("before\n<!-- rows: log -->\nold\n<!-- end -->\n<!-- rows: spark -->\n<!-- end -->\nafter\n")
     monkeypatch.setattr(report, "DOCS", docs)
-    monkeypatch.setattr(report, "FRONT", front)
+    monkeypatch.setattr(report, "FRONT_PAGE", front)
     monkeypatch.setattr(report, "RECORDED", tmp_path / "recorded")
     monkeypatch.setattr(harness, "current_commit", lambda: "abc1234")
     case = Case("P1", "case", "zlib", no_runs, None, None, lambda _: [2.0] * 3, version="1.3")

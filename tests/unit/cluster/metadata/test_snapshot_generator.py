@@ -21,7 +21,7 @@ class Stage:
             SimpleNamespace(bytes_since_snapshot=1, begin_snapshot=object),
             lambda: SimpleNamespace(integer=lambda name: 1),
             SimpleNamespace(note=self.notes.append),
-            SimpleNamespace(order=lambda log_dir, job, on_done: self.jobs.append(on_done)),
+            SimpleNamespace(submit=lambda log_dir, job, on_done: self.jobs.append(on_done)),
         )
         self.generator = SnapshotGenerator(*cast(Any, parts), "dir")
 
