@@ -125,14 +125,16 @@ class FailbackPreview:
         if tombstones_may_be_gone(last_ms, time.time_ns() // 1_000_000, stay_ms):
             end = facts.source_log.log_end_offset
             if await _first_hole(self._reader("source", tp), cut.offset, end) < end:
-                missed = f"deletions may have been missed, since tombstones stay for {stay_ms} ms"
+                deletions_reason = f"deletions may have been missed, since tombstones stay for {stay_ms} ms"
                 return Cut(
-                    outline.log_start_offset, outline.log_start_offset, f"{missed}: everything is copied again"
+                    outline.log_start_offset,
+                    outline.log_start_offset,
+                    f"{deletions_reason}: everything is copied again",
                 ), ""
-        suspected = replace(facts, cleaned_offset=outline.log_end_offset)
-        if "compact" in configs.get(POLICY, "") and suspected.depends_on_holes:
+        worst_case = replace(facts, cleaned_offset=outline.log_end_offset)
+        if "compact" in configs.get(POLICY, "") and worst_case.depends_on_holes:
             hole = await _first_hole(reader, outline.log_start_offset, outline.log_end_offset)
-            if replace(suspected, first_hole=hole).depends_on_holes:
+            if replace(worst_case, first_hole=hole).depends_on_holes:
                 return (
                     cut,
                     f"everything would be removed and copied again if the log was compacted above offset {cut.offset}",

@@ -50,15 +50,17 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
     broker_id = next(iter(await destination.brokers()))
     dynamic_configs = await configs_of(destination, ResourceType.BROKER, str(broker_id), broker_id)
     found = explain(
-        Rules.of(Configs(Scope.MIRROR, await configs_of(destination, ResourceType.MIRROR, mirror, None))),
+        Rules.from_configs(Configs(Scope.MIRROR, await configs_of(destination, ResourceType.MIRROR, mirror, None))),
         facts,
         await source.cluster_id(),
         (await _topic_configs(source, mirrored)).values,
         await _groups(source),
         broker_configs(dynamic_configs, {}),
     )
-    others = {name for name, topic in source_topics.items() if not topic.is_internal and not name.startswith("__")}
-    left_out = dict.fromkeys(sorted(others - wishes.keys()), Verdict(False, "it was not added to the mirror"))
+    other_topics = {
+        name for name, topic in source_topics.items() if not topic.is_internal and not name.startswith("__")
+    }
+    left_out = dict.fromkeys(sorted(other_topics - wishes.keys()), Verdict(False, "it was not added to the mirror"))
     return Explanation(dict(sorted({**found.topics, **left_out}.items())), found.configs, found.groups)
 
 

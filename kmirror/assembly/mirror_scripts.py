@@ -126,7 +126,9 @@ class MirrorScripts(ABC):
         The lag in DescribeMirrors also counts records above the last stable offset (D22), and is not 0 then. `watch` is
         called with the rows each time. UsageError if there are no partitions to wait for.
         """
-        return await self._wait_for(Goal.of(self.name, state, partitions, caught_up=caught_up), within_s, watch)
+        return await self._wait_for(
+            Goal.for_partitions(self.name, state, partitions, caught_up=caught_up), within_s, watch
+        )
 
     async def catch_up(self, *, within_s: float = WITHIN_S) -> None:
         """Wait until the destination's whole ISR has all records below the source's last stable offset (LSO).
@@ -352,7 +354,7 @@ class BlockingMirror(ABC):
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
         """Poll until every partition is in `state` and, with `caught_up`, has all records below the source's LSO."""
-        goal = Goal.of(self.name, state, partitions, caught_up=caught_up)
+        goal = Goal.for_partitions(self.name, state, partitions, caught_up=caught_up)
         return self._run(f"mirror {{}} to {goal}", lambda mirror: mirror._wait_for(goal, within_s, watch), within_s)
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:

@@ -205,12 +205,14 @@ class Goal:
         return f"reach {self.state.name}{', caught up' * self.caught_up}"
 
     @staticmethod
-    def of(mirror: str, state: MirrorState, partitions: Iterable[TopicPartition], *, caught_up: bool) -> Goal:
+    def for_partitions(
+        mirror: str, state: MirrorState, partitions: Iterable[TopicPartition], *, caught_up: bool
+    ) -> Goal:
         """Return the caller's goal; UsageError if it has no partitions."""
         arguments.member("state", state, MirrorState)
-        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
+        if not (tps := tuple(dict.fromkeys(arguments.partitions(partitions)))):
             raise UsageError(f"mirror {mirror}: name at least one partition to wait for")
-        return Goal(state, wanted, caught_up=caught_up)
+        return Goal(state, tps, caught_up=caught_up)
 
 
 @dataclass(frozen=True, slots=True)

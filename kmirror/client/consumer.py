@@ -203,13 +203,13 @@ class Consumer:
         result: Round,
         on_done: Callable[[Instant], None],
     ) -> None:
-        def continue_round(later: Instant, answered: bool) -> None:
+        def continue_round(later: Instant, has_response: bool) -> None:
             for name in names:
                 error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing_topics else ErrorCode.NONE
                 error = self.cluster.topic_errors.get(name, error)
                 if name in self.cluster.missing_topics or (error and not error.retriable):
                     result.errors.append(ReadError(name, error))
-            if answered:
+            if has_response:
                 nonexistent = self._nonexistent(requested)
                 result.errors += (ReadError(tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for tp in nonexistent)
             on_done(later)
@@ -227,13 +227,13 @@ class Consumer:
         return bool(partitions) and all(self.cluster.leader_endpoint(tp) is not None for tp in partitions)
 
     def _on_refreshed(self, now: Instant, changes: Changes | None) -> None:
-        answered = changes is not None
-        if answered:
+        has_response = changes is not None
+        if has_response:
             self._plan.stale_topics.clear()
         self._plan.recheck_all()
         callbacks, self._refresh_callbacks = self._refresh_callbacks, []
         for on_done in callbacks:
-            on_done(now, answered)
+            on_done(now, has_response)
 
     def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Endpoint, list[TopicPartition]]:
         result: dict[Endpoint, list[TopicPartition]] = {}
@@ -405,7 +405,7 @@ def _call_after(count: int, now: Instant, on_done: Callable[[Instant], None]) ->
     """Return a function to call for each of `count` responses; the last call calls `on_done` (at once for 0)."""
     left = count
 
-    def answered(later: Instant) -> None:
+    def count_down(later: Instant) -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -413,4 +413,4 @@ def _call_after(count: int, now: Instant, on_done: Callable[[Instant], None]) ->
 
     if count == 0:
         on_done(now)
-    return answered
+    return count_down

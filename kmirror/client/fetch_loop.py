@@ -290,8 +290,8 @@ class FetchLoop(Generic[P]):
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
         )
         changed = session.changed()
-        named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
-        session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
+        requested_tps = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
+        session.fill(request, requested_tps, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
         sent = self._send(now, fetcher, request)
         if is_empty and sent is not None:
             fetcher.empty_fetch = EmptyFetch(RepeatedFetch(request), sent, session.id, configs, identity)

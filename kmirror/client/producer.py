@@ -415,8 +415,8 @@ class Producer:
     ) -> None:
         """Resend a batch whose sequence number the leader rejects: after an earlier one, or in a new epoch."""
         partition = self._partitions[batch.tp]
-        others = (*partition.in_flight, *partition.waiting)
-        has_earlier = any(other.sequence >= 0 and other.position < batch.position for other in others)
+        other_batches = (*partition.in_flight, *partition.waiting)
+        has_earlier = any(other.sequence >= 0 and other.position < batch.position for other in other_batches)
         if self.configs.transactional_id is None and (partition.needs_restart or not has_earlier):
             batch.sequence = -1
             self._restart(now, partition)
@@ -497,10 +497,10 @@ class Producer:
         self.cluster.refresh(now, dict.fromkeys(tp.topic for tp in self._partitions))
 
     def _on_refreshed(self, now: Instant, changes: Changes | None) -> None:
-        answered = changes is not None
-        self._refresh_failures = 0 if answered else self._refresh_failures + 1
+        has_response = changes is not None
+        self._refresh_failures = 0 if has_response else self._refresh_failures + 1
         for tp, partition in list(self._partitions.items()):
-            partition.is_leader_stale = partition.is_leader_stale and not answered
+            partition.is_leader_stale = partition.is_leader_stale and not has_response
             error = self.cluster.topic_errors.get(tp.topic, ErrorCode.NONE)
             if error and not error.retriable:
                 self._drop(now, tp, error)

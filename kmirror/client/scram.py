@@ -52,13 +52,13 @@ class ScramClient:
         nonce: str,
         *,
         is_token: bool = False,
-        salted: SaltedPasswords | None = None,
+        salted_passwords: SaltedPasswords | None = None,
     ) -> None:
         """Begin an exchange; `nonce` is printable ASCII without a comma, and differs in each exchange."""
         self._digest = HASHES[mechanism]
         self._password = password
         self._nonce = nonce
-        self._salted = salted or SaltedPasswords()
+        self._salted_passwords = salted_passwords or SaltedPasswords()
         self._first_bare = f"n={_name(username)},r={nonce}{',tokenauth=true' if is_token else ''}".encode()
         self._server_signature: bytes | None = None
 
@@ -94,7 +94,7 @@ class ScramClient:
                 f"the broker wants {iterations_text[:20]!r} iterations; "
                 f"{ITERATIONS_MIN} to {ITERATIONS_MAX} are accepted"
             )
-        salted = self._salted.get(self._digest, self._password, salt, iterations)
+        salted = self._salted_passwords.get(self._digest, self._password, salt, iterations)
         without_proof = b"c=" + base64.b64encode(NO_BINDING) + b",r=" + nonce.encode()
         signed = b",".join((self._first_bare, challenge, without_proof))
         client_key = self._hmac(salted, b"Client Key")

@@ -51,14 +51,19 @@ class Credentials:
     password: str = field(repr=False)
     is_token: bool = False
     """Name and password are a delegation token's id and HMAC (`tokenauth`)."""
-    salted: SaltedPasswords = field(default_factory=SaltedPasswords, repr=False, compare=False)
+    salted_passwords: SaltedPasswords = field(default_factory=SaltedPasswords, repr=False, compare=False)
 
     def begin(self, nonce: str) -> Mechanism:
         """Return a new exchange; `nonce` is printable ASCII without a comma."""
         if self.mechanism == PLAIN:
             return PlainClient(self.username, self.password)
         return ScramClient(
-            self.mechanism, self.username, self.password, nonce, is_token=self.is_token, salted=self.salted
+            self.mechanism,
+            self.username,
+            self.password,
+            nonce,
+            is_token=self.is_token,
+            salted_passwords=self.salted_passwords,
         )
 
 

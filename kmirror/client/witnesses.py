@@ -40,7 +40,7 @@ NO_OFFSET = -1
 """A missing offset of the metadata log."""
 
 
-OnAnswers = Callable[[Instant, Sequence[Message]], None]
+OnResponses = Callable[[Instant, Sequence[Message]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Witnesses:
     """The message with the time for a response, if no broker responded."""
 
     @classmethod
-    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], no_response: str = "") -> Witnesses:
+    def select(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint], no_response: str = "") -> Witnesses:
         """Return brokers as witnesses from now on."""
         return cls({endpoint: cluster.closed_links(endpoint) for endpoint in endpoints}, no_response)
 
@@ -72,8 +72,8 @@ class Witnesses:
             cluster.closed_links(endpoint) == count for endpoint, count in self.closed_links.items()
         )
 
-    def ask(self, now: Instant, cluster: RemoteCluster, body: Message, on_answers: OnAnswers) -> None:
-        """Send a request to all of them; `on_answers` gets no responses at all if one is missing."""
+    def ask(self, now: Instant, cluster: RemoteCluster, body: Message, on_responses: OnResponses) -> None:
+        """Send a request to all of them; `on_responses` gets no responses at all if one is missing."""
         replies: list[Message | None] = []
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -81,10 +81,10 @@ class Witnesses:
             if len(replies) == len(self.closed_links):
                 responses = [reply for reply in replies if reply is not None]
                 are_all = len(responses) == len(replies) and self.are_valid(cluster)
-                on_answers(later, responses if are_all else ())
+                on_responses(later, responses if are_all else ())
 
         if not self.closed_links:
-            on_answers(now, ())
+            on_responses(now, ())
         for endpoint in self.closed_links:
             cluster.send(now, endpoint, PURPOSE, body, on_reply, timeout_ms=proof_timeout_ms(cluster))
 
@@ -108,7 +108,7 @@ class _Search:
         self, cluster: RemoteCluster, listed_brokers: list[Endpoint], remaining: list[Endpoint], on_found: OnFound
     ) -> None:
         self._cluster = cluster
-        self._listed = listed_brokers
+        self._brokers = listed_brokers
         self._remaining = remaining
         self._on_found = on_found
         self._is_answered = False
@@ -134,7 +134,7 @@ class _Search:
         if isinstance(reply, DescribeQuorumResponse):
             is_unable = reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         if is_unable:
-            self._end(now, self._listed)
+            self._end(now, self._brokers)
             return
         high_watermark = _high_watermark(reply)
         if high_watermark <= 0:
@@ -144,7 +144,7 @@ class _Search:
         def on_versions(later: Instant, reply: Message | None) -> None:
             replayed_offset = _replayed_offset(reply)
             if replayed_offset == NO_OFFSET:
-                self._end(later, self._listed)
+                self._end(later, self._brokers)
             elif replayed_offset is not None and replayed_offset >= high_watermark - 1:
                 self._end(later, [endpoint])
             else:
@@ -174,7 +174,7 @@ class _Search:
 
     def _end(self, now: Instant, endpoints: Iterable[Endpoint]) -> None:
         no_response = "" if self._is_answered else no_response_text(self._cluster)
-        self._on_found(now, Witnesses.of(self._cluster, endpoints, no_response))
+        self._on_found(now, Witnesses.select(self._cluster, endpoints, no_response))
 
 
 def proof_timeout_ms(cluster: RemoteCluster) -> int:

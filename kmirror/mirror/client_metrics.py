@@ -33,7 +33,7 @@ def client_samples(
     tags = (str(broker_id), str(number), str(context.broker.node_id), str(mirror))
     for name, value in (
         *_totals(client_counts, link_counts, now, uses_sasl=source.uses_sasl),
-        *_others(client_counts, link_counts, now),
+        *_other_values(client_counts, link_counts, now),
     ):
         yield gauge(row(CLIENT, name, *CLIENT_TAGS), value, *tags)
 
@@ -42,11 +42,11 @@ def _totals(
     client_counts: ClientCounts, link_counts: LinkCounts, now: Instant, *, uses_sasl: bool
 ) -> Iterator[tuple[str, float]]:
     """Yield the totals, each with its rate; with SASL the node, and not the runner, counts authentications."""
-    succeeded = client_counts.authenticated if uses_sasl else link_counts.secured
+    successes = client_counts.authenticated if uses_sasl else link_counts.secured
     totals: tuple[tuple[str, tuple[Sensor, ...]], ...] = (
         ("connection-creation", (link_counts.opened,)),
         ("connection-close", (link_counts.closed,)),
-        ("successful-authentication", (succeeded,)),
+        ("successful-authentication", (successes,)),
         ("failed-authentication", (client_counts.failed_authentications, link_counts.not_secured)),
         ("successful-reauthentication", (client_counts.reauthenticated,)),
         ("failed-reauthentication", (client_counts.failed_reauthentications,)),
@@ -61,10 +61,10 @@ def _totals(
     for name, sizes in (("outgoing-byte", client_counts.requests), ("incoming-byte", client_counts.responses)):
         yield f"{name}-rate", sizes.total_per_second(now)
         yield f"{name}-total", sizes.total
-    yield "successful-authentication-no-reauth-total", succeeded.count
+    yield "successful-authentication-no-reauth-total", successes.count
 
 
-def _others(client_counts: ClientCounts, link_counts: LinkCounts, now: Instant) -> Iterator[tuple[str, float]]:
+def _other_values(client_counts: ClientCounts, link_counts: LinkCounts, now: Instant) -> Iterator[tuple[str, float]]:
     yield "connection-count", link_counts.opened.count - link_counts.closed.count
     for name, values in (
         ("request-size", client_counts.requests),

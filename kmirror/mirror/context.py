@@ -63,7 +63,7 @@ class MirrorContext:
         """Mirror and broker of its source to the proofs of that broker (D77)."""
         self._topics: dict[str, dict[str, None]] = {}
         """Mirror to its topics."""
-        self._led: dict[str, dict[TopicPartition, None]] = {}
+        self._led_partitions: dict[str, dict[TopicPartition, None]] = {}
         """Topic to its partitions in `partitions`."""
         self._waiting: dict[TopicPartition, None] = {}
         """Partitions with a reported reason to wait: any news of their source may end the wait."""
@@ -86,16 +86,16 @@ class MirrorContext:
     def add_partition(self, mp: MirrorPartition) -> None:
         """Begin the work for a partition that this broker leads, replacing its earlier state here."""
         self.partitions[mp.tp] = mp
-        self._led.setdefault(mp.tp.topic, {})[mp.tp] = None
+        self._led_partitions.setdefault(mp.tp.topic, {})[mp.tp] = None
 
     def remove_partition(self, tp: TopicPartition) -> MirrorPartition | None:
         """End the work for a partition; return it, or None if there was none."""
         mp = self.partitions.pop(tp, None)
         if mp is not None:
             self._waiting.pop(tp, None)
-            del self._led[tp.topic][tp]
-            if not self._led[tp.topic]:
-                del self._led[tp.topic]
+            del self._led_partitions[tp.topic][tp]
+            if not self._led_partitions[tp.topic]:
+                del self._led_partitions[tp.topic]
         return mp
 
     def forget_settled_epochs(self, mirror: str) -> None:
@@ -112,11 +112,11 @@ class MirrorContext:
 
     def led_topics_of(self, mirror: str) -> list[str]:
         """Return the topics of `mirror` with a partition that this broker leads."""
-        return [topic for topic in self._topics.get(mirror, ()) if topic in self._led]
+        return [topic for topic in self._topics.get(mirror, ()) if topic in self._led_partitions]
 
     def led_of_topic(self, topic: str) -> list[MirrorPartition]:
         """Return the partitions of a mirrored topic that this broker leads."""
-        return [self.partitions[tp] for tp in self._led.get(topic, ())]
+        return [self.partitions[tp] for tp in self._led_partitions.get(topic, ())]
 
     def partitions_of(self, mirror: str) -> list[MirrorPartition]:
         """Return the partitions of `mirror` that this broker leads."""

@@ -85,10 +85,10 @@ def uncut_after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Un
 
     A replica that missed an earlier, deeper cut still has to make that one: the least epoch wins.
     """
-    listed = dict(uncut)
+    result = dict(uncut)
     for replica in (SESSION, *assigned):
-        listed[replica] = min(listed.get(replica, cut_epoch), cut_epoch)
-    return dict(sorted(listed.items()))
+        result[replica] = min(result.get(replica, cut_epoch), cut_epoch)
+    return dict(sorted(result.items()))
 
 
 def without_replicas(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
@@ -99,10 +99,10 @@ def without_replicas(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
 
 def merge_uncut(one: Uncut, other: Uncut) -> Uncut:
     """Return both lists as one; the least epoch wins."""
-    both = dict(one)
+    merged = dict(one)
     for replica, epoch in other.items():
-        both[replica] = min(both.get(replica, epoch), epoch)
-    return dict(sorted(both.items()))
+        merged[replica] = min(merged.get(replica, epoch), epoch)
+    return dict(sorted(merged.items()))
 
 
 def epoch_after_stop(leader_epoch: int, last_mirrored_epoch: int) -> int:

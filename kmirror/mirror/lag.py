@@ -53,8 +53,8 @@ def unproved_reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -
     fetcher, broker = mp.fetcher, _proved_broker(context, mp)
     if fetcher is None or broker is None or not broker.last_error or _is_proved(context, now, mp):
         return ""
-    named = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint}"
-    return f"the lag is unknown: {named} has not proved that it still leads: {broker.last_error}"
+    broker_text = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint}"
+    return f"the lag is unknown: {broker_text} has not proved that it still leads: {broker.last_error}"
 
 
 def _is_proved(context: MirrorContext, now: Instant, mp: MirrorPartition) -> bool:

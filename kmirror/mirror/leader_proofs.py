@@ -51,7 +51,7 @@ class LeaderProofs:
         """Ask the brokers whose proofs are due, and forget those that are no longer fetched from."""
         self._timers.pop(mirror, None)
         source, proved = self._context.sources.get(mirror), self._context.proved
-        endpoints = {} if source is None else self._fetched(mirror)
+        endpoints = {} if source is None else self._fetched_partitions(mirror)
         for key in [key for key in proved if key[0] == mirror and key[1] not in endpoints]:
             del proved[key]
         if source is None:
@@ -61,11 +61,11 @@ class LeaderProofs:
             if broker is None or broker.source is not source:
                 broker = proved[mirror, endpoint] = ProvedBroker(mirror, source, endpoint)
             if not broker.is_requested and broker.next_at <= now:
-                self._ask(now, broker)
+                self._request_leaders(now, broker)
             elif not broker.is_requested:
                 self._set_timer(mirror, broker.next_at)
 
-    def _fetched(self, mirror: str) -> Mapping[Endpoint, list[MirrorPartition]]:
+    def _fetched_partitions(self, mirror: str) -> Mapping[Endpoint, list[MirrorPartition]]:
         """Return the partitions that are fetched for a mirror, by the broker from which they are fetched."""
         found: dict[Endpoint, list[MirrorPartition]] = {}
         for mp in self._context.partitions_of(mirror):
@@ -78,16 +78,18 @@ class LeaderProofs:
             self._timers[mirror] = at
             self._context.broker.outbox.set_timer((NAME, PROOF_TIMER, mirror), at)
 
-    def _ask(self, now: Instant, broker: ProvedBroker) -> None:
+    def _request_leaders(self, now: Instant, broker: ProvedBroker) -> None:
         broker.is_requested = True
 
         def on_found(later: Instant, found: Witnesses) -> None:
             if found.endpoints == [broker.endpoint]:
                 self._on_proof(later, broker, now)
             elif found.endpoints:
-                topics = dict.fromkeys(mp.tp.topic for mp in self._fetched(broker.mirror).get(broker.endpoint, ()))
-                on_answers = partial(self._on_responses, broker, later)
-                found.ask(later, broker.source, metadata_request(topics), on_answers)
+                topics = dict.fromkeys(
+                    mp.tp.topic for mp in self._fetched_partitions(broker.mirror).get(broker.endpoint, ())
+                )
+                on_responses = partial(self._on_responses, broker, later)
+                found.ask(later, broker.source, metadata_request(topics), on_responses)
             else:
                 self._on_failure(
                     later, broker, found.no_response or "it does not reach its controller, or is behind it"
@@ -100,8 +102,8 @@ class LeaderProofs:
     ) -> None:
         """Accept the responses as a proof if all brokers name the leaders from which we fetch."""
         reports = [_read_leaders(response) for response in responses if isinstance(response, MetadataResponse)]
-        fetched = self._fetched(broker.mirror).get(broker.endpoint, ())
-        if reports and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in reports for mp in fetched):
+        partitions = self._fetched_partitions(broker.mirror).get(broker.endpoint, ())
+        if reports and all(leaders.get(mp.tp) == _fetched_leader(mp) for leaders in reports for mp in partitions):
             self._on_proof(now, broker, asked_at)
         else:
             self._on_failure(now, broker, NOT_AGREED if reports else "not all brokers of the source respond")

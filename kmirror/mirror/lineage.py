@@ -74,16 +74,17 @@ def reported_stretches(stretches: Stretches, cluster_id: str) -> Stretches:
     return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id == cluster_id)
 
 
-def adopt(ours: Stretches, source: Stretches, cluster_id: str) -> Stretches:
+def adopt(own_stretches: Stretches, source: Stretches, cluster_id: str) -> Stretches:
     """Return the lineage of the log of `cluster_id` once it follows its source's."""
-    own = (row for row in ours if row.first_epoch < 0 and row.cluster_id == cluster_id)
+    own = (row for row in own_stretches if row.first_epoch < 0 and row.cluster_id == cluster_id)
     return tuple(sorted((*own, *_without_copy(source, cluster_id))))
 
 
-def is_copied_again(ours: Stretches, source: Stretches, cluster_id: str) -> bool:
+def is_copied_again(own_stretches: Stretches, source: Stretches, cluster_id: str) -> bool:
     """Return whether the source has begun another copy than the one that `cluster_id` followed last."""
     followed, present = (
-        {row for row in _without_copy(stretches, cluster_id) if row.first_epoch < 0} for stretches in (ours, source)
+        {row for row in _without_copy(stretches, cluster_id) if row.first_epoch < 0}
+        for stretches in (own_stretches, source)
     )
     return followed != present
 
@@ -98,16 +99,16 @@ def with_copy_name(source: Stretches, source_id: str, cluster_id: str, valid_fro
     No other copy has that name: `valid_from_epoch` is a local leader epoch, and the epochs of a topic that is created
     again under its former id continue above the former ones (D49).
     """
-    return _renamed(source, source_id, f"{source_id}/{cluster_id}/{valid_from_epoch}")
+    return _rename_writer(source, source_id, f"{source_id}/{cluster_id}/{valid_from_epoch}")
 
 
-def with_local_names(source: Stretches, source_id: str, ours: Stretches) -> Stretches:
+def with_local_names(source: Stretches, source_id: str, own_stretches: Stretches) -> Stretches:
     """Return the source's lineage with the name that our copy of its log has got, if it has one."""
-    name = _writer(ours, 0) or ""
-    return _renamed(source, source_id, name) if name.startswith(f"{source_id}/") else source
+    name = _writer(own_stretches, 0) or ""
+    return _rename_writer(source, source_id, name) if name.startswith(f"{source_id}/") else source
 
 
-def _renamed(source: Stretches, source_id: str, name: str) -> Stretches:
+def _rename_writer(source: Stretches, source_id: str, name: str) -> Stretches:
     return tuple(Stretch(0, name) if row == (0, source_id) else row for row in source)
 
 

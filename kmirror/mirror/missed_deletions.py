@@ -48,12 +48,12 @@ def may_have_missed(mp: MirrorPartition, log: PartitionLog, data: bytes | memory
     if not tombstones_may_be_gone(mp.caught_up_ms, now_ms, log.config.delete_retention_ms):
         return False
     start = end = log.log_end_offset
-    whole = list[AnyBatch]()
+    batches = list[AnyBatch]()
     with suppress(CorruptBatch):  # A response may end within a batch.
         for batch in iter_any_batches(data):
-            whole.append(batch)
+            batches.append(batch)
             end = batch.next_offset
-    return has_holes(whole, start, end)
+    return has_holes(batches, start, end)
 
 
 def after_append(mp: MirrorPartition, log: PartitionLog, stable_offset: int, now_ms: int) -> None:

@@ -21,15 +21,15 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def no_response_text(source: RemoteCluster, about: str = "") -> str:
+def no_response_text(source: RemoteCluster, subject: str = "") -> str:
     """Return the message that a source does not respond, with the cause if known, or that it has not had the time to.
 
-    `about` begins with a space if it is not empty.
+    `subject` begins with a space if it is not empty.
     """
     servers = ",".join(map(str, source.servers))
     if source.awaits_first_answer:
         return f"no response from the source at {servers} yet"
-    return f"no response from the source at {servers}{about}{source.connection_error_suffix()}"
+    return f"no response from the source at {servers}{subject}{source.connection_error_suffix()}"
 
 
 def untrusted_text(topic: str, reason: str) -> str:

@@ -74,16 +74,16 @@ class StateLoader:
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
         """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter ours."""
-        own = found[mp.key]
-        if own.state is MirrorState.UNKNOWN and mp.previous_state is not None:
-            own, mp.state_topic_id = mp.previous_state, Uuid.ZERO  # It was lost, and is written again (D68).
+        own_state = found[mp.key]
+        if own_state.state is MirrorState.UNKNOWN and mp.previous_state is not None:
+            own_state, mp.state_topic_id = mp.previous_state, Uuid.ZERO  # It was lost, and is written again (D68).
         other_states = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
-        uncut, lineage = own.uncut, own.lineage
+        uncut, lineage = own_state.uncut, own_state.lineage
         for state in other_states.values():
             uncut = merge_uncut(uncut, without_replicas(state.uncut, [SESSION]))
             # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN_LINEAGE else lineage
-        own = replace(own, uncut=uncut, lineage=lineage)
+        own_state = replace(own_state, uncut=uncut, lineage=lineage)
         mp.settled_epochs = {
             key.mirror: state.last_mirrored_epoch
             for key, state in found.items()
@@ -92,14 +92,14 @@ class StateLoader:
 
         def empty_next(later: Instant) -> None:
             if not other_states:
-                self._after_state_read(later, mp, own)
+                self._after_state_read(later, mp, own_state)
                 return
             key, state = other_states.popitem()
             session_uncut = NO_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
             self._persist(later, mp, key, replace(state, uncut=session_uncut, lineage=OWN_LINEAGE), empty_next)
 
         if other_states:
-            self._persist(now, mp, mp.key, own, empty_next)
+            self._persist(now, mp, mp.key, own_state, empty_next)
         else:
             empty_next(now)
 
@@ -132,15 +132,15 @@ class StateLoader:
         mp.is_busy = False
         self._context.retry_later(now, mp, reason)
 
-    def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
+    def _after_state_read(self, now: Instant, mp: MirrorPartition, own_state: PartitionState) -> None:
         mp.is_busy, mp.previous_state = False, None
         partition = self._context.replicas.partitions.find_led(mp.tp)
-        mp.enter(own.state)
-        if own.state is MirrorState.FAILED and not mp.reason:
+        mp.enter(own_state.state)
+        if own_state.state is MirrorState.FAILED and not mp.reason:
             mp.reason = FAILED_BEFORE
-        mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
-        self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
-        apply_uncut(mp, partition, own.uncut)
+        mp.last_mirrored_epoch, mp.stop, mp.lineage = own_state.last_mirrored_epoch, own_state.stop, own_state.lineage
+        self._context.note_state(mp, own_state.state, f"read, last mirrored epoch {own_state.last_mirrored_epoch}")
+        apply_uncut(mp, partition, own_state.uncut)
         cut_if_listed(self._context, now, mp, missed=True)
         self._context.replicas.changes.mark_changed(mp.tp)  # It is no longer withheld, unless it is held (D30).
         self._writer.continue_in_state(now, mp)
@@ -148,8 +148,11 @@ class StateLoader:
 
 def keys_of(context: MirrorContext, mp: MirrorPartition) -> list[StateKey]:
     """Return the keys under which a partition may have a state: its mirror's first, then all others."""
-    own, names = mp.assignment.mirror, mirror_names(context.broker.image)
-    return [StateKey(name, mp.topic_id, mp.tp.partition) for name in (own, *(name for name in names if name != own))]
+    own_mirror, names = mp.assignment.mirror, mirror_names(context.broker.image)
+    return [
+        StateKey(name, mp.topic_id, mp.tp.partition)
+        for name in (own_mirror, *(name for name in names if name != own_mirror))
+    ]
 
 
 def _has_more_than_a_state(state: PartitionState) -> bool:

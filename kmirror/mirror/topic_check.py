@@ -104,8 +104,8 @@ class TopicCheck:
         mp, partition = check.mp, self._context.replicas.partitions.find_led(check.mp.tp)
         if partition is None or not self._context.is_current(mp, MirrorState.MIRRORING):
             return
-        fetched = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset
-        if fetched != check[1:-1]:
+        current = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset
+        if current != check[1:-1]:
             return  # The next fetch repeats the check.
         topic_id = None if ids is None else ids.get(mp.tp.topic)
         if topic_id is None:

@@ -32,7 +32,7 @@ def unwritable_states_warning(context: MirrorContext, mirror: str) -> str:
 def warnings_of(context: MirrorContext, mirror: str) -> str:
     """Return all warnings about a mirror that this broker knows; only the coordinator knows those about its source."""
     unclean = context.unclean_topics.get(mirror, ()) if context.coordinates(mirror) else ()
-    wanted = Assignment(mirror, Wish.MIRROR)
-    unclean = not_supported(context, [name for name in unclean if context.assignments.get(name) == wanted])
+    assignment = Assignment(mirror, Wish.MIRROR)
+    unclean = not_supported(context, [name for name in unclean if context.assignments.get(name) == assignment])
     found = [unwritable_states_warning(context, mirror), unclean_warning(unclean) if unclean else ""]
     return "; ".join(text for text in found if text)

@@ -83,8 +83,8 @@ def _put(out: bytearray, value: Any) -> None:
         out += _TUPLES[kind]
         if kind is tuple:
             out += _U32.pack(len(value))
-        for one in value:
-            _put(out, one)
+        for item in value:
+            _put(out, item)
     else:
         _put(out, Named(kind.__name__, repr(value)))
 

@@ -96,9 +96,9 @@ class Broker:
 
     def _take_offline(self, now: Instant) -> None:
         """Take partitions in failed log directories offline, publish that change, and report the directories."""
-        failed, self.context.newly_failed_dirs = self.context.newly_failed_dirs, {}
-        offline = self.parts.replicas.take_offline(failed)
-        self.parts.logs.take_offline(failed)
+        failed_dirs, self.context.newly_failed_dirs = self.context.newly_failed_dirs, {}
+        offline = self.parts.replicas.take_offline(failed_dirs)
+        self.parts.logs.take_offline(failed_dirs)
         self.publish(now, Delta(partitions=dict.fromkeys(offline)))
         self.parts.lifecycle.report_failed_directories(now)
 

@@ -189,8 +189,8 @@ class Controller:
         if unenforced := self.image.unenforced_count(
             enforces_acls=bool(self.context.configs.text("authorizer.class.name"))
         ):
-            kept = f"{unenforced} records about ACLs, credentials or quotas"
-            self.outbox.note(f"the metadata log has {kept}, which are kept and not enforced")
+            records_text = f"{unenforced} records about ACLs, credentials or quotas"
+            self.outbox.note(f"the metadata log has {records_text}, which are kept and not enforced")
         self._read_configs()
         if self.image.offset < 0:
             static_min_insync = self.context.configs.integer(min_insync.KEY)

@@ -53,8 +53,8 @@ def unclean_records(image: MetadataImage, defaults: Configs, broker_id: int) -> 
             topic,
             index,
             _isr_without(topic.partitions[index], broker_id),
-            removed=broker_id,
-            lost=True,
+            removed_broker=broker_id,
+            may_have_lost=True,
         )
         for topic, index in image.topics.hosted_by(broker_id)
         if broker_id in (*topic.partitions[index].isr, *topic.partitions[index].eligible)
@@ -81,7 +81,7 @@ def without_replica(
     partition = topic.partitions[index]
     if broker_id not in partition.isr and partition.leader != broker_id:
         return None
-    return _change(image, defaults, topic, index, _isr_without(partition, broker_id), removed=broker_id)
+    return _change(image, defaults, topic, index, _isr_without(partition, broker_id), removed_broker=broker_id)
 
 
 def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | None = None) -> list[Message]:
@@ -92,7 +92,7 @@ def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | N
         partition = topic.partitions[index]
         if broker_id is not None and broker_id not in partition.replicas:
             continue  # The elections that are possible without this broker are done.
-        change = _change(image, defaults, topic, index, partition.isr, activated=broker_id)
+        change = _change(image, defaults, topic, index, partition.isr, activated_broker=broker_id)
         if change is not None:
             records.append(change)
     return records
@@ -131,32 +131,32 @@ def _change(
     index: int,
     isr: Sequence[int],
     *,
-    removed: int | None = None,
-    lost: bool = False,
-    activated: int | None = None,
+    removed_broker: int | None = None,
+    may_have_lost: bool = False,
+    activated_broker: int | None = None,
     recovered: bool = False,
 ) -> PartitionChangeRecord | None:
     """Return the change that results from the new members of the ISR; None if nothing changes.
 
-    `removed` may not lead, and is no longer eligible if it may have `lost` records; `activated` will be active. The
-    leader may have `recovered` from an unclean election.
+    `removed_broker` may not lead, and is no longer eligible if it `may_have_lost` records; `activated_broker` will be
+    active. The leader may have `recovered` from an unclean election.
     """
     partition, has_elr = topic.partitions[index], image.features.has_eligible_replicas
     configs = Configs(Scope.TOPIC, image.configs.topic(topic.name), defaults)
     candidates = [
         b
         for b in partition.replicas
-        if b != removed
+        if b != removed_broker
         and (
             b == partition.leader
             or image.brokers.may_lead(b, partition)
-            or _may_lead_once_active(image, b, activated, partition)
+            or _may_lead_once_active(image, b, activated_broker, partition)
         )
     ]
     eligible = list(partition.eligible)
     if has_elr:
         min_isr = min(configs.integer("min.insync.replicas"), len(partition.replicas))
-        eligible = _eligible(partition, isr, min_isr, removed if lost else None)
+        eligible = _eligible(partition, isr, min_isr, removed_broker if may_have_lost else None)
     unclean = configs.flag("unclean.leader.election.enable")
     election = _elect(
         partition, _Election(partition.leader, list(isr), eligible), candidates, has_elr=has_elr, unclean=unclean
@@ -176,12 +176,12 @@ def _change(
     return None if is_same and replica_fields == (None, None, None) else record
 
 
-def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost: int | None) -> list[int]:
+def _eligible(partition: PartitionImage, isr: Sequence[int], min_isr: int, lost_replica: int | None) -> list[int]:
     """Return the replicas outside the new ISR with all committed records; none if that ISR may commit more."""
     if len(isr) >= min_isr:
         return []
     candidates = dict.fromkeys((*partition.eligible, *partition.isr))
-    return in_hash_order([b for b in candidates if b not in isr and b != lost], int, size_max=len(candidates))
+    return in_hash_order([b for b in candidates if b not in isr and b != lost_replica], int, size_max=len(candidates))
 
 
 def _elect(

@@ -106,7 +106,7 @@ class Topics(dict[str, TopicImage]):
         """Topic id -> name."""
         self.leaderless: dict[TopicPartition, None] = {}
         """The leaderless partitions, in the order in which they lost their leader."""
-        self._hosted: dict[int, dict[str, int]] = {}
+        self._partition_bits: dict[int, dict[str, int]] = {}
         """Broker -> topic -> bit mask of the partitions with a replica on it (partition n is bit n).
 
         A set or a dict would take a hundred times the memory, in every node.
@@ -152,7 +152,7 @@ class Topics(dict[str, TopicImage]):
             delta.partitions[tp] = None
             self._forget_leader(tp, partition)
             for broker_id in partition.replicas:
-                self._hosted[broker_id].pop(name, None)
+                self._partition_bits[broker_id].pop(name, None)
         key = collision_key(name)
         if key is not None:
             del self._by_collision_key[key][name]
@@ -165,14 +165,14 @@ class Topics(dict[str, TopicImage]):
         if record.directories and len(record.directories) != len(record.replicas):
             raise ValueError(f"{len(record.directories)} directories of {len(record.replicas)} replicas")
         partition = PartitionImage(
-            self._shared(record.replicas),
-            self._shared(record.isr),
+            self._intern(record.replicas),
+            self._intern(record.isr),
             record.leader,
             record.leader_epoch,
             record.partition_epoch,
-            self._shared(record.eligible_leader_replicas or ()),
+            self._intern(record.eligible_leader_replicas or ()),
             self._shared_ids(record.directories),
-            self._shared(record.last_known_elr or ()),
+            self._intern(record.last_known_elr or ()),
             record.leader_recovery_state == LeaderRecoveryState.RECOVERING,
         )
         self._put(self[self.names[record.topic_id]], record.partition_id, partition, delta)
@@ -181,19 +181,19 @@ class Topics(dict[str, TopicImage]):
         topic = self[self.names[record.topic_id]]
         before = topic.partitions[record.partition_id]
         names_leader = record.leader != LEADER_UNCHANGED
-        replicas = before.replicas if record.replicas is None else self._shared(record.replicas)
+        replicas = before.replicas if record.replicas is None else self._intern(record.replicas)
         directories = before.directories if record.directories is None else self._shared_ids(record.directories)
         partition = PartitionImage(
             replicas,
-            before.isr if record.isr is None else self._shared(record.isr),
+            before.isr if record.isr is None else self._intern(record.isr),
             record.leader if names_leader else before.leader,
             before.leader_epoch + 1 if names_leader else before.leader_epoch,
             before.partition_epoch + 1,
             before.eligible
             if record.eligible_leader_replicas is None
-            else self._shared(record.eligible_leader_replicas),
+            else self._intern(record.eligible_leader_replicas),
             directories if len(directories) == len(replicas) else (),
-            before.last_known if record.last_known_elr is None else self._shared(record.last_known_elr),
+            before.last_known if record.last_known_elr is None else self._intern(record.last_known_elr),
             before.recovering
             if record.leader_recovery_state == RECOVERY_UNCHANGED
             else record.leader_recovery_state == LeaderRecoveryState.RECOVERING,
@@ -209,7 +209,7 @@ class Topics(dict[str, TopicImage]):
                     cleared = replace(partition, eligible=(), last_known=(), partition_epoch=epoch)
                     self._put(topic, index, cleared, delta)
 
-    def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
+    def _intern(self, members: Iterable[int]) -> tuple[int, ...]:
         key = tuple(members)
         return self._tuples.setdefault(key, key)
 
@@ -223,13 +223,13 @@ class Topics(dict[str, TopicImage]):
         delta.partitions[tp] = None
         if before is None or before.replicas is not partition.replicas:
             for broker_id in () if before is None else before.replicas:
-                hosted = self._hosted[broker_id]
-                hosted[topic.name] &= ~bit
-                if not hosted[topic.name]:
-                    del hosted[topic.name]
+                topic_bits = self._partition_bits[broker_id]
+                topic_bits[topic.name] &= ~bit
+                if not topic_bits[topic.name]:
+                    del topic_bits[topic.name]
             for broker_id in partition.replicas:
-                hosted = self._hosted.setdefault(broker_id, {})
-                hosted[topic.name] = hosted.get(topic.name, 0) | bit
+                topic_bits = self._partition_bits.setdefault(broker_id, {})
+                topic_bits[topic.name] = topic_bits.get(topic.name, 0) | bit
         if before is None or before.leader != partition.leader:
             if before is not None:
                 self._forget_leader(tp, before)
@@ -264,7 +264,7 @@ class Topics(dict[str, TopicImage]):
 
     def hosted_by(self, broker_id: int) -> Iterator[tuple[TopicImage, int]]:
         """Yield topic and number of each partition with a replica on a broker; topics in insertion order."""
-        for name, bits in self._hosted.get(broker_id, {}).items():
+        for name, bits in self._partition_bits.get(broker_id, {}).items():
             topic, digits = self[name], f"{bits:b}"[::-1]
             index = digits.find("1")
             while index >= 0:
@@ -335,7 +335,7 @@ class TopicRecords:
 
     def _change_partition(self, record: PartitionChangeRecord, version: int) -> None:
         partitions = self._topics[record.topic_id].partitions
-        partitions[record.partition_id] = _merged(partitions[record.partition_id], record, version)
+        partitions[record.partition_id] = _merge(partitions[record.partition_id], record, version)
 
     def _remove(self, record: RemoveTopicRecord, version: int) -> None:
         name = self.name(record.topic_id)
@@ -387,7 +387,7 @@ class TopicRecords:
             yield level
 
 
-def _merged(before: VersionedMessage, change: PartitionChangeRecord, version: int) -> VersionedMessage:
+def _merge(before: VersionedMessage, change: PartitionChangeRecord, version: int) -> VersionedMessage:
     """Return a partition's record with a change merged; both record types have the same fields in a version."""
     partition = before.message
     assert isinstance(partition, PartitionRecord), "a partition"

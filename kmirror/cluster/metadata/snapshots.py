@@ -100,8 +100,8 @@ def merge_chunks(chunks: Iterable[Chunk]) -> MetadataSnapshot:
         for last in iter_batches(chunk):
             if last.is_control:
                 _merge_controls(last, controls)
-            for versioned in metadata_records(last):
-                for valid in transactions.add(versioned):
+            for versioned_record in metadata_records(last):
+                for valid in transactions.add(versioned_record):
                     records.merge(*valid)
     assert last is not None, "there are batches"
     assert not transactions.is_open, "a controller first aborts a metadata transaction that its predecessor left open"

@@ -56,7 +56,7 @@ class Watcher(Protocol):
     """Observer of changes of a partition; a fetch session has one for each of its partitions."""
 
     @property
-    def parked(self) -> Collection[int]:
+    def parked_keys(self) -> Collection[int]:
         """Return the keys of the requests that wait for a change, as returned by `Purgatory.park`."""
 
     def on_changed(self) -> None:

@@ -93,8 +93,8 @@ class CachedPartition:
         partition.watch(self)
 
     @property
-    def parked(self) -> Collection[int]:
-        return self.session.parked
+    def parked_keys(self) -> Collection[int]:
+        return self.session.parked_keys
 
     def on_changed(self) -> None:
         self.session.changed[self.key] = self
@@ -138,7 +138,7 @@ class Session:
     """Partitions changed since they were last examined."""
     unsettled: dict[Key, CachedPartition] = field(default_factory=dict)
     """Partitions that are new, or were not settled when last examined."""
-    parked: dict[int, None] = field(default_factory=dict)
+    parked_keys: dict[int, None] = field(default_factory=dict)
     """Key of the parked fetch, if any; the next fetch ends its wait."""
     clock: FetchClock = field(default_factory=FetchClock)
     fetcher: object = None
@@ -196,7 +196,7 @@ class Session:
 
     def release(self) -> None:
         """Release all partitions if the session has ended and no fetch waits."""
-        if not self.is_kept and not self.parked:
+        if not self.is_kept and not self.parked_keys:
             for cached in self.partitions.values():
                 cached.release()
 

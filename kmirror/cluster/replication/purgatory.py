@@ -52,7 +52,7 @@ class Purgatory:
         self._parked: dict[int, Attempt] = {}
         self._partitions_by_timer: dict[int, TopicPartition] = {}
         self._next_id = 0
-        self._dropped: dict[int, None] = {}
+        self._dropped_keys: dict[int, None] = {}
         """Keys of parked requests that watched a dropped partition."""
 
     # -- appends that wait for the high watermark ---------------------------------------------
@@ -115,7 +115,7 @@ class Purgatory:
     # -- parked requests ----------------------------------------------------------------------
 
     def park(self, now: Instant, wait_ms: int, attempt: Attempt) -> int:
-        """Park a request, and return its key, which the watchers of its partitions must list in `parked`.
+        """Park a request, and return its key, which the watchers of its partitions must list in `parked_keys`.
 
         `attempt` is called with False whenever one of those partitions changes, until it returns True, and with True
         after `wait_ms`.
@@ -132,7 +132,7 @@ class Purgatory:
 
     def mark_dropped(self, keys: Iterable[int]) -> None:
         """Make the next `wake_waiters` retry parked requests whose partition was dropped."""
-        self._dropped.update(dict.fromkeys(keys))
+        self._dropped_keys.update(dict.fromkeys(keys))
 
     def _retry(self, now: Instant, attempt: Attempt) -> bool:
         """Retry a parked request; return True if it was answered, or if it raised an exception and is abandoned."""
@@ -149,13 +149,13 @@ class Purgatory:
         if not self._changes.changed:
             return False
         changed, self._changes.changed = self._changes.changed, {}
-        keys, self._dropped = self._dropped, {}
+        keys, self._dropped_keys = self._dropped_keys, {}
         for tp, partition in changed.items():
             if self._acks.get(tp):
                 self._check_acks(now, tp)
             if partition is not None and partition.watchers:
                 # Keys are sorted so that the request that has waited longest comes first.
-                keys.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
+                keys.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked_keys)))
         for key in keys:
             attempt = self._parked.get(key)
             if attempt is not None and self._retry(now, attempt):

@@ -17,7 +17,7 @@ def preferred_read_replica(
     """
     if not partition.is_leader or _rack(image, partition.broker_id) == rack:
         return None
-    ranked = [
+    candidates = [
         (follower.log_end, to_ms(follower.caught_up_at) - to_ms(now), replica)
         for replica, follower in partition.followers.items()
         if replica in partition.image.isr
@@ -25,7 +25,7 @@ def preferred_read_replica(
         and image.brokers.endpoint(replica, listener) is not None
         and follower.log_start <= offset <= follower.log_end
     ]
-    return max(ranked)[2] if ranked else None
+    return max(candidates)[2] if candidates else None
 
 
 def _rack(image: MetadataImage, broker_id: int) -> str | None:

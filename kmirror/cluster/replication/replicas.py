@@ -140,7 +140,7 @@ class ReplicaManager:
         self.purgatory.fail_truncated_acks(tp, -1)  # The same image change may have a new topic of this name.
         partition.notify_watchers()
         for watcher in partition.watchers:
-            self.purgatory.mark_dropped(watcher.parked)
+            self.purgatory.mark_dropped(watcher.parked_keys)
             watcher.on_dropped()
         self.changes.mark_changed(tp)
 

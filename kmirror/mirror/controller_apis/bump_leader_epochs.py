@@ -49,8 +49,8 @@ def decide(
             elif requested.min_leader_epoch > EPOCH_MAX:
                 row.error_code = ErrorCode.INVALID_REQUEST
             elif image.leader_epoch < requested.min_leader_epoch:
-                bumped = replace(
+                change = replace(
                     image, leader_epoch=requested.min_leader_epoch, partition_epoch=image.partition_epoch + 1
                 )
-                records.append(bumped.record(topic.topic_id, requested.partition_index))
+                records.append(change.record(topic.topic_id, requested.partition_index))
     return Decision(records, response, atomic=False)

@@ -45,7 +45,7 @@ class MirrorView:
         """Return the filters, as they are configured now."""
         configs = mirror_configs(self.context.broker.image, self.mirror)
         assert configs is not None, f"mirror {self.mirror} is there"
-        return Rules.of(configs)
+        return Rules.from_configs(configs)
 
     def facts(self, names: Iterable[str]) -> list[TopicFacts]:
         """Return the facts about topics of this mirror; topics without a response from the source are left out."""

@@ -48,7 +48,7 @@ class Rules:
     """Whether offsets are kept between the local log start and last stable offset."""
 
     @classmethod
-    def of(cls, configs: Configs) -> Rules:
+    def from_configs(cls, configs: Configs) -> Rules:
         """Return the filters in the configs of a mirror."""
         return cls(tuple(configs.names(EXCLUDED_CONFIGS)), tuple(configs.names(INCLUDED_GROUPS)), configs.flag(CLAMP))
 

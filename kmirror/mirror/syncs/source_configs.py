@@ -138,15 +138,15 @@ def describe(
 
 def merge_agreeing(by_broker: Sequence[SourceConfigs]) -> SourceConfigs:
     """Return the configs on which all brokers agree; a topic on which they differ has a problem instead."""
-    first, *others = by_broker
+    first, *other_results = by_broker
     found = SourceConfigs({}, dict(first.problems), list(first.unanswered), dict(first.unclean))
-    for other in others:
+    for other in other_results:
         found.problems.update(other.problems)
         found.unanswered.extend(name for name in other.unanswered if name not in found.unanswered)
     for name, values in first.values.items():
         if name in found.problems:
             continue
-        if all(other.values.get(name) == values for other in others):
+        if all(other.values.get(name) == values for other in other_results):
             found.values[name] = values
         else:
             found.problems[name] = "brokers of the source return different configs for it"

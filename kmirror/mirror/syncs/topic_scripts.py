@@ -125,8 +125,8 @@ def _sync_configs_of(
 
 def remove_deleted_topics(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
     """Remove topics that the source has deleted from the mirror (D16); `counts` are those of `count_missing`."""
-    image, wanted = view.context.broker.image.topics, view.to_be_mirrored()
-    deleted = [name for name in deleted_topics.plan(counts) if name in wanted and name in image]
+    image, mirrored_topics = view.context.broker.image.topics, view.to_be_mirrored()
+    deleted = [name for name in deleted_topics.plan(counts) if name in mirrored_topics and name in image]
     if not deleted:
         return
     request = RemoveTopicsFromMirrorRequest(

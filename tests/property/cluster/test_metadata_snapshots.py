@@ -276,12 +276,15 @@ def facts(image: MetadataImage) -> dict[str, object]:
     for name, aspect in image.aspects().items():
         found[name] = dict(aspect) if isinstance(aspect, dict) else None
         found.update({f"{name}.{key}": value for key, value in vars(aspect).items() if key not in NOT_SAID})
-    for name in ("topics._hosted", "topics._leads", "topics._by_collision_key", "configs._names"):
+    for name in ("topics._partition_bits", "topics._leads", "topics._by_collision_key", "configs._names"):
         values = found[name]
         assert isinstance(values, dict), name
         found[name] = {key: value for key, value in values.items() if value}
-    held = {key: {topic: bits for topic, bits in value.items() if bits} for key, value in image.topics._hosted.items()}
-    found["topics._hosted"] = {key: value for key, value in held.items() if value}
+    held = {
+        key: {topic: bits for topic, bits in value.items() if bits}
+        for key, value in image.topics._partition_bits.items()
+    }
+    found["topics._partition_bits"] = {key: value for key, value in held.items() if value}
     found["order of topics"] = list(image.topics)
     del found["acls.version"]  # It counts the changes of this image.
     return found

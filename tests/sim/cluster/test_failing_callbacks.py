@@ -186,7 +186,7 @@ class Waiting:
     """A watcher with waiting requests."""
 
     def __init__(self) -> None:
-        self.parked: list[int] = []
+        self.parked_keys: list[int] = []
 
     def on_changed(self) -> None:
         pass
@@ -212,8 +212,10 @@ def test_a_failing_callback_does_not_affect_other_waits(broken: tuple[Cluster, R
     parked = list[object]()
     waiting = Waiting()
     partition.watch(waiting)
-    waiting.parked.append(replicas.purgatory.park(now, 1000, failing))
-    waiting.parked.append(replicas.purgatory.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True)))
+    waiting.parked_keys.append(replicas.purgatory.park(now, 1000, failing))
+    waiting.parked_keys.append(
+        replicas.purgatory.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True))
+    )
     replicas.changes.mark_changed(TP)
     assert replicas.purgatory.wake_waiters(now)
     assert told == [ErrorCode.NONE] and parked == [False]

@@ -147,7 +147,7 @@ def answer(stage: Stage) -> None:
 
 def test_a_question_is_answered_when_all_witnesses_have_responded() -> None:
     stage = Stage()
-    told = collect_responses(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
+    told = collect_responses(stage, Witnesses.select(stage.cluster, [ONE, TWO]))
     for _ in range(3):
         answer(stage)
     assert told == []
@@ -157,7 +157,7 @@ def test_a_question_is_answered_when_all_witnesses_have_responded() -> None:
 
 def test_a_silent_witness_leaves_the_question_open() -> None:
     stage = Stage()
-    told = collect_responses(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
+    told = collect_responses(stage, Witnesses.select(stage.cluster, [ONE, TWO]))
     answer(stage)
     answer(stage)
     while stage.script.pending_requests():
@@ -173,7 +173,7 @@ def test_a_silent_witness_leaves_the_question_open() -> None:
 
 def test_a_witness_whose_link_ended_may_have_restarted_and_counts_no_more() -> None:
     stage = Stage()
-    witnesses = Witnesses.of(stage.cluster, [ONE])
+    witnesses = Witnesses.select(stage.cluster, [ONE])
     told = collect_responses(stage, witnesses)
     answer(stage)
     stage.script.requester.closed_links[ONE] = 1
@@ -183,7 +183,7 @@ def test_a_witness_whose_link_ended_may_have_restarted_and_counts_no_more() -> N
 
 def test_without_witnesses_no_request_is_sent() -> None:
     stage = Stage()
-    assert collect_responses(stage, Witnesses.of(stage.cluster, [])) == [()]
+    assert collect_responses(stage, Witnesses.select(stage.cluster, [])) == [()]
     assert stage.script.pending_requests() == []
 
 

@@ -84,11 +84,11 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound[FetchRequest]) -> 
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    for waiting_id in list(session.parked):
+    for waiting_id in list(session.parked_keys):
         parts.replicas.purgatory.unpark(now, waiting_id)
     fetch = session.empty_fetch
     if isinstance(fetch, _Fetch) and fetch.request is request:
-        fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
+        fetch.inbound, fetch.parked_key, fetch.epoch = inbound, 0, session.epoch
     else:
         if not has_level and _has_readable_partition(parts, inbound, request, session.partitions):
             inbound.reply(_error_response(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR))
@@ -144,7 +144,7 @@ class _Fetch:
         "lacks_divergence_field",
         "leaders",
         "min_bytes",
-        "parked",
+        "parked_key",
         "parts",
         "reader",
         "request",
@@ -186,7 +186,7 @@ class _Fetch:
         """Bytes that the limits kept out of `rows`; 0 if min_bytes was already reached."""
         self.total_left_out = 0  # The sum of `bytes_left_out`.
         self.min_bytes = min(request.min_bytes, request.max_bytes)
-        self.parked = 0
+        self.parked_key = 0
         """Key under which this fetch is parked, 0 if it is not."""
 
     def start(self, now: Instant) -> None:
@@ -208,8 +208,8 @@ class _Fetch:
         ):
             self._respond()
             return
-        self.parked = self.parts.replicas.purgatory.park(now, self.request.max_wait_ms, self._attempt)
-        session.parked[self.parked] = None
+        self.parked_key = self.parts.replicas.purgatory.park(now, self.request.max_wait_ms, self._attempt)
+        session.parked_keys[self.parked_key] = None
         for cached in due:
             if cached.partition is None:
                 self._find(cached)
@@ -233,7 +233,7 @@ class _Fetch:
                 self._respond()
         except Exception as error:
             self.inbound.on_exception(error)
-        session.parked.pop(self.parked, None)
+        session.parked_keys.pop(self.parked_key, None)
         session.release()
         return True
 
@@ -363,7 +363,7 @@ class _Fetch:
         tp = None if name is None else TopicPartition(name, index)
         partition = None if tp is None else self.parts.replicas.partitions.get(tp)
         cached.tp = tp if partition is None else partition.tp  # Equal, but a session keeps it: no second object.
-        if partition is not None and (self.session.is_kept or self.parked):
+        if partition is not None and (self.session.is_kept or self.parked_key):
             cached.watch(partition)
         return partition
 

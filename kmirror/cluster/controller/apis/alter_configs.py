@@ -41,13 +41,13 @@ def decide_with(
     """Return the decision about every resource, made by the function of its type in `alters`."""
     resources = [_incremental_resource(context, resource) for resource in request.resources]
     incremental = IncrementalAlterConfigsRequest(resources, request.validate_only)
-    decided = incremental_alter_configs.decide_with(alters, context, incremental, rights)
-    assert isinstance(decided.response, IncrementalAlterConfigsResponse)
+    decision = incremental_alter_configs.decide_with(alters, context, incremental, rights)
+    assert isinstance(decision.response, IncrementalAlterConfigsResponse)
     rows = [
         AlterConfigsResourceResponse(row.error_code, row.error_message, row.resource_type, row.resource_name)
-        for row in decided.response.responses
+        for row in decision.response.responses
     ]
-    return Decision(decided.records, AlterConfigsResponse(responses=rows))
+    return Decision(decision.records, AlterConfigsResponse(responses=rows))
 
 
 def _incremental_resource(context: ControllerContext, resource: AlterConfigsResource) -> IncrementalResource:

@@ -110,8 +110,8 @@ def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequ
     requested = set(request.log_dirs)
     if not requested or len(requested) < len(request.log_dirs) or any(is_reserved(each) for each in requested):
         return True
-    others = (broker for number, broker in image.brokers.items() if number != request.broker_id)
-    return any(not requested.isdisjoint(other.directories) for other in others)
+    other_brokers = (broker for number, broker in image.brokers.items() if number != request.broker_id)
+    return any(not requested.isdisjoint(other.directories) for other in other_brokers)
 
 
 def _problem_with_features(image: MetadataImage, request: BrokerRegistrationRequest) -> ErrorCode:

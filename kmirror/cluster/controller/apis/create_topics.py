@@ -66,9 +66,9 @@ def decide_with(
     unique_names = [name for name, count in name_counts.items() if count == 1 and name != METADATA_TOPIC]
     may_create_any = rights.allow(AclOperation.CREATE, CLUSTER)
     denied = {} if may_create_any else rights.denied_topics(AclOperation.CREATE, unique_names)
-    undescribed = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, unique_names)
-    wanted = [topic for topic in request.topics if name_counts[topic.name] == 1 and topic.name not in denied]
-    if sum(_partition_count(context, topic) for topic in wanted) > PARTITIONS_MAX:
+    undescribable = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, unique_names)
+    candidates = [topic for topic in request.topics if name_counts[topic.name] == 1 and topic.name not in denied]
+    if sum(_partition_count(context, topic) for topic in candidates) > PARTITIONS_MAX:
         error, message = ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         return Decision((), error_response(request, version, error, message))
     for topic in {topic.name: topic for topic in request.topics}.values():
@@ -84,7 +84,7 @@ def decide_with(
         except ApiError as rejection:
             result.error_code, result.error_message = rejection.error, rejection.message
             continue
-        _describe(context, result, new_records, is_described=topic.name not in undescribed)
+        _describe(context, result, new_records, is_described=topic.name not in undescribable)
         if not request.validate_only:
             records += new_records
     return Decision(records, response)

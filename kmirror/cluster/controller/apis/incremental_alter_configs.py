@@ -181,15 +181,17 @@ def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> C
 def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
     """Return the changes of one broker's configs, or of all brokers' if the name is empty; raises ApiError."""
     name = resource.resource_name
-    fixed = sorted(
+    static_names = sorted(
         config.name
         for config in resource.configs
         if config.config_operation != ConfigOp.DELETE
         and (row := config_keys(Scope.BROKER).get(config.name)) is not None
         and not row.dynamic
     )
-    if fixed:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
+    if static_names:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(static_names)}]"
+        )
     try:
         changes = changes_of(Scope.BROKER, context.image.configs.get((ResourceType.BROKER, name), {}), resource.configs)
     except ApiError as rejection:

@@ -89,7 +89,7 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
         raise _invalid(name, level, "The controller does not support the given upgrade type.")
     if level < 0:
         raise _invalid(name, level, "A feature version cannot be less than 0.")
-    for node, (first, last) in _supported(context, name):
+    for node, (first, last) in _supported_ranges(context, name):
         if not first <= level <= last:
             versions = first if first == last else f"{first}-{last}"
             text = f"only supports versions {versions}" if last else "does not support this feature."
@@ -118,7 +118,7 @@ def _check_requirements(name: str, level: int, proposed: Mapping[str, int]) -> N
             raise _invalid(name, level, text)
 
 
-def _supported(context: ControllerContext, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def _supported_ranges(context: ControllerContext, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield each node that must support a feature, with its minimum and maximum level; 0 and 0 if unsupported."""
     local_levels = next(((row.minimum, row.maximum) for row in FEATURES if row.name == name), (0, 0))
     yield f"Local controller {context.node_id}", local_levels

@@ -68,9 +68,9 @@ class GroupShard(ShardState):
         A group that only has offsets is a simple group: Empty, without a protocol type.
         """
         kinds = self.kinds.values()
-        found = _first(kind.load(group_id, committed=committed) for kind in kinds)
+        found = _first_group(kind.load(group_id, committed=committed) for kind in kinds)
         if found is None and self.offsets.has_committed(group_id):
-            found = _first(kind.simple_group(group_id) for kind in kinds)
+            found = _first_group(kind.simple_group(group_id) for kind in kinds)
         return found
 
     def find(self, group_id: str) -> Group | None:
@@ -83,5 +83,5 @@ class GroupShard(ShardState):
         return committed_group and self.live.get(group_id, committed_group)
 
 
-def _first(groups: Iterable[Group | None]) -> Group | None:
+def _first_group(groups: Iterable[Group | None]) -> Group | None:
     return next((group for group in groups if group is not None), None)

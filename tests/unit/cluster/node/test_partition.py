@@ -179,7 +179,7 @@ def test_watchers_of_a_partition_are_notified_of_changes(change: Callable[[Parti
 class Watching:
     """A watcher that counts."""
 
-    parked = ()
+    parked_keys = ()
 
     def __init__(self) -> None:
         self.count = 0

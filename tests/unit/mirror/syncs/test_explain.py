@@ -14,7 +14,7 @@ from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
 
 ID, OTHER = Uuid(b"i" * 16), Uuid(b"o" * 16)
-DEFAULTS = Rules.of(Configs(Scope.MIRROR, {}))
+DEFAULTS = Rules.from_configs(Configs(Scope.MIRROR, {}))
 BROKER = Configs(Scope.BROKER, {})
 
 
@@ -39,7 +39,7 @@ def test_by_default_the_kips_list_is_left_out(name: str, rule: str | None) -> No
 
 
 def test_a_pattern_has_to_match_the_whole_name() -> None:
-    rules = Rules.of(
+    rules = Rules.from_configs(
         Configs(
             Scope.MIRROR, {"mirror.topic.properties.exclude": "retention,.*throttled.*", "mirror.groups.include": "app"}
         )

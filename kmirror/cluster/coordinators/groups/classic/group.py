@@ -47,7 +47,7 @@ class Limits:
     size_max: int = 0x7FFF_FFFF
 
     @classmethod
-    def of(cls, configs: Configs) -> Limits:
+    def from_configs(cls, configs: Configs) -> Limits:
         return cls(configs.integer("group.initial.rebalance.delay.ms"), configs.integer("group.max.size"))
 
 
@@ -372,7 +372,7 @@ class ClassicGroup(Group):
         """Move the group to DEAD on this broker: fail waiting requests with `error`, and cancel all timers."""
         for member in self.members.in_order():
             self.fail_waiting(member, error, member_id=member.member_id)
-        self.effects += [CancelTimer(Timer.SESSION, one) for one in (*self.members, *self.pending_joins)]
+        self.effects += [CancelTimer(Timer.SESSION, member_id) for member_id in (*self.members, *self.pending_joins)]
         self.effects += [CancelTimer(Timer.JOIN, ""), CancelTimer(Timer.SYNC, "")]
         self.move_to(_S.DEAD, self.state_since_ms)
 

@@ -67,7 +67,7 @@ class ClassicGroups(GroupKind[ClassicGroup]):
 
     def begin(self, group: ClassicGroup, now_ms: int, configs: Configs) -> None:
         """Resume a group that was loaded from its records; the session timeout of each member starts now."""
-        group.limits = Limits.of(configs)
+        group.limits = Limits.from_configs(configs)
         for member in group.members.in_order():
             group.expect_heartbeat(member)
         if len(group.members) > group.limits.size_max:

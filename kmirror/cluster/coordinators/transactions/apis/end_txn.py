@@ -70,7 +70,7 @@ def _check(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCod
     error = producer_error(known, request.producer_id, request.producer_epoch, version)
     if error or known.status is Status.ONGOING:
         return error or END_TRANSACTION
-    if known.status is _completed(request):
+    if known.status is _completed_status(request):
         return ErrorCode.NONE
     return ErrorCode.CONCURRENT_TRANSACTIONS if known.status is _preparing(request) else ErrorCode.INVALID_TXN_STATE
 
@@ -93,7 +93,7 @@ def _check_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode |
             is_same = known.status is _preparing(request)
             return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
         case Status.COMPLETE_COMMIT | Status.COMPLETE_ABORT if is_repeated:
-            return ErrorCode.NONE if known.status is _completed(request) else ErrorCode.INVALID_TXN_STATE
+            return ErrorCode.NONE if known.status is _completed_status(request) else ErrorCode.INVALID_TXN_STATE
         case _ if not is_current:
             return ErrorCode.PRODUCER_FENCED
         case Status.ONGOING:
@@ -106,5 +106,5 @@ def _preparing(request: EndTxnRequest) -> Status:
     return Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
 
 
-def _completed(request: EndTxnRequest) -> Status:
+def _completed_status(request: EndTxnRequest) -> Status:
     return Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT

@@ -51,7 +51,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound[JoinGro
     join = _join(coordinator, inbound, respond)
     if group is None and not request.member_id:
         group = ClassicGroup(request.group_id, to_ms(now))
-        group.limits, group.is_new = Limits.of(configs), True
+        group.limits, group.is_new = Limits.from_configs(configs), True
         coordinator.add(group)
     if isinstance(group, ClassicGroup):
         requests.join(group, to_ms(now), join)
