@@ -38,7 +38,7 @@ def _unguarded_in(outer: ast.FunctionDef) -> Iterator[str]:
 
 
 def _is_guarded(function: ast.FunctionDef) -> bool:
-    marked = any(ast.unparse(decorator) in ("inbound.guard", "gathering.row") for decorator in function.decorator_list)
+    marked = any(ast.unparse(decorator) in ("inbound.guard", "pending.row") for decorator in function.decorator_list)
     return marked or isinstance(function.body[-1], ast.Try)
 
 
