@@ -17,7 +17,7 @@ from kmirror.histories.run import run_history
 from tests.sim.histories.test_history_seeds import KEPT, SEEDS
 
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
-NAMED: tuple[tuple[str, str], ...] = (
+NAMED_EVENTS: tuple[tuple[str, str], ...] = (
     ("truncation of a log with more than one segment", "cut.many-segments"),
     ("the same by a follower", "cut.follower-many-segments"),
     ("a repeated batch answered as a duplicate", "produce.repeated-batch"),
@@ -40,7 +40,7 @@ NAMED: tuple[tuple[str, str], ...] = (
 """The events named in issue 30, each with its row."""
 
 
-def reachable() -> dict[str, list[Row]]:
+def reachable_rows() -> dict[str, list[Row]]:
     """Return the reachable rows, by group."""
     found: dict[str, list[Row]] = {}
     for row in ROWS.values():
@@ -49,41 +49,41 @@ def reachable() -> dict[str, list[Row]]:
     return found
 
 
-def before(text: str, first: str) -> str:
+def before_cell(text: str, first: str) -> str:
     """Return the column `before` of the current page in the row that begins with `first`."""
     row = re.search(rf"^\| {re.escape(first)} \|(.*)\|$", text, re.MULTILINE)
     cells = [] if row is None else [cell.strip() for cell in row.group(1).split("|")]
     return cells[1] if len(cells) > 1 else "-"
 
 
-def groups(text: str, seeds: Counter[str]) -> list[str]:
+def group_table(text: str, seeds: Counter[str]) -> list[str]:
     """Return the table of groups."""
-    told = ["| group | rows | before | these seeds |", "|---|--:|--:|--:|"]
+    lines = ["| group | rows | before | these seeds |", "|---|--:|--:|--:|"]
     totals = [0, 0]
-    for group, rows in reachable().items():
+    for group, rows in reachable_rows().items():
         counts = len(rows), sum(row.name in seeds for row in rows)
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        told.append(f"| `{group}` | {counts[0]} | {before(text, f'`{group}`')} | {counts[1]} |")
-    return [*told, f"| all | {totals[0]} | {before(text, 'all')} | {totals[1]} |"]
+        lines.append(f"| `{group}` | {counts[0]} | {before_cell(text, f'`{group}`')} | {counts[1]} |")
+    return [*lines, f"| all | {totals[0]} | {before_cell(text, 'all')} | {totals[1]} |"]
 
 
-def events(text: str, histories: Counter[str], times: Counter[str]) -> list[str]:
+def event_table(text: str, histories: Counter[str], times: Counter[str]) -> list[str]:
     """Return the table of the named events."""
-    told = ["| event | row | before | these seeds |", "|---|---|--:|--:|"]
-    for what, name in NAMED:
-        now = f"{histories[name]} ({times[name]})" if histories[name] else "0"
-        told.append(f"| {what} | `{name}` | {before(text, what)} | {now} |")
-    return told
+    lines = ["| event | row | before | these seeds |", "|---|---|--:|--:|"]
+    for event, name in NAMED_EVENTS:
+        count = f"{histories[name]} ({times[name]})" if histories[name] else "0"
+        lines.append(f"| {event} | `{name}` | {before_cell(text, event)} | {count} |")
+    return lines
 
 
 def missed_rows(seeds: Counter[str]) -> list[str]:
     """Return the rows that the seeds did not reach, one line for each group."""
-    told = []
-    for group, rows in reachable().items():
+    lines = []
+    for group, rows in reachable_rows().items():
         names = [f"`{row.name.partition('.')[2]}`" for row in rows if row.name not in seeds]
         if names and group != "received":  # Sent messages are mostly received.
-            told.append(f"- `{group}`: {', '.join(names)}")
-    return told
+            lines.append(f"- `{group}`: {', '.join(names)}")
+    return lines
 
 
 def unreachable_rows() -> list[str]:
@@ -92,16 +92,16 @@ def unreachable_rows() -> list[str]:
     for row in ROWS.values():
         if row.unreachable:
             reasons.setdefault(row.unreachable, []).append(f"`{row.name}`")
-    return ["| row | why |", "|---|---|", *(f"| {', '.join(names)} | {why} |" for why, names in reasons.items())]
+    return ["| row | why |", "|---|---|", *(f"| {', '.join(names)} | {reason} |" for reason, names in reasons.items())]
 
 
-def head(what: str, count: int, seeds: Counter[str]) -> list[str]:
+def count_sentences(seeds_range: str, seeds: Counter[str]) -> list[str]:
     """Return the sentences about the counts."""
-    can = [row.name for row in ROWS.values() if not row.unreachable]
+    reachable = [row.name for row in ROWS.values() if not row.unreachable]
     fixed = len(SEEDS) + len(KEPT)
     return [
-        f"There are {len(ROWS)} rows; {len(ROWS) - len(can)} are out of reach. Of the {len(can)} others",
-        f"the {fixed} histories of CI reach each one; {what} reach {sum(name in seeds for name in can)}.",
+        f"There are {len(ROWS)} rows; {len(ROWS) - len(reachable)} are out of reach. Of the {len(reachable)} others",
+        f"the {fixed} histories of CI reach each one; {seeds_range} reach {sum(name in seeds for name in reachable)}.",
     ]
 
 
@@ -110,20 +110,20 @@ def main(arguments: list[str]) -> int:
     histories: Counter[str] = Counter()
     times: Counter[str] = Counter()
     for seed in range(first, first + count):
-        found = run_history(seed=seed, profile=profile, coverage=True).coverage
-        histories.update(found.keys())
-        times.update(found)
+        coverage = run_history(seed=seed, profile=profile, coverage=True).coverage
+        histories.update(coverage.keys())
+        times.update(coverage)
     text = PAGE.read_text(encoding="utf-8")
-    what = f"seeds {first} to {first + count - 1} of `{profile}`"
+    seeds_range = f"seeds {first} to {first + count - 1} of `{profile}`"
     parts = {
-        "counts": head(what, count, histories), "groups": groups(text, histories),
-        "events": events(text, histories, times), "missed": missed_rows(histories), "barred": unreachable_rows(),
+        "counts": count_sentences(seeds_range, histories), "groups": group_table(text, histories),
+        "events": event_table(text, histories, times), "missed": missed_rows(histories), "barred": unreachable_rows(),
     }  # fmt: skip
-    for name, told in parts.items():
+    for name, lines in parts.items():
         begin, end = f"<!-- counted: {name} -->", f"<!-- end of {name} -->"
         assert begin in text and end in text, f"the page lacks {begin}"
-        head_, _, rest = text.partition(begin)
-        text = f"{head_}{begin}\n\n" + "\n".join(told) + f"\n\n{end}{rest.partition(end)[2]}"
+        before_mark, _, rest = text.partition(begin)
+        text = f"{before_mark}{begin}\n\n" + "\n".join(lines) + f"\n\n{end}{rest.partition(end)[2]}"
     PAGE.write_text(text, encoding="utf-8")
     return 0
 

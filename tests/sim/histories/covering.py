@@ -31,45 +31,47 @@ class Candidate:
 
 def run(plan: Plan, *, has_failed: bool = False) -> Candidate:
     """Run a plan; a history that is not clean reaches nothing."""
-    began = time.process_time()
+    started = time.process_time()
     outcome = run_history(plan, coverage=True)
-    seconds = round(time.process_time() - began, 2)
+    seconds = round(time.process_time() - started, 2)
     reached = frozenset(outcome.coverage) if outcome.exit is Exit.CLEAN else frozenset()
     return Candidate(KeptHistory(plan, seconds, has_failed), reached)
 
 
 def cover(candidates: Iterable[Candidate], rows: set[str]) -> list[Candidate]:
     """Return candidates that together reach these rows: those with the most rows per second first, none needlessly."""
-    left, missing, chosen = list(candidates), set(rows), list[Candidate]()
+    remaining, missing, chosen = list(candidates), set(rows), list[Candidate]()
     while missing:
-        best = max(left, key=lambda one: len(one.reached & missing) / (one.history.seconds + 0.1))
+        best = max(
+            remaining, key=lambda candidate: len(candidate.reached & missing) / (candidate.history.seconds + 0.1)
+        )
         if not best.reached & missing:
             break
         missing -= best.reached
         chosen.append(best)
-    for one in sorted(chosen, key=lambda one: one.history.seconds, reverse=True):
-        others = set[str]().union(*(other.reached for other in chosen if other is not one))
-        if one.reached & rows <= others:
-            chosen.remove(one)
+    for candidate in sorted(chosen, key=lambda candidate: candidate.history.seconds, reverse=True):
+        others = set[str]().union(*(other.reached for other in chosen if other is not candidate))
+        if candidate.reached & rows <= others:
+            chosen.remove(candidate)
     return chosen
 
 
 def main(arguments: list[str]) -> int:
     rows = {row.name for row in ROWS.values() if not row.unreachable}
     candidates = [run(history.plan, has_failed=history.has_failed) for history in kept.read().values()]
-    missing = rows.difference(*(one.reached for one in candidates))
+    missing = rows.difference(*(candidate.reached for candidate in candidates))
     print(f"{len(candidates)} histories reach {len(rows) - len(missing)} of {len(rows)} rows", flush=True)
     for profile, first, count in zip(*[iter(arguments)] * 3, strict=True):
         for seed in range(int(first), int(first) + int(count)):
-            one = run(draw(seed, profile))
-            if one.reached & missing:
-                candidates.append(one)
+            candidate = run(draw(seed, profile))
+            if candidate.reached & missing:
+                candidates.append(candidate)
     chosen = cover(candidates, rows)
-    others = [one for one in candidates if one not in chosen and one.history.has_failed]
-    others.sort(key=lambda one: one.history.seconds)
-    kept.FILE.write_text("".join(one.history.to_line() for one in (*chosen, *others)), encoding="utf-8")
-    needed = sum(one.history.seconds for one in chosen)
-    missing = rows.difference(*(one.reached for one in chosen))
+    others = [candidate for candidate in candidates if candidate not in chosen and candidate.history.has_failed]
+    others.sort(key=lambda candidate: candidate.history.seconds)
+    kept.FILE.write_text("".join(candidate.history.to_line() for candidate in (*chosen, *others)), encoding="utf-8")
+    needed = sum(candidate.history.seconds for candidate in chosen)
+    missing = rows.difference(*(candidate.reached for candidate in chosen))
     print(f"{len(chosen)} histories of {needed:.0f} CPU seconds cover the rows; {len(others)} others once failed")
     print(f"missing: {', '.join(sorted(missing)) or 'no row'}")
     return 0

@@ -20,7 +20,9 @@ CONFIGS = {
 }
 
 
-def in_racks(steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 3) -> Plan:
+def plan_with_racks(
+    steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 3
+) -> Plan:
     """One topic `t0` with one partition, initially in cluster a; each broker is in its own rack."""
     return Plan(
         seed=0,
@@ -52,14 +54,14 @@ def two_of_three_die() -> Plan:
         Step(4_500, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000}),
     )
     writers = [client(f"p{number}", "plain") for number in range(6)]
-    return in_racks(steps, [*writers, *readers("read_committed"), client("c4", "library_read", rack="r1")])
+    return plan_with_racks(steps, [*writers, *readers("read_committed"), client("c4", "library_read", rack="r1")])
 
 
 def transactions_in_racks() -> Plan:
     """Transactions are committed, aborted and left to time out, while each rack reads."""
     writers = [client("p0", "plain"), client("p1", "short"), client("p2", "abandoned", timeout_ms=1_500)]
-    nothing = Step(6_000, "turn", {"clients": "p0", "cluster": "a"})
-    return in_racks((nothing,), [*writers, *readers("library_read"), client("c4", "session_read", rack="r1")])
+    idle_step = Step(6_000, "turn", {"clients": "p0", "cluster": "a"})
+    return plan_with_racks((idle_step,), [*writers, *readers("library_read"), client("c4", "session_read", rack="r1")])
 
 
 def failback_without_a_follower() -> Plan:
@@ -67,27 +69,27 @@ def failback_without_a_follower() -> Plan:
 
     The consumer names no leader epoch, so only broker 3 can know that its log will be truncated.
     """
-    there, back = (
+    forward, reverse = (
         {"mirror": "m", "source": source, "destination": destination, "topics": "t0"}
         for source, destination in ("ab", "ba")
     )
     steps = (
-        Step(100, "create_mirror", there),
-        Step(110, "create_mirror", back),
-        Step(300, "add", there),
+        Step(100, "create_mirror", forward),
+        Step(110, "create_mirror", reverse),
+        Step(300, "add", forward),
         Step(2_000, "line_down", {"one": "a", "other": "b", "for_ms": 3_000}),
-        Step(2_500, "remove", there),
+        Step(2_500, "remove", forward),
         Step(4_600, "turn", {"clients": "c3", "cluster": "a"}),
         Step(5_200, "line_down", {"one": "a-1", "other": "a-3", "for_ms": 9_000}),
         Step(5_200, "line_down", {"one": "a-2", "other": "a-3", "for_ms": 9_000}),
-        Step(5_300, "add", back),
-        Step(7_500, "add", back),  # Refused; all logs are observed before.
+        Step(5_300, "add", reverse),
+        Step(7_500, "add", reverse),  # Refused; all logs are observed before.
     )
-    slow = client("c3", "read_committed", "b", pause_ms=300, rack="r3", bytes_max=1, names_epochs=False)
-    clients = [client("p0", "plain"), client("p1", "plain", "b"), slow, client("c0", "read_committed")]
-    plan = in_racks(steps, clients, clusters="ab")
-    soon = {"replica.lag.time.max.ms": "1500"}
-    clusters = tuple(replace(row, configs={**row.configs, **soon}) for row in plan.clusters)
+    slow_reader = client("c3", "read_committed", "b", pause_ms=300, rack="r3", bytes_max=1, names_epochs=False)
+    clients = [client("p0", "plain"), client("p1", "plain", "b"), slow_reader, client("c0", "read_committed")]
+    plan = plan_with_racks(steps, clients, clusters="ab")
+    short_lag = {"replica.lag.time.max.ms": "1500"}
+    clusters = tuple(replace(row, configs={**row.configs, **short_lag}) for row in plan.clusters)
     return replace(plan, clusters=clusters, faults_end_ms=16_000)
 
 

@@ -38,8 +38,15 @@ def _members(**options: str | int | bool) -> ClientPlan:
 
 
 def _transform(**options: str | int | bool) -> ClientPlan:
-    wanted = {"group": "gx", "members": 3, "session_ms": 1_000, "output": "o0", "transaction_version": 2, **options}
-    return ClientPlan("x0", "transform", "a", ("t0",), 200, wanted)
+    full = {
+        "group": "gx",
+        "members": 3,
+        "session_ms": 1_000,
+        "output": "o0",
+        "transaction_version": 2,
+        **options,
+    }
+    return ClientPlan("x0", "transform", "a", ("t0",), 200, full)
 
 
 def members_come_and_go() -> Plan:
@@ -52,32 +59,32 @@ def members_transform() -> Plan:
     return _plan(clients=[_transform()])
 
 
-def members_commit_both_ways() -> Plan:
+def members_mix_commits() -> Plan:
     """Besides three members, another client commits for one partition both in transactions and outside of them."""
     return _plan(clients=[_members(both_ways=True)])
 
 
 def library_misses_answers() -> Plan:
     """A producer and a consumer of `kmirror.client`, which lose the connection to the broker for moments."""
-    lossy = [ClientPlan(name, kind, "a", ("t0",), 150, {"outages": True}) for name, kind in LIBRARY]
-    return _plan(clients=lossy)
+    lossy_clients = [ClientPlan(name, kind, "a", ("t0",), 150, {"outages": True}) for name, kind in LIBRARY]
+    return _plan(clients=lossy_clients)
 
 
 def coordinators_die() -> Plan:
     """Members commit at a coordinator that dies, while its followers are far away."""
-    slow = {"one": "a-1", "other": "a-2", "ms": 300, "for_ms": 18_000}
-    dies = [
+    slow_line = {"one": "a-1", "other": "a-2", "ms": 300, "for_ms": 18_000}
+    kills = [
         Step(at, "kill_broker", {"cluster": "a", "broker": broker, "for_ms": 3_000})
         for at, broker in ((4_000, 1), (9_000, 2), (14_000, 1))
     ]
-    return _plan(Step(100, "line_slow", slow), *dies, clients=[_members()], brokers=2)
+    return _plan(Step(100, "line_slow", slow_line), *kills, clients=[_members()], brokers=2)
 
 
 def groups_are_mirrored() -> Plan:
     """Cluster b mirrors the topic, and the offsets of its readers in a."""
-    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
-    often = {"cluster": "b", "name": "mirror.metadata.refresh.interval.ms", "value": "1000"}
-    steps = Step(50, "alter_cluster", often), Step(100, "create_mirror", there), Step(200, "add", there)
+    forward = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    frequent_refresh = {"cluster": "b", "name": "mirror.metadata.refresh.interval.ms", "value": "1000"}
+    steps = Step(50, "alter_cluster", frequent_refresh), Step(100, "create_mirror", forward), Step(200, "add", forward)
     return _plan(*steps, clients=[_members()], clusters="ab")
 
 
@@ -86,7 +93,7 @@ PLANS = {
     for plan in (
         members_come_and_go,
         members_transform,
-        members_commit_both_ways,
+        members_mix_commits,
         library_misses_answers,
         coordinators_die,
         groups_are_mirrored,

@@ -44,8 +44,8 @@ def read() -> dict[str, KeptHistory]:
     return {history.name: history for history in kept}
 
 
-def within(seconds: float) -> dict[str, Plan]:
+def first_within(seconds: float) -> dict[str, Plan]:
     """Return the first histories of the file, as many as run in this CPU time."""
     kept = read().values()
-    ends = accumulate(history.seconds for history in kept)
-    return {history.name: history.plan for history, end in zip(kept, ends, strict=True) if end <= seconds}
+    end_times = accumulate(history.seconds for history in kept)
+    return {history.name: history.plan for history, end in zip(kept, end_times, strict=True) if end <= seconds}

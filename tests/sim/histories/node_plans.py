@@ -14,11 +14,11 @@ CONFIGS = {
     "mirror.metadata.refresh.interval.ms": "1000",
     "metadata.log.max.record.bytes.between.snapshots": "1000",
 }
-PRESENT = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
-ADDED = Step(100, "create_mirror", PRESENT), Step(200, "add", PRESENT)
+MIRROR = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+MIRROR_STEPS = Step(100, "create_mirror", MIRROR), Step(200, "add", MIRROR)
 
 
-def of_nodes(steps: Iterable[Step], *, brokers: int = 1, clusters: str = "ab", faults_end_ms: int = 8_000) -> Plan:
+def node_plan(steps: Iterable[Step], *, brokers: int = 1, clusters: str = "ab", faults_end_ms: int = 8_000) -> Plan:
     """A producer writes one topic `t0` with three partitions, in cluster a."""
     return Plan(
         seed=0,
@@ -35,69 +35,69 @@ def of_nodes(steps: Iterable[Step], *, brokers: int = 1, clusters: str = "ab", f
 
 def killed_at_the_source() -> Plan:
     """Broker 1 of three dies, and is restarted after its session has ended."""
-    away = Step(1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 7_000})
-    return of_nodes([away], brokers=3, clusters="a", faults_end_ms=10_000)
+    outage = Step(1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 7_000})
+    return node_plan([outage], brokers=3, clusters="a", faults_end_ms=10_000)
 
 
 def stopped_behind_a_slow_line() -> Plan:
     """Broker 1 of three is stopped while broker 3 gets metadata late."""
     slow = Step(1_000, "line_slow", {"one": "a-3", "other": "a-100", "ms": 1_000, "for_ms": 6_000})
     stop = Step(3_000, "stop_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000})
-    return of_nodes([slow, stop], brokers=3, clusters="a", faults_end_ms=10_000)
+    return node_plan([slow, stop], brokers=3, clusters="a", faults_end_ms=10_000)
 
 
 def read_again() -> Plan:
     """Cluster b mirrors a, and b's controller is restarted."""
-    return of_nodes([*ADDED, Step(4_000, "kill_controller", {"cluster": "b", "for_ms": 500})])
+    return node_plan([*MIRROR_STEPS, Step(4_000, "kill_controller", {"cluster": "b", "for_ms": 500})])
 
 
 def mirrored() -> Plan:
     """Cluster b mirrors a."""
-    return of_nodes(ADDED)
+    return node_plan(MIRROR_STEPS)
 
 
 def with_a_config() -> Plan:
     """Cluster b mirrors a for a long time; the topic has a config."""
     config = Step(50, "alter_topic", {"cluster": "a", "topic": "t0", "name": "retention.ms", "value": "3600000"})
-    return of_nodes([config, *ADDED], faults_end_ms=22_000)
+    return node_plan([config, *MIRROR_STEPS], faults_end_ms=22_000)
 
 
 def altered_and_removed() -> Plan:
     """One of two topics gets a config at a, and is removed from b's mirror; then the other one gets a config."""
-    set_here = {"cluster": "a", "name": "retention.ms", "value": "3600000"}
+    retention_at_a = {"cluster": "a", "name": "retention.ms", "value": "3600000"}
     steps = [
-        Step(2_500, "add", {**PRESENT, "topics": "t1"}),
-        Step(4_000, "alter_topic", {**set_here, "topic": "t0"}),
-        Step(7_000, "remove", PRESENT),
-        Step(9_000, "alter_topic", {**set_here, "topic": "t1"}),
+        Step(2_500, "add", {**MIRROR, "topics": "t1"}),
+        Step(4_000, "alter_topic", {**retention_at_a, "topic": "t0"}),
+        Step(7_000, "remove", MIRROR),
+        Step(9_000, "alter_topic", {**retention_at_a, "topic": "t1"}),
     ]
-    plan = of_nodes([*ADDED, *steps], faults_end_ms=22_000)
+    plan = node_plan([*MIRROR_STEPS, *steps], faults_end_ms=22_000)
     return replace(plan, topics={**plan.topics, "t1": "1@a"})
 
 
 def added_out_of_reach() -> Plan:
     """The topic is added to b's mirror while a is unreachable, so b does not have it yet."""
-    away = Step(50, "line_down", {"one": "a", "other": "b", "for_ms": 7_000})
-    return of_nodes([away, *ADDED])
+    outage = Step(50, "line_down", {"one": "a", "other": "b", "for_ms": 7_000})
+    return node_plan([outage, *MIRROR_STEPS])
 
 
 def goes_out_of_reach() -> Plan:
     """Cluster a becomes unreachable for b after it is mirrored."""
-    away = Step(3_000, "line_down", {"one": "a", "other": "b", "for_ms": 9_000})
-    plan = of_nodes([*ADDED, away], faults_end_ms=13_000)
+    outage = Step(3_000, "line_down", {"one": "a", "other": "b", "for_ms": 9_000})
+    plan = node_plan([*MIRROR_STEPS, outage], faults_end_ms=13_000)
     # Descriptions are checked once in many events: several producers make some while the source is unreachable.
     return replace(plan, clients=tuple(replace(plan.clients[0], name=f"p{number}") for number in range(4)))
 
 
 def wanted_by_two() -> Plan:
     """The topic is added to a second mirror."""
-    other = {**PRESENT, "mirror": "n"}
-    return of_nodes([*ADDED, Step(3_000, "create_mirror", other), Step(3_500, "add", other)])
+    other = {**MIRROR, "mirror": "n"}
+    return node_plan([*MIRROR_STEPS, Step(3_000, "create_mirror", other), Step(3_500, "add", other)])
 
 
 def deleted_while_mirrored() -> Plan:
     """Cluster b mirrors a, until a's topic is deleted."""
-    return of_nodes([*ADDED, Step(5_000, "delete_topic", {"cluster": "a", "topic": "t0"})])
+    return node_plan([*MIRROR_STEPS, Step(5_000, "delete_topic", {"cluster": "a", "topic": "t0"})])
 
 
 PLANS: dict[str, Callable[[], Plan]] = {

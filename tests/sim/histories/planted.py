@@ -61,9 +61,9 @@ from kmirror.spec.wire_values import IsolationLevel
 Patch = Callable[[object, str, Any], Any]
 """(owner, name, replacement) -> original"""
 Plant = Callable[[Patch], None]
-EPOCH_AT = 12
-CRC_AT = 17
-CRC_FROM = 21
+EPOCH_POSITION = 12
+CRC_POSITION = 17
+CRC_START = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +85,34 @@ FAULTS: dict[str, Fault] = {}
 def fault(*checkers: str, profile: str, seed: int = 0) -> Callable[[Plant], Plant]:
     """Add a fault to FAULTS, with its checkers and its history."""
 
-    def keep(plant: Plant) -> Plant:
+    def register(plant: Plant) -> Plant:
         name, doc = plant.__name__, (plant.__doc__ or "").strip()
         FAULTS[name] = Fault(name, doc, plant, checkers, profile, seed)
         return plant
 
-    return keep
+    return register
 
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
     """Plant a fault, and restore the engine on exit."""
-    undo: list[tuple[object, str, Any]] = []
+    originals: list[tuple[object, str, Any]] = []
 
-    def patch(owner: object, attribute: str, instead: Any) -> Any:
-        before = vars(owner)[attribute]
-        undo.append((owner, attribute, before))
-        setattr(owner, attribute, instead)
-        return before
+    def patch(owner: object, attribute: str, replacement: Any) -> Any:
+        original = vars(owner)[attribute]
+        originals.append((owner, attribute, original))
+        setattr(owner, attribute, replacement)
+        return original
 
     try:
         FAULTS[name].plant(patch)
         yield
     finally:
-        for owner, attribute, before in reversed(undo):
-            setattr(owner, attribute, before)
+        for owner, attribute, original in reversed(originals):
+            setattr(owner, attribute, original)
 
 
-def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionState], PartitionState]) -> None:
+def _change_read_states(patch: Patch, change: Callable[[Partition, PartitionState], PartitionState]) -> None:
     """Change the persisted state that new leaders read."""
 
     def gather(self: Any, now: Any, mp: Any, found: Any) -> None:
@@ -126,13 +126,13 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
 
 
 @fault("divergence", profile="sources", seed=77)
-def ends_of_epochs_not_asked(patch: Patch) -> None:
+def ends_of_epochs_not_requested(patch: Patch) -> None:
     """A mirror fetches from an old source without requesting the end of the common epoch (D12)."""
     patch(EpochCheck, "has_agreed", lambda self, mp: True)
 
 
 @fault("divergence", profile="sources", seed=102)
-def ends_of_epochs_asked_once(patch: Patch) -> None:
+def ends_of_epochs_requested_once(patch: Patch) -> None:
     """A mirror does not request it again when an old source has another leader (D12)."""
     original = patch(EpochCheck, "has_agreed", lambda self, mp: mp.agreed_epoch != NOT_AGREED or original(self, mp))
 
@@ -170,20 +170,20 @@ def reopened_transactions_left_open(patch: Patch) -> None:
 
 
 @fault("acked-lost", profile="orders_while_away")
-def stop_cuts_what_it_never_touched(patch: Patch) -> None:
+def stop_cuts_an_untouched_log(patch: Patch) -> None:
     """A stop from PREPARING truncates a log that no session has changed (D33)."""
 
     def is_reset(self: Any, mp: Any, partition: Any) -> bool:
         mp.uncut = {SESSION: -1, **mp.uncut}
-        return bool(knows(self, mp, partition))
+        return bool(original_is_reset(self, mp, partition))
 
     def decide(self: Any, now: Any, mp: Any, partition: Any) -> None:
         mp.last_mirrored_epoch = NOT_SETTLED  # As after a session that mirrored.
-        decides(self, now, mp, partition)
+        original_decide(self, now, mp, partition)
 
     patch(MirrorPartition, "is_touched", property(lambda self: True))
-    knows = patch(Stopping, "_is_reset", is_reset)
-    decides = patch(Stopping, "_decide", decide)
+    original_is_reset = patch(Stopping, "_is_reset", is_reset)
+    original_decide = patch(Stopping, "_decide", decide)
 
 
 @fault("half-transaction", profile="stop_among_long_ones")
@@ -216,7 +216,7 @@ class _MarkersOnly:
 
 
 @fault("last-copy-lost", profile="each_other_again")
-def source_taken_at_its_word(patch: Patch) -> None:
+def source_epoch_taken_without_ring_check(patch: Patch) -> None:
     """PREPARING truncates to the source's epoch, though the source's mirror of this cluster is unsettled (D25, D39)."""
     patch(Preparing, "_ring_reason", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
@@ -236,7 +236,7 @@ def rings_are_cut(patch: Patch) -> None:
 
 
 @fault("acked-lost", profile="smoke", seed=2)
-def silence_believed(patch: Patch) -> None:
+def missing_lineage_taken_as_proof(patch: Patch) -> None:
     """A log is copied from scratch because a broker that may be deposed does not mention this cluster (D32)."""
 
     def believe(self: Any, now: Any, query: Any) -> None:
@@ -265,15 +265,15 @@ def preparing_does_not_wait(patch: Patch) -> None:
 
 
 @fault("divergence", profile="replicas", seed=101)
-def owed_cuts_forgotten(patch: Patch) -> None:
+def required_cuts_forgotten(patch: Patch) -> None:
     """A new leader forgets the replicas that must still truncate (D30)."""
-    _change_what_is_read(
+    _change_read_states(
         patch, lambda led, found: replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
     )
 
 
 @fault("divergence", "stuck-state", profile="mirror_of_a_failback")
-def numbers_believed(patch: Patch) -> None:
+def epochs_compared_without_writers(patch: Patch) -> None:
     """Two logs are compared by the numbers of their epochs alone, without their writers (D45)."""
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
@@ -287,23 +287,23 @@ def reset_before_the_epoch_is_settled(patch: Patch) -> None:
 
     def write_state(self: Any, now: Any, mp: Any, state: Any, epoch: int, **options: Any) -> None:
         stop = options.get("stop")
-        original(self, now, mp, state, epoch if stop is None else stop.epoch, **options)
+        original_write_state(self, now, mp, state, epoch if stop is None else stop.epoch, **options)
 
     def is_reset(self: Any, mp: Any, partition: Any) -> bool:
         mp.last_mirrored_epoch -= 1  # The engine would not recognise its own reset by that epoch.
         try:
-            return bool(knows(self, mp, partition))
+            return bool(original_is_reset(self, mp, partition))
         finally:
             mp.last_mirrored_epoch += 1
 
-    original = patch(StateWriter, "write_state", write_state)
-    knows = patch(Stopping, "_is_reset", is_reset)
+    original_write_state = patch(StateWriter, "write_state", write_state)
+    original_is_reset = patch(Stopping, "_is_reset", is_reset)
 
 
 @fault("lme-loss", profile="smoke", seed=5)
 def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     """A new leader of a stopped partition uses the last epoch of its log as the last mirrored one."""
-    _change_what_is_read(
+    _change_read_states(
         patch, lambda led, found: replace(found, last_mirrored_epoch=last_epoch(led.log))
         if found.state is MirrorState.STOPPED else found,
     )  # fmt: skip
@@ -312,7 +312,7 @@ def last_mirrored_epoch_recomputed(patch: Patch) -> None:
 @fault("lme-loss", profile="smoke", seed=5)
 def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
     """A read of a stopped partition's state finds no last mirrored epoch."""
-    _change_what_is_read(
+    _change_read_states(
         patch, lambda led, found: replace(found, last_mirrored_epoch=NOT_SETTLED)
         if found.state is MirrorState.STOPPED else found,
     )  # fmt: skip
@@ -328,17 +328,17 @@ def bump_skipped(patch: Patch) -> None:
         return written.get((self._context.broker.cluster_id, mp.tp)) is mp.stop
 
     def is_cut(self: Any, mp: Any, partition: Any) -> bool:
-        return is_written(self, mp, partition) or bool(finds(self, mp, partition))
+        return is_written(self, mp, partition) or bool(original_is_cut(self, mp, partition))
 
     patch(Stopping, "_is_bumped", lambda self, mp, partition: True)
     patch(Stopping, "_is_reset", is_written)
-    finds = patch(Stopping, "_is_cut", is_cut)
+    original_is_cut = patch(Stopping, "_is_cut", is_cut)
 
     def reset(self: Any, now: Any, mp: Any, partition: Any) -> None:
         written[self._context.broker.cluster_id, mp.tp] = mp.stop
-        original(self, now, mp, partition)
+        original_reset(self, now, mp, partition)
 
-    original = patch(Stopping, "_reset_producers", reset)
+    original_reset = patch(Stopping, "_reset_producers", reset)
 
 
 @fault("epoch-regression", profile="smoke", seed=2)
@@ -445,10 +445,10 @@ def batch_skipped(patch: Patch) -> None:
 
 
 def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
-    found = []
+    changed = []
     for batch in iter_batches(bytes(data)):
-        found.append(change(batch) or bytes(batch.view))
-    return b"".join(found)
+        changed.append(change(batch) or bytes(batch.view))
+    return b"".join(changed)
 
 
 @fault("divergence", profile="smoke", seed=2)
@@ -461,7 +461,7 @@ def byte_flipped(patch: Patch) -> None:
             return None
         raw = bytearray(batch.view)
         raw[-2] ^= 1  # The last byte is the number of headers; the value ends before it.
-        struct.pack_into(">I", raw, CRC_AT, crc32c(bytes(raw[CRC_FROM:])))
+        struct.pack_into(">I", raw, CRC_POSITION, crc32c(bytes(raw[CRC_START:])))
         return bytes(raw)
 
     def append(self: Any, data: Any, **options: Any) -> Any:
@@ -479,7 +479,7 @@ def wrong_epoch_copied(patch: Patch) -> None:
             if not self.latest_epoch < batch.partition_leader_epoch or batch.partition_leader_epoch < 1:
                 return None
             raw = bytearray(batch.view)
-            struct.pack_into(">i", raw, EPOCH_AT, batch.partition_leader_epoch - 1)
+            struct.pack_into(">i", raw, EPOCH_POSITION, batch.partition_leader_epoch - 1)
             return bytes(raw)
 
         return original(self, _changed(data, change), **options)
@@ -499,16 +499,16 @@ def paused_topics_are_fetched(patch: Patch) -> None:
 
     def remove(self: Any, mp: Any) -> None:
         if mp.assignment.wish is not Wish.PAUSE:
-            stop_fetching(self, mp)
+            original_remove(self, mp)
 
     def enter(self: Any, state: MirrorState) -> None:
         topic_id = self.source_topic_id
-        take_over(self, state)
+        original_enter(self, state)
         if self.assignment.wish is Wish.PAUSE:
             self.source_topic_id = topic_id
 
-    stop_fetching = patch(fetchers.MirrorFetchers, "remove", remove)
-    take_over = patch(MirrorPartition, "enter", enter)
+    original_remove = patch(fetchers.MirrorFetchers, "remove", remove)
+    original_enter = patch(MirrorPartition, "enter", enter)
 
 
 @fault("divergence", "stuck-state", profile="mirror_of_a_deleted_mirror")

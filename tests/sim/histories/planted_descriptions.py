@@ -15,13 +15,13 @@ from tests.sim.histories.planted import Patch, fault
 
 
 @fault("described-wrong", profile="source_out_of_reach")
-def reasons_are_not_told(patch: Patch) -> None:
+def reasons_are_not_described(patch: Patch) -> None:
     """DescribeMirrors does not return the reason why a partition waits (D38)."""
     patch(describe_mirrors, "_reason", lambda context, now, mp: "")
     patch(describe_mirrors, "_reason_of_mirror", lambda context, mirror: "")
 
 
-@fault("described-wrong", profile="looked_at_late")
+@fault("described-wrong", profile="described_late")
 def source_offset_of_the_first_answer(patch: Patch) -> None:
     """The source's offset is that of its first response."""
 
@@ -34,7 +34,7 @@ def source_offset_of_the_first_answer(patch: Patch) -> None:
     original = patch(fetchers, "_record_source", note_source)
 
 
-@fault("described-wrong", profile="looked_at_late")
+@fault("described-wrong", profile="described_late")
 def reason_of_before_stays(patch: Patch) -> None:
     """The reason for a partition's wait is not cleared when records of the source arrive."""
     patch(describe_mirrors, "_reason", lambda context, now, mp: "the source's leader is not known")

@@ -30,7 +30,7 @@ def snapshots_of_segments_stay(patch: Patch) -> None:
 
 
 @fault("disk-use", profile="deleted_records_of_followers")
-def log_starts_of_leaders_are_passed_over(patch: Patch) -> None:
+def log_starts_of_leaders_are_ignored(patch: Patch) -> None:
     """A follower does not raise its log start to its leader's."""
     patch(ReplicaFetchers, "_follow_log_start", lambda self, followed, data: None)
 

@@ -32,7 +32,7 @@ def aborted_offsets_count(patch: Patch) -> None:
 
 
 @fault("exactly-once", profile="members_transform")
-def unstable_offsets_are_told(patch: Patch) -> None:
+def unstable_offsets_are_returned(patch: Patch) -> None:
     """A member gets the group's offsets from before a transaction that is still open (KIP-447)."""
     original = patch(OffsetsView, "__init__", lambda self, offsets, is_stable: original(self, offsets, False))
 

@@ -23,7 +23,7 @@ from kmirror.spec.wire_values import ConfigOp
 from tests.sim.histories.planted import Patch, fault
 
 
-def nothing() -> Any:
+def empty_script() -> Any:
     """A script without requests."""
     yield from ()
 
@@ -42,18 +42,18 @@ def growth_is_not_followed(patch: Patch) -> None:
 @fault("stuck-state", profile="grown_and_altered")
 def configs_are_copied_once(patch: Patch) -> None:
     """A topic keeps the configs of its creation, although the source changes them (D17)."""
-    patch(cycle, "sync_configs", lambda *_: nothing())
+    patch(cycle, "sync_configs", lambda *_: empty_script())
 
 
 @fault("stuck-state", profile="grown_and_altered")
-def configs_are_never_taken_back(patch: Patch) -> None:
+def configs_are_never_removed(patch: Patch) -> None:
     """A config that the source has removed stays (D17)."""
 
     def plan(*facts: Any) -> Any:
-        made = original(*facts)
-        for resource in made.alter:
+        planned = original(*facts)
+        for resource in planned.alter:
             resource.configs = [row for row in resource.configs if row.config_operation != ConfigOp.DELETE]
-        return made
+        return planned
 
     original = patch(topic_scripts.configs, "plan", plan)
 
@@ -94,7 +94,7 @@ def mirrored_records_expire_by_themselves(patch: Patch) -> None:
 @fault("stuck-state", profile="deleted_at_the_source")
 def deletion_at_the_source_goes_unnoticed(patch: Patch) -> None:
     """A topic that the source has deleted stays in the mirror (D16)."""
-    patch(cycle, "remove_deleted_topics", lambda *_: nothing())
+    patch(cycle, "remove_deleted_topics", lambda *_: empty_script())
 
 
 @fault("mirrored-lost", profile="created_anew_at_the_source")
@@ -123,19 +123,19 @@ def committed_offsets_not_loaded(patch: Patch) -> None:
     """A group coordinator that starts does not load the committed offsets."""
 
     def replay(self: Any, record: Any, key: Any, value: Any) -> None:
-        if not loads:
-            original(self, record, key, value)
+        if not running_loads:
+            original_replay(self, record, key, value)
 
     def load(*args: Any, **options: Any) -> Any:
-        loads.append(None)
+        running_loads.append(None)
         try:
-            return whole(*args, **options)
+            return original_load(*args, **options)
         finally:
-            loads.pop()
+            running_loads.pop()
 
-    loads: list[None] = []
-    original = patch(Offsets, "replay", replay)
-    whole = patch(runtime, "load", load)
+    running_loads: list[None] = []
+    original_replay = patch(Offsets, "replay", replay)
+    original_load = patch(runtime, "load", load)
 
 
 @fault("described-wrong", profile="killed_in_the_end")

@@ -10,7 +10,7 @@ from kmirror.histories.draw import draw
 from kmirror.histories.profiles import PROFILES
 from kmirror.histories.run import run_history
 from kmirror.kernel.clock import MILLISECOND
-from tests.sim.histories.follower_plans import client, in_racks, readers
+from tests.sim.histories.follower_plans import client, plan_with_racks, readers
 
 KINDS = ("read_committed", "library_read", "session_read", "read_uncommitted")
 SEEDS = range(30)
@@ -18,7 +18,7 @@ SEEDS = range(30)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_consumers_in_every_rack_get_the_same_records(kind: str) -> None:
-    outcome = run_history(in_racks((), [client("p0", "plain"), *readers(kind)]), coverage=True)
+    outcome = run_history(plan_with_racks((), [client("p0", "plain"), *readers(kind)]), coverage=True)
     assert outcome.anomalies == []
     assert outcome.coverage["fetch.client-rack"] > 0
     assert outcome.coverage["fetch.preferred-replica"] >= 2, "the leader names a replica to consumers in other racks"
@@ -31,7 +31,7 @@ def test_consumers_in_every_rack_get_the_same_records(kind: str) -> None:
 
 
 def test_marks_name_the_replica_that_answered() -> None:
-    outcome = run_history(in_racks((), [client("p0", "plain"), *readers("read_committed")]))
+    outcome = run_history(plan_with_racks((), [client("p0", "plain"), *readers("read_committed")]))
     told = {(marks.client, marks.broker): marks.is_leader for marks in outcome.account.fetched_offsets}
     in_own_rack = [told[f"c{number}", number] for number in (1, 2, 3)]
     assert sorted(in_own_rack) == [False, False, True]
@@ -39,7 +39,7 @@ def test_marks_name_the_replica_that_answered() -> None:
 
 def test_a_slow_consumer_catches_up_once_writing_stops() -> None:
     slow = client("c1", "read_committed", pause_ms=1_000, bytes_max=1, names_epochs=False, rack="r1")
-    plan = in_racks((), [client("p0", "idempotent", pause_ms=150), slow])
+    plan = plan_with_racks((), [client("p0", "idempotent", pause_ms=150), slow])
     outcome = run_history(plan)
     sizes = Counter(read.at for read in outcome.account.reads)
     ended_at = plan.faults_end_ms * MILLISECOND

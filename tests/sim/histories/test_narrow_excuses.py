@@ -66,9 +66,9 @@ ROWS = {
     "marker_forgotten": ("stop_among_long_ones", "hanging-transaction"),
     "half_a_transaction_committed": ("stop_among_long_ones", "half-transaction"),
     "producer_reset_not_written": ("failover", "pid-collision"),
-    "source_taken_at_its_word": ("each_other", "acked-lost"),
+    "source_epoch_taken_without_ring_check": ("each_other", "acked-lost"),
     "source_read_uncommitted": ("stop_among_long_ones", "divergence"),
-    "stop_cuts_what_it_never_touched": ("orders_while_away", "acked-lost"),
+    "stop_cuts_an_untouched_log": ("orders_while_away", "acked-lost"),
     "high_watermark_falls": ("read_while_late", "hw-regression"),
     "paused_topics_are_fetched": ("paused_for_a_while", "pause-breach"),
 }

@@ -22,7 +22,7 @@ from tests.sim.histories import (
     planted_disks,
     planted_followers,
     planted_groups,
-    planted_insides,
+    planted_invariants,
     planted_keys,
     planted_nodes,
     planted_syncs,
@@ -250,7 +250,7 @@ def deleted_records_of_followers() -> Plan:
     return by_hand(steps, [client("p0", "plain")], clusters="ab")
 
 
-def looked_at_late() -> Plan:
+def described_late() -> Plan:
     """Cluster b mirrors a for twelve seconds before the first observation."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(14_000, "remove", there)
@@ -259,8 +259,8 @@ def looked_at_late() -> Plan:
 
 
 def source_out_of_reach() -> Plan:
-    """Like `looked_at_late`, but b cannot reach a from the second second on."""
-    plan = looked_at_late()
+    """Like `described_late`, but b cannot reach a from the second second on."""
+    plan = described_late()
     apart = Step(2_000, "line_down", {"one": "a", "other": "b", "for_ms": 12_500})
     return replace(plan, steps=(*plan.steps[:2], apart, *plan.steps[2:]))
 
@@ -425,7 +425,7 @@ PLANS: dict[str, Callable[[], Plan]] = (
             kept_for_seconds_at_the_destination,
             kept_for_seconds_in_short_segments,
             kept_for_seconds_after_the_stop,
-            looked_at_late,
+            described_late,
             source_out_of_reach,
             deleted_records_of_followers,
             deleted_at_the_source,
@@ -495,7 +495,7 @@ def test_every_fault_is_planted_and_described() -> None:
         planted_disks,
         planted_followers,
         planted_groups,
-        planted_insides,
+        planted_invariants,
         planted_keys,
         planted_nodes,
         planted_syncs,

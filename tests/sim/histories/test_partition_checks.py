@@ -37,9 +37,9 @@ class Stage:
     source: StagedCluster
     destination: StagedCluster
     mirror: Mirror
-    looks: list[str] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
     """Checks since the list was last cleared."""
-    most: int = 0
+    checks_max: int = 0
     """The most checks in one event."""
 
 
@@ -49,23 +49,23 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     with StagedCluster(simulation, "a", brokers=1) as a, StagedCluster(simulation, "b", brokers=1) as b:
         for topic in TOPICS:
             a.create_topic(topic, PARTITIONS)
-        made = Stage(simulation, a, b, Mirror("m", source=a, destination=b))
+        staged = Stage(simulation, a, b, Mirror("m", source=a, destination=b))
         take_step, counted = PartitionDriver.take_step, 0
 
         def count(self: PartitionDriver, now: Instant, mp: MirrorPartition) -> None:
             nonlocal counted
             counted += 1
-            made.looks.append(str(mp.tp))
+            staged.checks.append(str(mp.tp))
             take_step(self, now, mp)
 
         def after_event(now: Instant) -> None:
             nonlocal counted
-            made.most, counted = max(made.most, counted), 0
+            staged.checks_max, counted = max(staged.checks_max, counted), 0
 
         monkeypatch.setattr(PartitionDriver, "take_step", count)
         simulation.world.after_event.append(after_event)
-        made.mirror.create()
-        yield made
+        staged.mirror.create()
+        yield staged
 
 
 def mirror_all(stage: Stage) -> None:
@@ -73,41 +73,41 @@ def mirror_all(stage: Stage) -> None:
     stage.mirror.add_topics(TOPICS)
     stage.mirror.catch_up()
     stage.simulation.run_for(span_s=3)
-    stage.looks.clear()
+    stage.checks.clear()
 
 
 def test_a_refresh_without_changes_checks_no_partition(stage: Stage) -> None:
     mirror_all(stage)
     stage.simulation.run_for(span_s=65)
-    assert stage.looks == []
+    assert stage.checks == []
 
 
 def test_a_changed_topic_config_checks_only_its_partitions(stage: Stage) -> None:
     mirror_all(stage)
     assert stage.destination.alter("t7", {"retention.ms": "1000000"}) is ErrorCode.NONE
     stage.simulation.run_for(span_s=5)
-    assert sorted(stage.looks) == [f"t7-{number}" for number in range(PARTITIONS)]
+    assert sorted(stage.checks) == [f"t7-{number}" for number in range(PARTITIONS)]
 
 
 def test_a_topic_that_leaves_the_mirror_causes_no_other_checks(stage: Stage) -> None:
     mirror_all(stage)
     stage.mirror.remove_topics(["t7"])
     stage.simulation.run_for(span_s=5)
-    assert {look.partition("-")[0] for look in stage.looks} == {"t7"}
+    assert {checked.partition("-")[0] for checked in stage.checks} == {"t7"}
 
 
 def test_only_partitions_of_a_new_source_leader_are_checked(stage: Stage) -> None:
     mirror_all(stage)
     stage.source.bump(5, TopicPartition("t3", 0))
     stage.simulation.run_for(span_s=5)
-    assert set(stage.looks) == {"t3-0"}
+    assert set(stage.checks) == {"t3-0"}
 
 
 def test_no_event_checks_more_partitions_than_its_budget(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "STEPS_MAX", 7)
     mirror_all(stage)
     stage.mirror.fail_over()
-    assert stage.most == 7
+    assert stage.checks_max == 7
 
 
 def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) -> None:
@@ -121,26 +121,26 @@ def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) 
     stage.simulation.run_for(span_s=5)
     fired: list[str] = []
     stage.simulation.world.trace.listeners.append(
-        lambda now, who, what: fired.append(what) if "retry" in what else None
+        lambda now, actor, event: fired.append(event) if "retry" in event else None
     )
-    stage.looks.clear()
+    stage.checks.clear()
     stage.simulation.run_for(span_s=5)
-    assert len(stage.looks) >= 5 * len(TOPICS) * PARTITIONS, "every partition goes on trying"
+    assert len(stage.checks) >= 5 * len(TOPICS) * PARTITIONS, "every partition goes on trying"
     assert len(fired) <= 11
 
 
 def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the new leader has read the state, followers' fetches continue without a check of the partition (D30)."""
-    simulation, held_back, looked = Simulation(seed=1), [], []
-    load, look_at = StateLoader.load, fetch._Fetch._examine
+    simulation, held_back, examined = Simulation(seed=1), [], []
+    load, examine = StateLoader.load, fetch._Fetch._examine
 
     def wait(self: StateLoader, now: Instant, mp: MirrorPartition) -> None:
         mp.is_busy = True
         held_back.append(lambda: load(self, simulation.world.now, mp))
 
     def note(self: fetch._Fetch, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:
-        looked.append(str(cached.tp))
-        return look_at(self, now, cached, is_first=is_first)
+        examined.append(str(cached.tp))
+        return examine(self, now, cached, is_first=is_first)
 
     monkeypatch.setattr(StateLoader, "load", wait)
     monkeypatch.setattr(fetch._Fetch, "_examine", note)
@@ -151,13 +151,13 @@ def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: p
         mirror.begin_add_topics(["t"])
         simulation.run_for(span_s=3)
         assert len(held_back) == 20
-        looked.clear()
+        examined.clear()
         simulation.run_for(span_s=10)
-        assert looked.count("t-0") == 0
-        for go_on in held_back:
-            go_on()
+        assert examined.count("t-0") == 0
+        for resume in held_back:
+            resume()
         mirror.catch_up()
-        assert looked.count("t-0") > 0
+        assert examined.count("t-0") > 0
 
 
 def test_a_failing_step_does_not_affect_other_partitions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def sessions_end_early(patch: Patch) -> None:
     original = patch(ClassicGroup, "expect_heartbeat", expect_heartbeat)
 
 
-@fault("offset-committed", profile="members_commit_both_ways")
+@fault("offset-committed", profile="members_mix_commits")
 def the_last_marker_wins(patch: Patch) -> None:
     """Offsets that a transaction commits replace those committed after them."""
 
@@ -93,7 +93,7 @@ def retries_are_renumbered(patch: Patch) -> None:
 
 
 @fault("session-left", profile="library_misses_answers")
-def sessions_go_on(patch: Patch) -> None:
+def sessions_continue(patch: Patch) -> None:
     """A fetch session continues after a missing response."""
 
     def reset(self: FetchSession) -> None:
