@@ -47,7 +47,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
 RETRIES_MAX, PAUSE_S = 5, 0.5
-"""How often, and after which pauses, a source that will soon report more is asked again."""
+"""The number of repeated requests to a source that will soon report more, and the pause before each."""
 POLICY, TOMBSTONES_STAY = "cleanup.policy", "delete.retention.ms"
 
 

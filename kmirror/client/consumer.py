@@ -48,7 +48,7 @@ class ConsumerConfigs:
     request_timeout_ms: int = 30_000
     client_rack: str = ""
     metadata_max_age_ms: int = 300_000
-    """How long a preferred read replica is used before the leader is asked again."""
+    """How long a preferred read replica is used before the consumer fetches from the leader again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class ResponseMissed(NamedTuple):
 
 
 class FetchFailed(NamedTuple):
-    """There was no usable response; the leader is asked again after a pause, unless the owner sets `is_dead`."""
+    """There was no usable response; the next fetch follows after a pause, unless the owner sets `is_dead`."""
 
 
 class NoOffset(NamedTuple):

@@ -4,10 +4,10 @@ There is one fetcher for each leader, with one fetch in flight, in an incrementa
 error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while ListOffsets finds the
 leader's log end or start. The loop handles sessions, pauses and leaders; its owner decides about the logs.
 
-A leader whose response has a ThrottleTimeMs is asked again after that time (KIP-219). A partition that its owner holds
-for a quota of its own leaves the fetch until then; the others are still fetched.
+A leader whose response has a ThrottleTimeMs gets the next request after that time (KIP-219). A partition that its owner
+holds for a quota of its own leaves the fetch until then; the others are still fetched.
 
-Before a fetch only partitions that may have changed are looked at: the loop knows those that are new, answered or
+Before a fetch only partitions that may have changed are examined: the loop knows those that are new, answered or
 paused, and the owner calls `mark_changed` if it changed anything else on which `next_fetch` depends.
 """
 
@@ -61,7 +61,7 @@ SESSION_ERRORS = (
 LEADER_CHANGED_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 """With these errors a broker names the leader that it knows (KIP-951)."""
 EMPTY_RESPONSE_BYTES_MAX = 64
-"""A response without news is not longer, in any version."""
+"""A response without new data is not longer, in any version."""
 FETCH = "fetch"
 OFFSETS = "offsets"
 FetcherKey = tuple[Hashable, ...]
@@ -123,15 +123,15 @@ class Fetcher(Generic[P]):
     sized_at: Instant = 0
     """When the response came for which its owner last adjusted `fetch_bytes`."""
     changed: dict[TopicPartition, int] = field(default_factory=dict)
-    """Partitions to look at before the next fetch, each with its rank at the last one."""
+    """Partitions to examine before the next fetch, each with its rank at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
-    """A heap: when to look at a partition again."""
+    """A heap of the times at which to examine a partition again."""
     timer_at: Instant = 0
     """When its timer fires, 0 if it is not set."""
     is_dead: bool = False
     """Its owner no longer fetches there, as it cannot."""
     throttled_until: Instant = 0
-    """The leader is not asked until then, by the ThrottleTimeMs of a response; 0 if there was none."""
+    """No request is sent to the leader before, by the ThrottleTimeMs of a response; 0 if there was none."""
     throttled_ms: int = 0
     """The sum of its ThrottleTimeMs."""
     requests: Meter = field(default_factory=Meter)
@@ -146,7 +146,7 @@ class Fetcher(Generic[P]):
         default_factory=lambda: EmptyResponseMatcher(EMPTY_RESPONSE_BYTES_MAX)
     )
     empty_session_id: int = 0
-    """The id of the session of the newest response without news."""
+    """The id of the session of the newest response without new data."""
 
     def mark(self, state: P) -> None:
         """Check a partition before the next fetch."""
@@ -166,7 +166,7 @@ class FetchOwner(Protocol[P]):
     """Decides which partitions are fetched, and applies the responses to the logs."""
 
     def identity(self, fetcher: Fetcher[P]) -> Hashable | None:
-        """Return the identity under which the leader is asked, or None if it may not be asked at present.
+        """Return the identity under which requests are sent to the leader, or None if none may be sent at present.
 
         The value must change when `send` would fill in other values, or send another version.
         """
@@ -311,7 +311,7 @@ class FetchLoop(Generic[P]):
         return self._owner.send(now, fetcher, FETCH, request, on_reply, on_frame=on_frame)
 
     def _repeat_if_empty(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
-        """Return whether a response equals the last one, which had no news; then the next fetch has been sent."""
+        """Return whether a response equals the last one, which had no new data; then the next fetch has been sent."""
         if not fetcher.empty_responses.matches(frame) or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False

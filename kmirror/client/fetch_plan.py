@@ -1,7 +1,7 @@
 """Fetch plan of a consumer: the broker and position from which each partition is fetched.
 
-The plan looks again only at partitions whose position was moved, and at all of them after the leaders were looked up or
-doubted. So the cost of a round without news does not depend on the number of partitions.
+Only partitions whose position was moved are examined again, and all of them after the leaders were looked up or
+doubted. So the cost of a round without new data does not depend on the number of partitions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FetchPlan:
         self._rank: dict[TopicPartition, int] = {}
         self._without_position: dict[TopicPartition, None] = {}
         self._stale: dict[TopicPartition, None] = {}
-        """Partitions to look at before the next fetch."""
+        """Partitions to examine before the next fetch."""
         self._placements: dict[TopicPartition, tuple[Endpoint, Position]] = {}
         """The broker and position from which a partition is fetched."""
         self._endpoints: list[Endpoint] | None = None

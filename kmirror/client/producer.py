@@ -274,7 +274,7 @@ class Producer:
         self._maybe_end(now)
 
     def _next_check_at(self, now: Instant, tp: TopicPartition, partition: _Partition) -> Instant:
-        """Return when to look at a partition again if no response comes before."""
+        """Return when to examine a partition again if no response comes before."""
         if partition.paused_until > now:
             return partition.paused_until
         if not self._may_send(now, tp, partition):

@@ -1,7 +1,7 @@
 """Preferred read replicas of a consumer (KIP-392).
 
 If a consumer has a rack, the leader names the replica to fetch from. As in Kafka's Java consumer that holds until
-`metadata.max.age.ms` are over, the leader or its epoch changes, the broker is gone from the metadata, or the replica
+`metadata.max.age.ms` are over, the leader or its epoch changes, the broker is missing in the metadata, or the replica
 returns an error.
 
 A follower cannot know whether its log lacks a position because it is behind or because the log was cut. So the
@@ -40,7 +40,7 @@ class ReadReplicas:
         self._valid: dict[TopicPartition, RemoteLeader] = {}
         """The leader that has validated the position of a partition."""
         self._unvalidated: dict[TopicPartition, tuple[Endpoint, RemoteLeader]] = {}
-        """Partitions whose leader has not validated their position, and the endpoint that is asked."""
+        """Partitions whose leader has not validated their position, and the endpoint of the request."""
 
     def prefer(self, now: Instant, tp: TopicPartition, broker_id: int) -> bool:
         """Fetch `tp` from this broker; return False if metadata does not have it."""

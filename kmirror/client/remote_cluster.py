@@ -74,7 +74,7 @@ class Changes:
     """
 
     cluster_id: bool = False
-    """The id has changed, or is the first one: everything must be looked at."""
+    """The id has changed, or is the first one: everything must be examined again."""
     topics: dict[str, None] = field(default_factory=dict)
     """Topics with a new id, number of partitions or error; those that are missing, or not in the response."""
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class RemoteCluster:
         self._links: dict[OutboundLink, None] = {}
         """The links over which something was sent."""
         self._metadata_timeout_ms = METADATA_TIMEOUT_MS
-        """Time for a broker to return metadata, at most `timeout_ms`: if it hangs, another one is asked."""
+        """Time for a broker to return metadata, at most `timeout_ms`: if it hangs, another one gets the request."""
         self.last_refresh_duration: Duration = 0
         """Duration of the last answered refresh."""
         self.refreshing = False
@@ -238,7 +238,7 @@ class RemoteCluster:
             self._on_refreshed(now, changes)
 
     def _is_incomplete(self, reply: MetadataResponse, requested: list[str], changes: Changes) -> bool:
-        """Return whether a response lacks something, so that it is news each time (see Changes)."""
+        """Return whether a response lacks something, so that it counts as a change each time (see Changes)."""
         unanswered = len(reply.topics) < len(requested) or any(name in self.missing_topics for name in changes.topics)
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
@@ -318,7 +318,7 @@ class RemoteCluster:
         return True
 
     def record_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
-        """Record a leader that a broker named with an error (KIP-951); return whether that is news.
+        """Record a leader that a broker named with an error (KIP-951); return whether that changes anything.
 
         It must have a later leader epoch than the known one, so that two brokers which name each other are not
         believed. The endpoint of a known broker comes from Metadata only.
@@ -456,7 +456,7 @@ class RemoteCluster:
 
     @property
     def is_unresponsive(self) -> bool:
-        """Whether every known broker was asked, and none responded the last time."""
+        """Whether every known broker got a request, and none responded the last time."""
         return bool(self.servers) and self._unresponsive.keys() >= {*self.servers, *self.brokers.values()}
 
     @property

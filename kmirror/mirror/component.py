@@ -102,7 +102,7 @@ class MirrorComponent(BrokerComponent):
                 self._altered_topics[topic] = None
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
-        """Follow changed mirrors and assignments, and look at the partitions that changed."""
+        """Follow changed mirrors and assignments, and do the next step of the partitions that changed."""
         mirrors = [name for kind, name in delta.configs if kind == ResourceType.MIRROR]
         if mirrors:
             self._refresh.apply_mirrors(now)
@@ -211,7 +211,7 @@ class MirrorComponent(BrokerComponent):
         if mp is None:
             return
         if mp.state in (MirrorState.PREPARING, MirrorState.STOPPING):
-            if not mp.is_busy:  # Otherwise the answer under way triggers the look.
+            if not mp.is_busy:  # Otherwise the pending response triggers the step.
                 self._driver.schedule_step(now, mp)
             return
         partition = self.context.replicas.partitions.find_led(tp)

@@ -66,7 +66,7 @@ class MirrorContext:
         self._led_partitions: dict[str, dict[TopicPartition, None]] = {}
         """Topic to its partitions in `partitions`."""
         self._waiting: dict[TopicPartition, None] = {}
-        """Partitions with a reported reason to wait: any news of their source may end the wait."""
+        """Partitions with a reported reason to wait: any response of their source may end the wait."""
         self._retries: dict[TopicPartition, Instant] = {}
         """Times at which to look again at partitions whose last step failed, the earliest first."""
         self._upstream_requests: dict[TopicPartition, None] = {}

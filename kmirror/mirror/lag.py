@@ -49,7 +49,7 @@ def lag_of(context: MirrorContext, now: Instant, mp: MirrorPartition) -> int:
 
 
 def unproved_reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
-    """Return why the source's broker has not proved that it is up to date (D77); empty if it has, or was not asked."""
+    """Return why the source's broker has not proved that it is up to date (D77); empty if it has, or got no request."""
     fetcher, broker = mp.fetcher, _proved_broker(context, mp)
     if fetcher is None or broker is None or not broker.last_error or _is_proved(context, now, mp):
         return ""

@@ -1,8 +1,8 @@
 """Proofs that the source's brokers from which this broker fetches are up to date (D77).
 
-Each broker is asked for a proof once per `mirror.metadata.refresh.interval.ms`, as a witness is (D60). If the source's
-release cannot prove anything, or the proof is denied, all brokers that it lists must name the leaders from which we
-fetch.
+A proof is requested from each broker once per `mirror.metadata.refresh.interval.ms`, as from a witness (D60). If the
+source's release cannot prove anything, or the proof is denied, all brokers that it lists must name the leaders from
+which we fetch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LeaderProofs:
         """Mirror to the time when its timer fires."""
 
     def require(self, now: Instant, mirror: str, endpoint: Endpoint) -> None:
-        """Ask a broker for a proof, once the present event is handled, unless it has given one, or is being asked."""
+        """Request a proof from a broker after the present event, unless it has given one, or a request is pending."""
         broker = self._context.proved.get((mirror, endpoint))
         if broker is not None and broker.failures and not broker.is_requested:
             broker.next_at = now

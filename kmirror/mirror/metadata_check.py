@@ -32,7 +32,7 @@ class MetadataCheck:
         self._source = source
 
     def check(self, now: Instant, request: MetadataRequest, reply: MetadataResponse, on_checked: OnChecked) -> None:
-        """Send the request to the witnesses if `reply` has news that needs one."""
+        """Send the request to the witnesses if `reply` has a change that needs a proof."""
         remembered = self._context.source_cluster_id(self._mirror)
         if remembered and reply.cluster_id != remembered:  # Nothing is done with the response (D16).
             on_checked(now, reply, {})

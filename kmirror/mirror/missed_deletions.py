@@ -63,6 +63,6 @@ def after_append(mp: MirrorPartition, log: PartitionLog, stable_offset: int, now
 
 
 def confirm_caught_up(mp: MirrorPartition, confirmed_ms: int) -> None:
-    """Record that responses without news have kept a log caught up until this time."""
+    """Record that responses without new data have kept a log caught up until this time."""
     if mp.is_caught_up:
         mp.caught_up_ms, mp.is_caught_up = max(mp.caught_up_ms, confirmed_ms), False

@@ -48,7 +48,7 @@ class MirrorPartition:
     is_withheld: bool = False
     """This leader was itself on the list: it has cut its log, and withholds it until that is persisted (D30)."""
     is_busy: bool = False
-    """A request or a write is under way; its response triggers another look at the partition."""
+    """A request or a write is under way; its response triggers another step of the partition."""
     state_topic_id: Uuid = Uuid.ZERO
     """The topic id of the `__mirror_state` from which the state was read, or to which it was written (D68)."""
     previous_state: PartitionState | None = None

@@ -157,7 +157,7 @@ class Preparing:
         if clusters:
             return ring_reason(clusters)
         assert upstream is not None, "learned with the lineage"
-        assert mp.reported_since is not None, "set before the source is asked"
+        assert mp.reported_since is not None, "set before a request to the source"
         if _is_empty(self._context.replicas.partitions.find_led(mp.tp)):  # A ring can lose nothing here.
             if upstream.is_complete or now >= mp.reported_since + EMPTY_WAITS_MS * MILLISECOND:
                 return ""

@@ -17,7 +17,7 @@ class RefreshPlan:
     next_full_at: Instant = 0
     """When all topics are refreshed, even without a request."""
     timer_at: Instant | None = None
-    """When the next look at this plan is due; None if no timer is set."""
+    """When this plan is examined next; None if no timer is set."""
     full_requested: bool = False
     requested: dict[str, None] = field(default_factory=dict)
     """Topics whose last response is not enough for some partition."""

@@ -36,14 +36,13 @@ class SourceQuery:
     described_id: Uuid = Uuid.ZERO
     """The id of the topic in the response whose lineage was recorded, zeros if it has none."""
     kept: EndOffset = NOTHING_KEPT
-    """The last epoch that the cut would leave in our log, and its end offset, once the source was asked for it (D25).
-    """
+    """The last epoch that the cut would leave in our log, and its end offset; set with the request for it (D25)."""
 
     @property
     def is_about_our_topic(self) -> bool:
         """Whether the response whose lineage was recorded is about the mirrored topic (D65).
 
-        If not, the broker must be asked for the topic's id. Without topic ids there is nothing to ask for.
+        If not, the topic's id must be requested from the broker. Without topic ids no request is needed.
         """
         return self.topic_id in (Uuid.ZERO, self.described_id)
 

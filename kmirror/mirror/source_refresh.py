@@ -225,11 +225,11 @@ class SourceRefresh:
             self._on_refreshed(now, mirror, source, refreshed, changes)
         elif source.cluster_id is None and self._silent.get(mirror) is not source:
             self._silent[mirror] = source
-            for mp in self._context.waiting_for(mirror):  # Their reasons may say that nothing was heard yet.
+            for mp in self._context.waiting_for(mirror):  # Their reasons may say that there was no response yet.
                 self._schedule_step(now, mp)
 
     def _refresh_versions(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        """Refresh versions of leaders without DescribeMirrors; look at their partitions if they have it now (D76)."""
+        """Refresh versions of leaders without DescribeMirrors; step their partitions if it is served now (D76)."""
         without_describe: dict[Endpoint, list[MirrorPartition]] = {}
         for mp in self._context.partitions_of(mirror):
             if mp.lineage_is_assumed and (endpoint := source.leader_endpoint(mp.tp)) is not None:

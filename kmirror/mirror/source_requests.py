@@ -82,8 +82,8 @@ class SharedRequest(Generic[A]):
         """Send `query` with the next request; the partition is busy until `on_response` is called.
 
         `on_response` is not called if the response is of no use any more: the partition is led elsewhere, is in another
-        state, or the mirror has another source. In the last case the partition is looked at again. A query without a
-        state does not make the partition busy.
+        state, or the mirror has another source. In the last case a step of the partition is scheduled. A query without
+        a state does not make the partition busy.
         """
         if query.state is not None:
             query.mp.is_busy = True

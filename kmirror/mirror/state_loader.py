@@ -38,7 +38,7 @@ FAILED_BEFORE = (
 
 
 class StateLoader:
-    """Loads the persisted states of the partitions that one broker begins to lead; then the driver looks at them."""
+    """Loads the persisted states of partitions that this broker begins to lead; the driver then does the next step."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
         self._context = context

@@ -100,7 +100,7 @@ class StateWriter:
         stop: StopPlan | None = None,
         lineage: Lineage | None = None,
     ) -> None:
-        """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
+        """Persist a state, and an epoch unless it is NOT_SETTLED; then do the partition's next step.
 
         The same write has the list of uncut replicas (by default those that have not confirmed yet, D30), the lineage
         (by default the present one, D45), and in STOPPING the plan of the stop (D43).
@@ -152,7 +152,7 @@ class StateWriter:
         self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))
 
     def continue_in_state(self, now: Instant, mp: MirrorPartition) -> None:
-        """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
+        """Enter the leader's epoch into the log if it has this cluster's epochs; then do the partition's next step."""
         partition = self._context.replicas.partitions.find_led(mp.tp)
         if partition is not None and not has_foreign_epochs(self._context, partition):
             self._context.replicas.appends.assign_epoch(partition)

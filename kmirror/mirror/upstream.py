@@ -30,7 +30,7 @@ class Upstream:
     waits: bool = False
     """Some mirror on the way is PREPARING: it mirrors no records so far."""
     asked_at: Instant = 0
-    """When the source was asked for this."""
+    """Time of the request to the source."""
 
     @property
     def true_at(self) -> Instant:

@@ -62,7 +62,7 @@ class UpstreamCheck:
         self._schedule_step = schedule_step
 
     def send_requests(self, now: Instant) -> None:
-        """Ask for the partitions whose mirrors need it, unless a request is under way."""
+        """Send a request for the partitions whose mirrors need it, unless a request is under way."""
         for mp in self._context.take_upstream_requests():
             query = background_query(self._context, now, mp)
             if query is None:

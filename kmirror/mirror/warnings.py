@@ -18,7 +18,7 @@ def unwritable_states_warning(context: MirrorContext, mirror: str) -> str:
     """Return the `__mirror_state` partitions that a mirror needs and that take no writes, with reasons; else empty."""
     image, coordinator = context.broker.image, context.coordinator
     if not coordinator.unwritable(coordinator.shards()):
-        return ""  # There is no need to look at each topic.
+        return ""  # The topics need not be examined.
     keys = [
         StateKey(mirror, known.topic_id, index)
         for topic in context.topics_of(mirror)

@@ -101,7 +101,7 @@ class MetadataFollower:
         )
 
     def _handle_empty_response(self, now: Instant, frame: Chunk) -> bool:
-        """Return whether `frame` repeats a response without news; if so, send the next fetch."""
+        """Return whether `frame` repeats a response without new data; if so, send the next fetch."""
         if not self._empty_responses.matches(frame):
             return False
         self._lifecycle.on_replayed_all(self._sent_at)

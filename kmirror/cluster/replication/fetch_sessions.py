@@ -1,10 +1,10 @@
 """Incremental fetch sessions (KIP-227): the broker remembers a fetcher's partitions between its fetches.
 
 A session has an id and an epoch that counts its requests. Epoch 0 opens a session and names all partitions; later
-requests name only changes; epoch -1 closes it. Responses within a session leave out partitions without news (records,
-changed offsets, errors).
+requests name only changes; epoch -1 closes it. Responses within a session leave out partitions without new data
+(records, changed offsets, errors).
 
-A fetch examines only partitions that may have news: those named in its request, those changed since they were last
+A fetch examines only partitions that may have new data: those named in its request, those changed since they were last
 examined, and those not settled then. A partition is settled when the fetcher has all records that it may read and all
 offsets, and a follower is in the ISR. From its first examination on, each partition of a session is a `Watcher` of its
 `Partition` and is notified of changes; `partition.py` lists them. A fetch without a session is served as a session that
@@ -63,10 +63,10 @@ class CachedPartition:
     last_stable_offset: int = -1
     log_start_offset: int = -1
 
-    def has_news(self, data: PartitionData) -> bool:
+    def has_new_data(self, data: PartitionData) -> bool:
         """Return whether `data` has something that the last row did not have, or that did not reach the fetcher.
 
-        A divergence is always news; callers that found one need not call this.
+        A divergence is always new data; callers that found one need not call this.
         """
         return bool(
             data.records
@@ -145,7 +145,7 @@ class Session:
     """Properties of the fetcher that affect all rows: if they change, all partitions are examined again."""
     turns: int = 0
     empty_fetch: object = None
-    """The newest fetch if its response had no news: an identical request reuses it."""
+    """The newest fetch if its response had no new data: an identical request reuses it."""
 
     def add(self, key: Key, request: FetchPartition) -> None:
         """Add or update a partition named in a request."""

@@ -72,7 +72,7 @@ def test_values_left_out_of_a_response_were_sent_before(answers: list[tuple[int,
             high_watermark=high_watermark, last_stable_offset=stable, log_start_offset=start, error_code=error
         )
         now = (high_watermark, stable, start, error)
-        news = cached.has_news(data)
+        news = cached.has_new_data(data)
         cached.save_offsets(data)
         if news:
             told = now

@@ -82,10 +82,10 @@ def forgotten_partition_is_kept() -> Patch:
 def changed_log_start_is_left_out() -> Patch:
     """A partition is returned only with records or an error: a changed log start is not reported."""
 
-    def has_news(self: CachedPartition, data: PartitionData) -> bool:
+    def has_new_data(self: CachedPartition, data: PartitionData) -> bool:
         return bool(data.records or data.error_code)
 
-    return patch.object(CachedPartition, "has_news", has_news)
+    return patch.object(CachedPartition, "has_new_data", has_new_data)
 
 
 def recovery_is_not_reported() -> Patch:

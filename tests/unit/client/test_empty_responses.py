@@ -27,7 +27,7 @@ def test_only_the_correlation_id_may_be_another(kind: type) -> None:
     assert answers.matches(kind(frame(b"nothing", 6)))
 
 
-def test_a_large_response_has_news() -> None:
+def test_a_large_response_has_new_data() -> None:
     answers = EmptyResponseMatcher(20)
     for body, is_small in ((b"x" * 16, True), (b"x" * 17, False)):
         assert not answers.matches(frame(body))

@@ -26,9 +26,9 @@ def test_a_high_watermark_not_applied_by_the_client_is_news_again() -> None:
     session.add(("", ID, 0), FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
     cached = session.partitions["", ID, 0]
     cached.save_offsets(data)
-    assert cached.has_news(data)
+    assert cached.has_new_data(data)
     cached.request = FetchPartition(partition=0, fetch_offset=10, high_watermark=10)
-    assert not cached.has_news(data)
+    assert not cached.has_new_data(data)
 
 
 def test_a_session_does_not_change_from_topic_ids_to_names() -> None:

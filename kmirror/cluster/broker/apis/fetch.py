@@ -4,8 +4,8 @@ Serves followers (replica id >= 0) and consumers (-1), with sessions from v7, to
 (KIP-595), the follower's high watermark in v18 (KIP-1166) and MirrorLeaderEpoch in v19 (D13).
 
 A fetch waits until min_bytes are available, max_wait_ms has passed, or something cannot wait: an error, a divergence,
-or a high watermark that the follower does not know yet. It examines the partitions of its session that may have news
-(`fetch_sessions.py`) and reads each of them once; while it waits, it examines those that change again.
+or a high watermark that the follower does not know yet. It examines the partitions of its session that may have new
+data (`fetch_sessions.py`) and reads each of them once; while it waits, it examines those that change again.
 
 A follower needs CLUSTER_ACTION on the cluster, any other client READ on each examined topic. A client that loses READ
 within a session gets the error when there would be something to read. An unknown isolation level fails the whole
@@ -163,7 +163,7 @@ class _Fetch:
         self.epoch = session.epoch
         """Session epoch when this fetch arrived; a later fetch has replaced this one if it has changed since."""
         self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
-        """True if the response has all partitions, else only those with news."""
+        """True if the response has all partitions, else only those with new data."""
         self.reader = Reader(
             replica,
             request.isolation_level == IsolationLevel.READ_COMMITTED and replica < 0,
@@ -239,7 +239,7 @@ class _Fetch:
 
     def _read_first_batch(self, now: Instant) -> None:
         """Read the first batch that the limits kept out, if there are no records: records that were counted may be
-        gone."""
+        removed."""
         for cached in () if self.bytes_read else sorted(self.bytes_left_out, key=TURN):
             self._examine(now, cached, is_first=False)
             if self.bytes_read:
@@ -251,7 +251,7 @@ class _Fetch:
         """Update the response for a partition; return whether the response cannot wait.
 
         The first call, when the fetch arrives, applies a follower's fetch offsets, and settles the partition if there
-        is no news.
+        is no new data.
         """
         if cached.follower is not None:
             cached.stop_clock()
@@ -287,7 +287,7 @@ class _Fetch:
             return is_first
         end = end_for(found.log, reader)
         data = self._read(cached, found, end, foreign=foreign)
-        if self.is_full or cached.has_news(data):
+        if self.is_full or cached.has_new_data(data):
             self.rows[cached] = data
         elif (
             is_first
@@ -484,5 +484,5 @@ class _Fetch:
 
 @lru_cache(maxsize=1_000)
 def _empty_response(session_id: int, version: int) -> bytes:
-    """Return an encoded response without news; cached, because a session repeats it often."""
+    """Return an encoded response without new data; cached, because a session repeats it often."""
     return FetchResponse(session_id=session_id).encode(version)

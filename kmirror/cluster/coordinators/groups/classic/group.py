@@ -123,7 +123,7 @@ class Members(dict[str, Member]):
         return [self[member_id] for member_id in in_hash_order(self, hash_of_text, size_max=self._max_count)]
 
     def put(self, member: Member) -> None:
-        if self._common_protocols is not None:  # Joins of a large group must not look at every member each time.
+        if self._common_protocols is not None:  # Joins of a large group must not read every member each time.
             self._common_protocols = self._common_protocols.intersection(member.protocols) if self else None
         self[member.member_id] = member
         self._max_count = max(self._max_count, len(self))
