@@ -12,18 +12,18 @@ T = TypeVar("T")
 
 def condition(versions: Versions, context: Versions) -> str | None:
     """Return the test for `versions`, given that `version` is in `context`: "" if always true, None if never."""
-    inside = versions.intersect(context)
-    if not inside:
+    common = versions.intersect(context)
+    if not common:
         return None
-    above, below = inside.low > context.low, inside.high < context.high
-    if above and below:
-        if inside.low == inside.high:
-            return f"version == {inside.low}"
-        return f"{inside.low} <= version <= {inside.high}"
-    if above:
-        return f"version >= {inside.low}"
-    if below:
-        return f"version <= {inside.high}"
+    needs_low_test, needs_high_test = common.low > context.low, common.high < context.high
+    if needs_low_test and needs_high_test:
+        if common.low == common.high:
+            return f"version == {common.low}"
+        return f"{common.low} <= version <= {common.high}"
+    if needs_low_test:
+        return f"version >= {common.low}"
+    if needs_high_test:
+        return f"version <= {common.high}"
     return ""
 
 

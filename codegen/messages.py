@@ -18,14 +18,14 @@ from codegen.writers import write_writer
 
 def versions_text(versions: Versions, context: Versions) -> str:
     """Return the versions of a field as shown to people, "" if it is in all."""
-    inside = versions.intersect(context)
-    if inside == context:
+    common = versions.intersect(context)
+    if common == context:
         return ""
-    if not inside:
+    if not common:
         return "no version"
-    if inside.high == context.high:
-        return f"v{inside.low}+"
-    return f"v{inside}"
+    if common.high == context.high:
+        return f"v{common.low}+"
+    return f"v{common}"
 
 
 def generate_message(message: MessageSpec) -> str:
@@ -200,10 +200,10 @@ def _write_table(out: Emitter, context: Context) -> None:
 
 
 def _table_row(context: Context, field: FieldSpec) -> list[str]:
-    inside = context.struct.versions
+    struct_versions = context.struct.versions
 
     def pair(versions: Versions) -> str:
-        found = versions.intersect(inside)
+        found = versions.intersect(struct_versions)
         return f"({found.low}, {found.high})"
 
     is_struct = field.type.is_struct
@@ -218,9 +218,9 @@ def _table_row(context: Context, field: FieldSpec) -> list[str]:
     ]
     if field.type.is_array:
         row.append("is_array=True")
-    if field.nullable.intersect(inside):
+    if field.nullable.intersect(struct_versions):
         row.append(f"nullable={pair(field.nullable)}")
-    if field.tagged.intersect(inside):
+    if field.tagged.intersect(struct_versions):
         row.append(f"tagged={pair(field.tagged)}")
     if field.tag is not None:
         row.append(f"tag={field.tag}")

@@ -23,7 +23,7 @@ from codegen.versions import Versions
 
 def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
     """Write the plain reader of a struct, for all versions in `context`."""
-    inside = context.struct.versions
+    struct_versions = context.struct.versions
     name = context.struct.name
     out.line("@classmethod")
     with out.block(f"def _read(cls, buf: Any, pos: int, version: int) -> tuple[{name}, int]:"):
@@ -41,8 +41,8 @@ def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
         for field in context.struct.fields:
             if not context.ordinary(field) and not context.is_tag_only(field):
                 out.line(f"self.{field.attribute} = {default_value(field)}")
-        if context.message.flexible.intersect(inside):
-            test = condition(context.message.flexible, inside)
+        if context.message.flexible.intersect(struct_versions):
+            test = condition(context.message.flexible, struct_versions)
             if test:
                 with out.block(f"if {test}:"):
                     _write_tag_call(out, context)
@@ -140,8 +140,8 @@ def _array_reader(context: Context, field: FieldSpec, versions: Versions, target
 
 
 def _write_tag_reader(out: Emitter, context: Context) -> None:
-    inside = context.struct.versions
-    flexible = context.message.flexible.intersect(inside)
+    struct_versions = context.struct.versions
+    flexible = context.message.flexible.intersect(struct_versions)
     tagged = tagged_fields(context)
     are_all_tag_only = all(context.is_tag_only(field) for field in tagged)
     if are_all_tag_only:
@@ -156,7 +156,7 @@ def _write_tag_reader(out: Emitter, context: Context) -> None:
                 if guard:
                     with out.block(f"if {negate(guard)}:"):
                         out.line("raise wire.Malformed")
-                versions = field.tagged.intersect(inside)
+                versions = field.tagged.intersect(struct_versions)
                 target = f'tagged["{field.attribute}"]' if are_all_tag_only else f"self.{field.attribute}"
                 for line in _value_reader(context, field, versions, target, in_tag=True):
                     out.line(line)

@@ -11,7 +11,7 @@ from codegen.versions import Versions
 
 def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
     """Write the plain writer of a struct, for all versions in `context`."""
-    inside = context.struct.versions
+    struct_versions = context.struct.versions
     with out.block("def _write(self, put: wire.Put, version: int) -> None:"):
         for run in runs(context):
             if run.condition:
@@ -22,7 +22,7 @@ def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
             _write_refusals(out, context, run)
         for field in context.struct.fields:
             # Fields that are always tagged must not be set in versions that lack them.
-            test = condition(field.tagged, inside)
+            test = condition(field.tagged, struct_versions)
             if not context.is_tag_only(field) or field.ignorable or not test:
                 continue
             with out.block(f"if {negate(test)} and self._tagged and {non_default_test(field)}:"):
@@ -35,9 +35,9 @@ def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
 
 
 def _write_tag_call(out: Emitter, context: Context) -> None:
-    inside = context.struct.versions
-    flexible = context.message.flexible.intersect(inside)
-    test = condition(flexible, inside)
+    struct_versions = context.struct.versions
+    flexible = context.message.flexible.intersect(struct_versions)
+    test = condition(flexible, struct_versions)
     if test is None:
         with out.block("if self._tagged and self.unknown_tags:"):
             out.line("raise wire.Unwritable")
@@ -63,11 +63,11 @@ def _write_tag_call(out: Emitter, context: Context) -> None:
 
 def _write_refusals(out: Emitter, context: Context, run: Run) -> None:
     """Write code that refuses values that a version cannot carry, unless the schema makes the field ignorable."""
-    inside = context.struct.versions
+    struct_versions = context.struct.versions
     if not run.condition:
         return
     for field in run.fields:
-        test = condition(field.versions, inside)
+        test = condition(field.versions, struct_versions)
         if field.ignorable or not test:
             continue
         if test == run.condition and field is run.fields[0]:

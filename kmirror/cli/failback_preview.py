@@ -164,9 +164,9 @@ def _removal_text(removed: Removal) -> str:
         counted(len(removed.keys), "key"),
         counted(removed.tombstones, "tombstone"),
     ]
-    why = f": {removed.reason}" if removed.reason else ": the source's log starts later"
+    reason_text = f": {removed.reason}" if removed.reason else ": the source's log starts later"
     full_removal = f"; {removed.full_removal_reason}" if removed.full_removal_reason else ""
-    return f"offsets {first} to {last} would be removed ({', '.join(parts)}){why}{full_removal}"
+    return f"offsets {first} to {last} would be removed ({', '.join(parts)}){reason_text}{full_removal}"
 
 
 def _record_text(record: RemovedRecord) -> str:

@@ -68,7 +68,7 @@ class Sealed:
     modified_ms: int
 
     @classmethod
-    def of(cls, segment: Segment) -> Sealed:
+    def from_segment(cls, segment: Segment) -> Sealed:
         """Return a snapshot of the segment; its bytes must not change while the snapshot is used."""
         rows, time_rows = len(segment.offsets), len(segment.times)
         return cls(segment.base_offset, segment.view(), rows, time_rows, segment.modified_ms)
@@ -110,7 +110,7 @@ class Compaction:
         self.now_ms = now_ms
         self.keys_max = keys_max  # With more distinct keys than this, the run ends where the map is full.
         self.store = segments.store
-        self.sealed = [Sealed.of(segment) for segment in segments if segment.base_offset < end]
+        self.sealed = [Sealed.from_segment(segment) for segment in segments if segment.base_offset < end]
         self.dirty_position = segments.reaching(start)[0].offsets.position_for(start)
         # A transaction may end above the cleaned range, so the indexes of all segments are needed.
         self.aborted = [(segment.base_offset, tuple(segment.aborted)) for segment in segments]
@@ -332,15 +332,15 @@ class _Run:
         if is_deletable:
             return _empty_batch(batch)
         records = list(batch.records()) if batch.record_count else []
-        kept = records if batch.is_control else [record for record in records if self._is_kept(record, batch)]
-        if not kept:
+        kept_records = records if batch.is_control else [record for record in records if self._is_kept(record, batch)]
+        if not kept_records:
             return _empty_batch(batch) if must_stay else None
-        has_tombstones = any(record.value is None for record in kept)
+        has_tombstones = any(record.value is None for record in kept_records)
         needs_horizon = (has_tombstones or is_over) and self._horizon_of(batch) is None
-        if len(kept) == len(records) and not needs_horizon:
+        if len(kept_records) == len(records) and not needs_horizon:
             return batch.view
         horizon = self.horizon_ms if needs_horizon else batch.delete_horizon_ms
-        return _rebuild_batch(batch, kept, horizon)
+        return _rebuild_batch(batch, kept_records, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Sealed) -> bytes | None:
         """Return the rest of legacy messages, converted to batches of format 2, as Kafka's cleaner does.
@@ -349,19 +349,19 @@ class _Run:
         `delete.retention.ms` before the last cleaned segment.
         """
         keeps_tombstones = segment.modified_ms > self.legacy_horizon_ms
-        kept = [
+        kept_records = [
             record
             for record in batch.records()
             if record.offset > self.offsets.latest_offset
             or (self._is_latest(record) and (record.value is not None or keeps_tombstones))
         ]
-        if not kept:
+        if not kept_records:
             return None
-        has_tombstones = any(record.value is None for record in kept)
+        has_tombstones = any(record.value is None for record in kept_records)
         has_append_time = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
         return build_batch(
-            [RecordData(record.key, record.value, (), record.timestamp, record.offset) for record in kept],
-            base_offset=kept[0].offset,
+            [RecordData(record.key, record.value, (), record.timestamp, record.offset) for record in kept_records],
+            base_offset=kept_records[0].offset,
             compression=batch.compression,
             timestamp_type=TimestampType.LOG_APPEND_TIME if has_append_time else TimestampType.CREATE_TIME,
             timestamp_ms=batch.max_timestamp if has_append_time else layout.NO_TIMESTAMP,
@@ -431,11 +431,14 @@ def _empty_batch(batch: Batch) -> bytes:
     )
 
 
-def _rebuild_batch(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
+def _rebuild_batch(batch: Batch, kept_records: list[Record], horizon: int | None) -> bytes:
     """Return the batch with only the kept records, at their offsets."""
     has_append_time = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     return build_batch(
-        [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],
+        [
+            RecordData(record.key, record.value, record.headers, record.timestamp, record.offset)
+            for record in kept_records
+        ],
         **_kept_fields(batch),
         compression=batch.compression,
         timestamp_ms=batch.max_timestamp if has_append_time else layout.NO_TIMESTAMP,

@@ -169,7 +169,7 @@ class MemoryStore:
 
     def cut_power(self, keep: Callable[[int], int]) -> int:
         """Lose unflushed data except the first `keep(n)` of the n bytes of each segment; return the number lost."""
-        lost = 0
+        lost_bytes = 0
         for base_offset in self.segments():
             segment = self._segment(base_offset)
             unflushed = segment.size - segment.flushed
@@ -177,8 +177,8 @@ class MemoryStore:
                 kept = keep(unflushed)
                 assert 0 <= kept <= unflushed, f"{kept} of {unflushed} bytes"
                 self._truncate(base_offset, segment.flushed + kept)
-                lost += unflushed - kept
-        return lost
+                lost_bytes += unflushed - kept
+        return lost_bytes
 
     def truncate(self, base_offset: int, size: int) -> None:
         self._check()

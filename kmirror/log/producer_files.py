@@ -191,10 +191,10 @@ def _load_newest(
         else:
             is_loaded = True
             producers.map_end_offset = producers.snapshot_offset = offset
-            kept = [e for e in entries if e.txn_first_offset >= 0 or not is_expired(e.last_timestamp)]
-            producers.entries = {entry.producer_id: entry for entry in kept}
-            producers.max_count = len(kept)
-            open_txns = ((e.txn_first_offset, e.producer_id) for e in kept if e.txn_first_offset >= 0)
+            kept_entries = [e for e in entries if e.txn_first_offset >= 0 or not is_expired(e.last_timestamp)]
+            producers.entries = {entry.producer_id: entry for entry in kept_entries}
+            producers.max_count = len(kept_entries)
+            open_txns = ((e.txn_first_offset, e.producer_id) for e in kept_entries if e.txn_first_offset >= 0)
             producers.ongoing = dict(sorted(open_txns))
             producers.reopened_from = dict.fromkeys(producers.ongoing, 0)
     return producers

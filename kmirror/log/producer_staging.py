@@ -69,7 +69,7 @@ def _drop_evicted(view: memoryview, positions: Sequence[int], staging: Staging) 
         return positions
     counts: dict[int, int] = {}
     first: dict[int, int] = {}
-    kept = []
+    kept_positions = []
     for position in reversed(positions):
         attributes, producer_id = _KIND.unpack_from(view, position)
         if attributes & _NOT_PLAIN:
@@ -77,12 +77,12 @@ def _drop_evicted(view: memoryview, positions: Sequence[int], staging: Staging) 
         count = counts.get(producer_id, 0)
         if count < BATCHES_RETAINED:
             counts[producer_id] = count + 1
-            kept.append(position)
+            kept_positions.append(position)
         first[producer_id] = position
     if not staging.prepare_updates(sorted(first, key=first.__getitem__)):
         return positions
-    kept.reverse()
-    return kept
+    kept_positions.reverse()
+    return kept_positions
 
 
 def stage_produced(batch: Batch, staging: Staging) -> list[int]:

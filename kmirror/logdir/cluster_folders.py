@@ -276,9 +276,9 @@ def _layout_of(
         return _Layout(folders, {top: (broker_ids[0], top == metadata) for top in live})
     folders = {number: [top / f"broker-{number}" for top in tops] for number in broker_ids}
     folders[controller_id] = [metadata / CONTROLLER]
-    wanted = {path for paths in folders.values() for path in paths}
+    expected_paths = {path for paths in folders.values() for path in paths}
     for top in live:
-        unknown = sorted(path.name for path in _entries(top) if path not in wanted)
+        unknown = sorted(path.name for path in _entries(top) if path not in expected_paths)
         if unknown:
             raise UsageError(f"{top}: contains {unknown[0]!r}, so it is not a cluster's folder; use an empty folder")
     roles = {

@@ -98,9 +98,9 @@ def read_error(error: OSError | ValueError, path: Path) -> Unreadable:
 
     Python raises `ValueError` for a path with a null character.
     """
-    named, text = getattr(error, "filename", None), getattr(error, "strerror", None)
+    file_name, text = getattr(error, "filename", None), getattr(error, "strerror", None)
     # An error while listing a directory names the entry, which is more precise than `path`.
-    return Unreadable(Path(named) if isinstance(named, str) else path, f"cannot be read: {text or error}")
+    return Unreadable(Path(file_name) if isinstance(file_name, str) else path, f"cannot be read: {text or error}")
 
 
 class Tally:

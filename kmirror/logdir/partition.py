@@ -48,8 +48,8 @@ class PartitionFolder(NamedTuple):
     def segments_from(self, offset: int) -> list[SegmentFile]:
         """Return the segments that may contain `offset` or higher offsets."""
         bases = [segment.base_offset for segment in self.segments]
-        below = sum(base <= offset for base in bases)
-        return self.segments[max(0, below - 1) :]
+        count = sum(base <= offset for base in bases)
+        return self.segments[max(0, count - 1) :]
 
 
 def has_partition_files(folder: Path) -> bool:
@@ -155,12 +155,12 @@ def log_dirs_below(top: Path) -> list[Path]:
     found: list[Path] = []
     level = [top]
     for _ in range(_DEPTH_MAX):
-        below = []
+        subfolders = []
         for folder in level:
             with reading(folder), os.scandir(folder) as entries:
-                below += [folder / entry.name for entry in entries if entry.is_dir()]
+                subfolders += [folder / entry.name for entry in entries if entry.is_dir()]
         level = []
-        for folder in below:
+        for folder in subfolders:
             is_log = (folder / META_PROPERTIES).is_file() or any(map(has_partition_files, partition_paths(folder)))
             (found if is_log else level).append(folder)
     return sorted(found)

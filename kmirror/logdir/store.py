@@ -332,9 +332,9 @@ class FileStore:
         descriptor = self._descriptor(base_offset)
         data = os.pread(descriptor, end - start, start)
         while len(data) < end - start:
-            more = os.pread(descriptor, end - start - len(data), start + len(data))
-            assert more, f"{self._log_path(base_offset)} was truncated by another process"
-            data += more
+            chunk = os.pread(descriptor, end - start - len(data), start + len(data))
+            assert chunk, f"{self._log_path(base_offset)} was truncated by another process"
+            data += chunk
         return memoryview(data)
 
     def flush(self, base_offset: int) -> None:
@@ -535,5 +535,5 @@ class FileStore:
 
     def files(self) -> Iterable[str]:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]
-        own = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
-        return sorted([*shared, *own])
+        own_names = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
+        return sorted([*shared, *own_names])

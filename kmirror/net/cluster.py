@@ -224,7 +224,7 @@ class TcpCluster(RunningNodes, ClusterView):
             authorizer=self._authorizer,
             clock=host.now,
         )
-        options = LinkOptions.of(broker_configs(self.configs, {}))
+        options = LinkOptions.from_configs(broker_configs(self.configs, {}))
         for node_id in self.node_ids:
             host.add(
                 self.process(node_id),

@@ -27,11 +27,11 @@ KEPT_SWEEPS = 10
 class Scratch:
     """Receive buffers shared by the links of a host: `view` for each read, and buffers for large frames."""
 
-    __slots__ = ("_idle_sweeps", "_kept", "view")
+    __slots__ = ("_idle_sweeps", "_spare_buffers", "view")
 
     def __init__(self, size: int) -> None:
         self.view = memoryview(bytearray(size))
-        self._kept: list[bytearray] = []
+        self._spare_buffers: list[bytearray] = []
         """In ascending order of size, at most `KEPT_MAX`; some may be in use."""
         self._idle_sweeps = 0
 
@@ -44,11 +44,11 @@ class Scratch:
             return memoryview(bytearray(size_min))
         self._idle_sweeps = 0
         fitting: bytearray | None = None
-        for kept in reversed(self._kept):
-            if len(kept) < size_min or (fitting is not None and len(kept) < size):
+        for each in reversed(self._spare_buffers):
+            if len(each) < size_min or (fitting is not None and len(each) < size):
                 break
-            if _is_free(kept):
-                fitting = kept
+            if _is_free(each):
+                fitting = each
         if fitting is None:
             fitting = bytearray(size_min + 1)
             del fitting[-1:]  # Reserves capacity for the byte appended by `_is_free`.
@@ -58,18 +58,18 @@ class Scratch:
     def _keep(self, buffer: bytearray) -> None:
         if not KEPT_BYTES_MIN <= len(buffer) <= KEPT_BYTES_MAX:
             return
-        if len(self._kept) == KEPT_MAX:
-            smallest = next(filter(_is_free, self._kept), None)
+        if len(self._spare_buffers) == KEPT_MAX:
+            smallest = next(filter(_is_free, self._spare_buffers), None)
             if smallest is None:
                 return
-            self._kept = [kept for kept in self._kept if kept is not smallest]
-        insort(self._kept, buffer, key=len)
+            self._spare_buffers = [each for each in self._spare_buffers if each is not smallest]
+        insort(self._spare_buffers, buffer, key=len)
 
     def sweep(self) -> None:
         """Free the buffers if none was taken during the last `KEPT_SWEEPS` calls."""
         self._idle_sweeps += 1
         if self._idle_sweeps > KEPT_SWEEPS:
-            self._kept.clear()
+            self._spare_buffers.clear()
 
 
 def _is_free(buffer: bytearray) -> bool:
@@ -140,8 +140,8 @@ class FrameReader:
         prefix = self._prefix
         while True:
             if prefix:
-                more = PREFIX_BYTES - len(prefix)
-                begin = at + more
+                missing = PREFIX_BYTES - len(prefix)
+                begin = at + missing
                 size = int.from_bytes(prefix + bytes(scratch[at : min(begin, count)]), "big", signed=True)
             else:
                 begin = at + PREFIX_BYTES

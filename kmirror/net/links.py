@@ -73,7 +73,6 @@ class TcpLink:
         "_counted_bytes",
         "_counts",
         "_fd",
-        "_held",
         "_is_client",
         "_is_waiting_to_write",
         "_is_watched",
@@ -82,6 +81,7 @@ class TcpLink:
         "_reader",
         "_socket",
         "_timed_frames",
+        "_unread_frames",
         "is_open",
         "is_reading",
         "name",
@@ -113,7 +113,7 @@ class TcpLink:
         """File descriptor for the loop, which formats a socket object as text each time it begins to watch one."""
         self._reader = reader
         self._outgoing: deque[Chunk] = deque()
-        self._held: deque[Chunk] = deque()
+        self._unread_frames: deque[Chunk] = deque()
         """Frames received while the node wanted none; at most the content of one scratch buffer."""
         self.waiting_bytes = 0
         """Bytes passed to `send` that the system has not taken yet."""
@@ -151,7 +151,7 @@ class TcpLink:
 
     def _adjust(self) -> None:
         """Watch the socket for reading only while frames may be handed over."""
-        should_watch = self.is_open and self.is_reading and self._has_no_backlog and not self._held
+        should_watch = self.is_open and self.is_reading and self._has_no_backlog and not self._unread_frames
         if should_watch and not self._is_watched:
             self._loop.add_reader(self._fd, self._on_readable)
         elif self._is_watched and not should_watch:
@@ -189,14 +189,14 @@ class TcpLink:
         frames = reader.cut_frames(count)
         if not (frames or reader.fault):  # No frame is complete yet.
             return count >= LARGE_READ_BYTES
-        self._held.extend(frames)
+        self._unread_frames.extend(frames)
         self._hand_over(None)
         self._callbacks.end_turn()
         return False
 
     def _hand_over(self, _: None) -> None:
         """Deliver the held frames while the node wants them."""
-        held = self._held
+        held = self._unread_frames
         while held and self.is_open and self.is_reading and self._has_no_backlog:
             self._callbacks.on_frame(self, held.popleft())
             if self.waiting_bytes >= GATHERED_BYTES_MAX:
@@ -321,7 +321,7 @@ class TcpLink:
         self._adjust()
         self._socket.close()
         self._outgoing.clear()
-        self._held.clear()
+        self._unread_frames.clear()
         self._timed_frames.clear()
         if self._counts is not None:
             self._counts.closed.record(self._callbacks.now())

@@ -33,12 +33,12 @@ class LocalCallbacks(Protocol):
 class LocalEnd:
     """One end of a link between two nodes of one host; `name` is the name that this end's node uses for the link."""
 
-    __slots__ = ("_callbacks", "_counts", "_held", "_peer", "is_open", "is_reading", "name", "process")
+    __slots__ = ("_callbacks", "_counts", "_peer", "_unread_frames", "is_open", "is_reading", "name", "process")
 
     def __init__(self, callbacks: LocalCallbacks, process: str, name: InboundLink | OutboundLink) -> None:
         self._callbacks = callbacks
         self._peer: LocalEnd | None = None
-        self._held: deque[Chunk] = deque()
+        self._unread_frames: deque[Chunk] = deque()
         self.process = process
         self.name = name
         self.is_open = True
@@ -88,15 +88,15 @@ class LocalEnd:
     def _receive(self, frame: Chunk) -> None:
         if not self.is_open:
             return
-        if self._held or not self.is_reading:
-            self._held.append(frame)
+        if self._unread_frames or not self.is_reading:
+            self._unread_frames.append(frame)
         else:
             self._callbacks.on_frame(self, frame)
 
     def _hand_over(self, _: None) -> None:
         """Deliver one held frame, and queue the delivery of the next."""
-        if self.is_open and self.is_reading and self._held:
-            self._callbacks.on_frame(self, self._held.popleft())
+        if self.is_open and self.is_reading and self._unread_frames:
+            self._callbacks.on_frame(self, self._unread_frames.popleft())
             self._callbacks.call_soon(self._hand_over, None)
 
     def _close_by_peer(self, _: None) -> None:
@@ -106,6 +106,6 @@ class LocalEnd:
 
     def _mark_closed(self) -> None:
         self.is_open = False
-        self._held.clear()
+        self._unread_frames.clear()
         if self._counts is not None:
             self._counts.closed.record(self._callbacks.now())

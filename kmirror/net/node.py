@@ -293,7 +293,7 @@ class TcpNode(RunningNodes):
     def _create_host(self) -> None:
         host = self._host = Host(asyncio.get_running_loop())
         host.on_note = self.on_note
-        options = LinkOptions.of(broker_configs(self.configs, {}))
+        options = LinkOptions.from_configs(broker_configs(self.configs, {}))
         for role, process in self._processes.items():
             listeners = self._listeners(role)
             host.add(

@@ -33,7 +33,7 @@ class LinkOptions:
     """`socket.connection.setup.timeout.ms` and its maximum: the timeout for connecting to a peer."""
 
     @classmethod
-    def of(cls, configs: Configs) -> Self:
+    def from_configs(cls, configs: Configs) -> Self:
         """Return the options that a broker's configs set."""
         pairs = split_entries(configs.text("max.connections.per.ip.overrides"))
         overrides = (pair.rpartition(":") for pair in pairs)

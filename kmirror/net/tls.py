@@ -37,8 +37,8 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
     """Return a client context for these settings; UsageError names the faulty store and the correction."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.checks_host
-    chosen = [VERSIONS[name] for name in settings.protocols]
-    context.minimum_version, context.maximum_version = min(chosen), max(chosen)
+    versions = [VERSIONS[name] for name in settings.protocols]
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
     if settings.trusted is None:
         context.load_default_certs()
     else:

@@ -129,7 +129,7 @@ class TlsLink(TcpLink):
                 break
             if not count:
                 break
-            self._held.extend(self._reader.cut_frames(count))
+            self._unread_frames.extend(self._reader.cut_frames(count))
         self._hand_over(None)
         if reason:
             self.abort(reason)

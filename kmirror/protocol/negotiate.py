@@ -17,8 +17,8 @@ def negotiate(ours: Range, theirs: Range) -> int | None:
 def negotiate_all(ours: Mapping[int, Range], theirs: Mapping[int, Range]) -> dict[int, int]:
     """Return the newest shared version of every API key that has one."""
     found = {}
-    for key, mine in ours.items():
-        version = negotiate(mine, theirs[key]) if key in theirs else None
+    for key, own_range in ours.items():
+        version = negotiate(own_range, theirs[key]) if key in theirs else None
         if version is not None:
             found[key] = version
     return found

@@ -65,7 +65,7 @@ _LOADERS: Final[dict[str, Callable[[], Crc]]] = {
     "crcmod": _load_crcmod,
 }
 
-_chosen: tuple[str, Crc] | None = None
+_selected: tuple[str, Crc] | None = None
 
 
 def implementations() -> dict[str, Crc]:
@@ -80,16 +80,16 @@ def implementations() -> dict[str, Crc]:
 
 
 def _choose() -> tuple[str, Crc]:
-    global _chosen
-    if _chosen is None:
+    global _selected
+    if _selected is None:
         for name, load in _LOADERS.items():
             try:
-                _chosen = name, load()
+                _selected = name, load()
                 break
             except ImportError:
                 continue
-    assert _chosen is not None, "crcmod is a dependency of kmirror and must be installed"
-    return _chosen
+    assert _selected is not None, "crcmod is a dependency of kmirror and must be installed"
+    return _selected
 
 
 def crc32c_function() -> Crc:
@@ -99,7 +99,7 @@ def crc32c_function() -> Crc:
 
 def crc32c(data: Buffer) -> int:
     """Return the checksum of `data` as an unsigned 32-bit number."""
-    return (_chosen or _choose())[1](data)
+    return (_selected or _choose())[1](data)
 
 
 def crc32c_reference(data: Buffer) -> int:

@@ -66,9 +66,9 @@ class Client:
         """Return the versions of an API that the node there supports; all known versions if the node is not running."""
         address = self._world.network.addresses.get(endpoint)
         process = None if address is None else self._world.processes[address.server]
-        if process is None or not isinstance(process.inside, Broker | Controller):
+        if process is None or not isinstance(process.inner_node, Broker | Controller):
             return row.first, row.last
-        served = process.inside.context.api_versions().get(row.key)
+        served = process.inner_node.context.api_versions().get(row.key)
         node = process.node
         return node.offered_range(row.key, served) if served is not None and isinstance(node, Wrapper) else served
 

@@ -105,8 +105,8 @@ def files_of(
         None if brokers is None else _check_not_empty("brokers", arguments.items("brokers", brokers, "broker ids"))
     )
     partitions = None if partitions is None else _check_not_empty("partitions", arguments.partitions(partitions))
-    chosen = _chosen_partitions(cluster, partitions)
-    found = tuple(_copy_broker(cluster, broker_id, chosen) for broker_id in _chosen_brokers(cluster, brokers))
+    selected = _select_partitions(cluster, partitions)
+    found = tuple(_copy_broker(cluster, broker_id, selected) for broker_id in _select_brokers(cluster, brokers))
     for tp in partitions or ():
         if not any(tp in broker.partitions for broker in found):
             raise UsageError(f"no chosen broker of cluster {cluster.name} has {tp}: {_replicas_text(cluster, tp)}")
@@ -126,7 +126,7 @@ def _copy_broker(cluster: CopySource, broker_id: int, partitions: Iterable[Topic
     return BrokerFiles(broker_id, directory_id, replicas, _metadata_log(records, cluster.simulation.now_ms))
 
 
-def _chosen_brokers(cluster: CopySource, brokers: Collection[int] | None) -> list[int]:
+def _select_brokers(cluster: CopySource, brokers: Collection[int] | None) -> list[int]:
     if cluster.image.offset < 0:
         raise UsageError(f"cluster {cluster.name} was never started: call start() first")
     for broker_id in brokers or ():
@@ -136,7 +136,7 @@ def _chosen_brokers(cluster: CopySource, brokers: Collection[int] | None) -> lis
     return sorted(cluster.broker_ids if brokers is None else set(brokers))
 
 
-def _chosen_partitions(cluster: CopySource, partitions: Collection[TopicPartition] | None) -> list[TopicPartition]:
+def _select_partitions(cluster: CopySource, partitions: Collection[TopicPartition] | None) -> list[TopicPartition]:
     known_partitions = [
         TopicPartition(name, index) for name, topic in cluster.image.topics.items() for index in topic.partitions
     ]

@@ -316,8 +316,8 @@ class Network:
 
     def _ends(self, one: str, other: str) -> tuple[tuple[str, str], ...]:
         """Return all pairs of nodes or sites whose lines connect these two nodes."""
-        here, there = self._sites[one], self._sites[other]
-        return ((one, other), (here, there), (one, there), (here, other))
+        site, other_site = self._sites[one], self._sites[other]
+        return ((one, other), (site, other_site), (one, other_site), (site, other))
 
     def _disturbance_delay(self, sender: str, receiver: str, size: int, quality: _Quality) -> Duration:
         """Return the additional delay of a frame on a line that was made slow or lossy."""

@@ -92,7 +92,7 @@ class Process:
     interpose: WrapNode | None = None
     node: Node | None = None
     """Node that receives the events."""
-    inside: Node | None = None
+    inner_node: Node | None = None
     """Node that `make` returned: `node` itself, or the node wrapped by it."""
     incarnation: int = 0
     events: int = 0
@@ -194,9 +194,9 @@ class World:
     def start(self, name: str) -> None:
         process = self.processes[name]
         assert process.node is None, f"{name} runs already"
-        process.node = process.inside = process.make()
+        process.node = process.inner_node = process.make()
         if process.interpose is not None:
-            process.node = process.interpose(name, process.inside)
+            process.node = process.interpose(name, process.inner_node)
         process.incarnation += 1
         process.clock = process.next_clock
         process.runner_metrics = RunnerMetrics()
@@ -234,7 +234,7 @@ class World:
     def _end(self, process: Process, outcome: str) -> None:
         name = process.name
         assert process.node is not None, f"{name} does not run"
-        process.node = process.inside = None
+        process.node = process.inner_node = None
         process.timers.clear()
         self.trace.add(self.now, name, outcome)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:

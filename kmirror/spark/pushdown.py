@@ -38,12 +38,12 @@ def push_down(filters: Iterable[Any], partitions: Partitions, query: RowQuery) -
         name, kind = ".".join(filter_.attribute), type(filter_).__name__
         values = {"EqualTo": lambda f: [f.value], "EqualNullSafe": lambda f: [f.value], "In": lambda f: list(f.value)}
         if name in ("topic", "partition") and kind in values:
-            chosen = frozenset(values[kind](filter_))
+            selected = frozenset(values[kind](filter_))
             if name == "topic":
-                topics = chosen if partitions.topics is None else partitions.topics & chosen
+                topics = selected if partitions.topics is None else partitions.topics & selected
                 partitions = replace(partitions, topics=topics)
             else:
-                numbers = chosen if partitions.numbers is None else partitions.numbers & chosen
+                numbers = selected if partitions.numbers is None else partitions.numbers & selected
                 partitions = replace(partitions, numbers=numbers)
         elif name == _OFFSET_OF[query.level]:
             query = _narrow_offsets(kind, filter_, query)

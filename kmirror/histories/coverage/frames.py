@@ -92,7 +92,7 @@ class Frames:
         if rows is not None and not (role == PEER and header.api_key == _FETCH):
             body = decode_request_body(frame, header)
             before = tuple(other.body for other in open_requests.values() if other.key == header.api_key)
-            server = self._world.processes[link.server].inside
+            server = self._world.processes[link.server].inner_node
             assert server is not None, "it is about to be given the frame"
             received = ReceivedRequest(body, role, server, before, self._world.now)
             self._count_matches(rows, received)

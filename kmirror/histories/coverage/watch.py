@@ -74,7 +74,7 @@ class Watch:
         plans.count_rows(scene.plan, scene.story, self._count)
         leader_logs.count_rows(scene, self._coordinators, self._count)
         for cluster in scene.clusters.values():
-            node = self._world.processes[cluster.process(CONTROLLER_ID)].inside
+            node = self._world.processes[cluster.process(CONTROLLER_ID)].inner_node
             if isinstance(node, Controller):
                 metadata_log.count_rows(node.context.log, self._count)
 
@@ -101,7 +101,7 @@ class Watch:
             self._check_logs(process_name)
 
     def _check_logs(self, process: str) -> None:
-        node = self._world.processes[process].inside
+        node = self._world.processes[process].inner_node
         if not isinstance(node, Broker):
             return
         for tp, partition in node.parts.replicas.partitions.items():
@@ -140,7 +140,7 @@ class Watch:
                 pass
 
     def _count_removed_tombstones(self, process: str, tp: TopicPartition) -> None:
-        node = self._world.processes[process].inside
+        node = self._world.processes[process].inner_node
         assert isinstance(node, Broker), "only brokers report tombstones"
         log = node.parts.replicas.partitions[tp].log
         found = {record.offset: None for batch in log.batches() if not batch.is_control for record in batch.records()
@@ -151,12 +151,12 @@ class Watch:
 
     def _check_load(self, name: str) -> None:
         process = self._world.processes[name]
-        if not isinstance(process.inside, Broker) or self._opened.get(name) == process.incarnation:
+        if not isinstance(process.inner_node, Broker) or self._opened.get(name) == process.incarnation:
             return
         self._opened[name] = process.incarnation
         if process.incarnation > 1:
-            self._count("load.clean" if process.inside.context.clean_epochs else "load.unclean")
-            for partition in process.inside.parts.replicas.partitions.values():
+            self._count("load.clean" if process.inner_node.context.clean_epochs else "load.unclean")
+            for partition in process.inner_node.parts.replicas.partitions.values():
                 if partition.log.repair is not None:
                     self._count("load.repaired")
                     self.counts["load.repaired-segments"] += bool(partition.log.repair.lost_segments)
@@ -171,8 +171,8 @@ class Watch:
     def _find_groups(self) -> None:
         known, self._groups = self._groups, {}
         for process in self._world.processes.values():
-            if isinstance(process.inside, Broker):
-                for group in process.inside.parts.components.get(GroupCoordinator).live_groups(ClassicGroup):
+            if isinstance(process.inner_node, Broker):
+                for group in process.inner_node.parts.components.get(GroupCoordinator).live_groups(ClassicGroup):
                     key = process.name, group.group_id
                     before = known.get(key)
                     is_known = before is not None and before[0] is group

@@ -130,7 +130,7 @@ class NodeMonitors:
         if not self._events % OUTSIDE_ISR_EVERY:
             self._check_outside_isr()
         process = self._world.handled_by
-        node = None if process is None else process.inside
+        node = None if process is None else process.inner_node
         if process is None or node is None or process.name not in self._nodes:
             return
         name, _ = self._nodes[process.name]

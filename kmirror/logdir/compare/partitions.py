@@ -55,7 +55,7 @@ def compare(
     That is a `Difference` for each partition that only one side has, then a `PartitionResult` for each other. Raises
     `UsageError` if nothing could be compared and nothing differs, `Unreadable` if the system cannot read a file.
     """
-    chosen = options or CompareOptions()
+    effective_options = options or CompareOptions()
     result = ComparisonResult(notes=list(pairs.notes))
     for folders, tps, presence in (
         (pairs.only_left, result.only_left, (True, False)),
@@ -63,7 +63,7 @@ def compare(
     ):
         for folder in folders:
             tps.append(folder.tp)
-            if not chosen.common:
+            if not effective_options.common:
                 text = f"only {folder.path.parent} has this partition"
                 result.differences.append(Difference(folder.tp, None, "partition", *presence, text))
                 on_result(result.differences[-1])
@@ -75,14 +75,14 @@ def compare(
             processed += count
             progress(count)
 
-        found = compare_partition(left, right, chosen, progress=advance)
+        found = compare_partition(left, right, effective_options, progress=advance)
         progress(max(0, left.size - processed))  # Unreadable bytes count as done.
         result.partitions.append(found)
         result.differences += found.differences
         result.notes += found.notes
         on_result(found)
     if result.is_empty and not result.differences:
-        raise UsageError(f"nothing was compared: {_reason_if_empty(result, chosen)}")
+        raise UsageError(f"nothing was compared: {_reason_if_empty(result, effective_options)}")
     return result
 
 

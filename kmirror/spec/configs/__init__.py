@@ -21,7 +21,7 @@ __all__ = [
     "Kind",
     "Scope",
     "broker_configs",
-    "default_of",
     "config_keys",
+    "default_of",
     "problem_with",
 ]

@@ -140,7 +140,7 @@ def log_batches(
         is_commit=st.booleans(),
         magic=st.integers(0, 1),
     )
-    return st.lists(steps, min_size=1, max_size=max_size).map(lambda drawn: _append_all(drawn, base_offset))
+    return st.lists(steps, min_size=1, max_size=max_size).map(lambda drawn_steps: _append_all(drawn_steps, base_offset))
 
 
 def _append_all(steps: Sequence[_Step], base_offset: int) -> list[bytes]:

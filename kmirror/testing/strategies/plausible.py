@@ -146,8 +146,8 @@ class _Writer:
         """Return rows: one per chosen topic, one per chosen partition of the topic, or a few of any other kind."""
         fields = {f.attribute: f for f in field.struct.FIELDS if is_within(self.version, f.versions)}
         if any(_is_topic_name(f) for f in fields.values()) or ("topic_id" in fields and topic is None):
-            chosen = self.draw(st.lists(st.sampled_from(self.setting.topics), max_size=3, unique=True))
-            return [self.draw_struct(field.struct, each) for each in chosen]
+            topics = self.draw(st.lists(st.sampled_from(self.setting.topics), max_size=3, unique=True))
+            return [self.draw_struct(field.struct, each) for each in topics]
         number_field = next((name for name, f in fields.items() if _is_partition_number(f)), None)
         if number_field is not None:
             return [

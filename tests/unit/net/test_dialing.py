@@ -59,4 +59,4 @@ def test_an_unresponsive_peer_is_given_up_with_its_pending_requests(monkeypatch:
 
 def test_the_times_are_read_from_kafkas_keys() -> None:
     configs = {"socket.connection.setup.timeout.ms": "7", "socket.connection.setup.timeout.max.ms": "20"}
-    assert LinkOptions.of(broker_configs(configs, {})).setup == Backoff(7, 20)
+    assert LinkOptions.from_configs(broker_configs(configs, {})).setup == Backoff(7, 20)

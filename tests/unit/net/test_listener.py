@@ -129,10 +129,10 @@ def test_options_are_read_from_kafkas_keys() -> None:
         "max.connections.per.ip": "4",
         "max.connections.per.ip.overrides": "127.0.0.1:3, ::1:2",
     }
-    options = LinkOptions.of(broker_configs(configs, {}))
+    options = LinkOptions.from_configs(broker_configs(configs, {}))
     assert (options.request_bytes_max, options.idle_max, options.links_max) == (1000, 7_000, 5)
     assert [options.limit_for(address) for address in ("127.0.0.1", "::1", "10.0.0.1")] == [3, 2, 4]
-    assert LinkOptions.of(broker_configs({}, {})) == LinkOptions()
+    assert LinkOptions.from_configs(broker_configs({}, {})) == LinkOptions()
 
 
 @pytest.mark.parametrize("value", ["127.0.0.1", "127.0.0.1:x", ":5", "a:1,,b:2", "a:-1"])
