@@ -159,10 +159,10 @@ def unexplained_difference(
     for row in (*one, *other):
         if row.visible:
             newest[row.key] = max(row.offset, newest.get(row.key, -1))
-    ours, theirs = ([row for row in rows if start <= row.offset < until] for rows in (one, other))
-    left, right = ({row.offset: row for row in rows} for rows in (ours, theirs))
-    for offset in sorted(left.keys() | right.keys()):
-        pair = left.get(offset), right.get(offset)
+    one_rows, other_rows = ([row for row in rows if start <= row.offset < until] for rows in (one, other))
+    one_by_offset, other_by_offset = ({row.offset: row for row in rows} for rows in (one_rows, other_rows))
+    for offset in sorted(one_by_offset.keys() | other_by_offset.keys()):
+        pair = one_by_offset.get(offset), other_by_offset.get(offset)
         single = pair[0] or pair[1]
         assert single is not None, "one of them has it"
         may_be_removed = not single.visible or single.is_tombstone or newest[single.key] > offset
@@ -170,14 +170,14 @@ def unexplained_difference(
             continue
         if _content(pair[0]) != _content(pair[1]):
             return offset, _describe(pair[0]), _describe(pair[1])
-    ends = latest(ours), latest(theirs)
+    ends = latest(one_rows), latest(other_rows)
     for key in ends[0] | ends[1]:
         values = [found.get(key) for found in ends]
         alive = [None if row is None or row.is_tombstone else row for row in values]
         if (alive[0] is None) != (alive[1] is None) and key not in may_lack_tombstones[alive[0] is None]:
             (row,) = (row for row in alive if row is not None)
             offset_of_last = max(row.offset for row in values if row is not None)
-            if any(offset in left and offset in right for offset in (row.offset, offset_of_last)):
+            if any(offset in one_by_offset and offset in other_by_offset for offset in (row.offset, offset_of_last)):
                 continue  # Its transaction, or its tombstone's, ends above `until`: only one log has the marker yet.
             first, second = (f"{_describe(row)} as the latest of key {key}" for row in alive)
             return offset_of_last, first, second

@@ -173,20 +173,27 @@ def _excuse(
         return NO_TOPIC
     if (row.cluster, row.topic) in ids and ids[row.cluster, row.topic] != ids[source, row.topic]:
         return OTHER_ID
-    there = wishes.get((source, row.topic), ())
-    back = [order for order in there if order.mirror == row.mirror or order.action == "delete_topic"]
-    ours = [order for order in back if order.source == row.cluster]
-    later = there[there.index(back[-1]) + 1 :] if back else ()
+    source_orders = wishes.get((source, row.topic), ())
+    reverse_orders = [order for order in source_orders if order.mirror == row.mirror or order.action == "delete_topic"]
+    orders_from_here = [order for order in reverse_orders if order.source == row.cluster]
+    later = source_orders[source_orders.index(reverse_orders[-1]) + 1 :] if reverse_orders else ()
     if any(order.action == "add" and order.error == DONE for order in later):
         return ""  # The topic went into another mirror of the source, which has no record of this cluster (D25).
-    if ours and any(gone > ours[-1].sent_at for gone in _changes(account, source, row.topic, exists=False)):
+    if orders_from_here and any(
+        deleted_at > orders_from_here[-1].sent_at for deleted_at in _changes(account, source, row.topic, exists=False)
+    ):
         return ""  # The deletion of the topic removed the source's record of a mirror from here.
-    if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
+    if orders_from_here and any(
+        STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(reverse_orders)
+    ):
         return MIRRORED_BOTH_WAYS
     # A mirror of the source that never found its own source's topic does not know that cluster: it may be this one. It
     # stopped because it was removed, or because that cluster had no such topic.
-    may_be_ours = ours or (back and (back[-1].action == "remove" or _source_lacked(account, back[-1], row.topic)))
-    if may_be_ours and _never_mirrored(account, source, row):
+    may_be_from_here = orders_from_here or (
+        reverse_orders
+        and (reverse_orders[-1].action == "remove" or _source_lacked(account, reverse_orders[-1], row.topic))
+    )
+    if may_be_from_here and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
 
@@ -227,9 +234,9 @@ def _with_missing_source_topic(plan: Plan, account: Account, row: ExpectedState,
     if row.excuse == NO_TOPIC:
         if "PAUSED" in row.states:  # A partition that was not PAUSED yet stays in its current state.
             return replace(row, states=(*row.states, "STOPPED"), until_mirroring=True)
-        here = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
+        has_topic = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
         states = tuple(dict.fromkeys(("STOPPED" if state == "MIRRORING" else state) for state in row.states))
-        return replace(row, states=states, excuse="") if here else row
+        return replace(row, states=states, excuse="") if has_topic else row
     changes = [r for r in account.topics if (r.cluster, r.topic) == (row.source, row.topic) and r.at >= added_at]
     if not changes:
         return row
@@ -245,14 +252,18 @@ def _may_have_failed_for_other_topic(account: Account, row: ExpectedState, added
     The source may have the known id again by now, if that topic was mirrored back (D49). The leader may learn of it
     later.
     """
-    ours = {topic_id for cluster, topic, topic_id in account.topic_ids if (cluster, topic) == (row.cluster, row.topic)}
-    theirs = [observed for observed in account.topics if (observed.cluster, observed.topic) == (row.source, row.topic)]
-    others = [
-        (observed.at, after.at + UNAWARE)
-        for observed, after in pairwise(theirs)
-        if ours and observed.exists and observed.at >= added_at and observed.topic_id not in ours
+    own_ids = {
+        topic_id for cluster, topic, topic_id in account.topic_ids if (cluster, topic) == (row.cluster, row.topic)
+    }
+    source_changes = [
+        observed for observed in account.topics if (observed.cluster, observed.topic) == (row.source, row.topic)
     ]
-    return any(begin <= at <= end for at in _failures(account, row) for begin, end in others)
+    other_periods = [
+        (observed.at, after.at + UNAWARE)
+        for observed, after in pairwise(source_changes)
+        if own_ids and observed.exists and observed.at >= added_at and observed.topic_id not in own_ids
+    ]
+    return any(begin <= at <= end for at in _failures(account, row) for begin, end in other_periods)
 
 
 def _failures(account: Account, row: ExpectedState) -> Iterator[Instant]:
@@ -339,11 +350,13 @@ class ConvergenceCheck:
         """
         found: dict[tuple[str, TopicPartition], None] = {}
         for row in rows:
-            here = self._scene.image(row.cluster).topics.get(row.topic)
-            there = self._scene.image(row.source).topics.get(row.topic) if row.source in self._scene.clusters else None
-            if here is None or there is None or row.states == ("STOPPED",):
+            topic = self._scene.image(row.cluster).topics.get(row.topic)
+            source_topic = (
+                self._scene.image(row.source).topics.get(row.topic) if row.source in self._scene.clusters else None
+            )
+            if topic is None or source_topic is None or row.states == ("STOPPED",):
                 continue
-            lacking = [index for index in here.partitions if index not in there.partitions]
+            lacking = [index for index in topic.partitions if index not in source_topic.partitions]
             found.update({(row.cluster, TopicPartition(row.topic, index)): None for index in lacking})
         mirrored = [row for row in rows if row.states != ("STOPPED",)]
         for _ in mirrored:  # A chain is no longer than there are rows.
@@ -395,7 +408,7 @@ class ConvergenceCheck:
         The transaction may hang because of an unclean election, or because the source itself mirrors the topic from a
         cluster without this partition.
         """
-        here, state = self._scene.leader(name, tp), self._state(name, tp)
+        leader, state = self._scene.leader(name, tp), self._state(name, tp)
         for row in rows:
             if (row.cluster, row.topic, state) != (
                 name,
@@ -403,11 +416,15 @@ class ConvergenceCheck:
                 "MIRRORING",
             ) or row.source not in self._scene.clusters:
                 continue
-            there = self._scene.leader(row.source, tp)
-            if here is None or there is None or there.log.last_stable_offset == there.log.high_watermark:
+            source_leader = self._scene.leader(row.source, tp)
+            if (
+                leader is None
+                or source_leader is None
+                or source_leader.log.last_stable_offset == source_leader.log.high_watermark
+            ):
                 continue
-            if here.log.log_end_offset == there.log.last_stable_offset or self._has_hidden_records(
-                tp, here.log, there.log
+            if leader.log.log_end_offset == source_leader.log.last_stable_offset or self._has_hidden_records(
+                tp, leader.log, source_leader.log
             ):
                 others = [other for other in rows if other is not row]
                 return (row.source, tp) in self._partitions_missing_at_source(others) or not self._hanging_transaction(
@@ -467,17 +484,19 @@ class ConvergenceCheck:
 
     def _metadata_behind(self, row: ExpectedState) -> list[tuple[str, TopicPartition, str]]:
         """Return the missing results of the metadata sync: the source's partitions, and its topic configs (D17)."""
-        here, there = self._scene.image(row.cluster), self._scene.image(row.source)
+        destination_image, source_image = self._scene.image(row.cluster), self._scene.image(row.source)
         found = []
-        for index in there.topics[row.topic].partitions if row.topic in there.topics else ():
-            if index not in here.topics[row.topic].partitions:
+        for index in source_image.topics[row.topic].partitions if row.topic in source_image.topics else ():
+            if index not in destination_image.topics[row.topic].partitions:
                 found.append(
                     (row.cluster, TopicPartition(row.topic, index), "the source's partition does not exist here")
                 )
-        excluded = _excluded_configs(here, row.mirror)
-        wanted, have = (_copied_configs(image.configs.topic(row.topic), excluded) for image in (there, here))
-        if wanted != have:
-            text = f"the topic's configs are {have}, but the source's are {wanted}"
+        excluded = _excluded_configs(destination_image, row.mirror)
+        source_configs, configs = (
+            _copied_configs(image.configs.topic(row.topic), excluded) for image in (source_image, destination_image)
+        )
+        if source_configs != configs:
+            text = f"the topic's configs are {configs}, but the source's are {source_configs}"
             found.append((row.cluster, TopicPartition(row.topic, 0), text))
         return found
 
@@ -485,23 +504,29 @@ class ConvergenceCheck:
         source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
         if source is None or destination is None:
             return [(row.cluster, tp, "there is no leader here or at the source")]
-        want, have = source.log.last_stable_offset, destination.log.log_end_offset
+        expected_end, actual_end = source.log.last_stable_offset, destination.log.log_end_offset
         starts = destination.log.log_start_offset, source.log.log_start_offset
-        if starts[0] < min(starts[1], have):
+        if starts[0] < min(starts[1], actual_end):
             return [(row.cluster, tp, f"the log begins at {starts[0]}, but the source's at {starts[1]}")]
-        if want == have == destination.log.high_watermark:
+        if expected_end == actual_end == destination.log.high_watermark:
             return []
         if self._has_hidden_records(tp, destination.log, source.log):
             return []
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
-        return [(row.cluster, tp, f"{LOG_END} {have}, but the source's last stable offset is {want}{reason}")]
+        return [
+            (row.cluster, tp, f"{LOG_END} {actual_end}, but the source's last stable offset is {expected_end}{reason}")
+        ]
 
-    def _has_hidden_records(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
+    def _has_hidden_records(self, tp: TopicPartition, log: PartitionLog, source_log: PartitionLog) -> bool:
         """Return whether a transaction with a marker lost at the source hides records that the mirror copied before."""
-        want, have = there.last_stable_offset, here.log_end_offset
-        same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
-        return want < have <= there.high_watermark and same and self._may_lack_marker(tp, there, want)
+        expected_end, actual_end = source_log.last_stable_offset, log.log_end_offset
+        is_same_epoch = source_log.epochs.epoch_for_offset(actual_end - 1) == log.latest_epoch
+        return (
+            expected_end < actual_end <= source_log.high_watermark
+            and is_same_epoch
+            and self._may_lack_marker(tp, source_log, expected_end)
+        )
 
     def _offsets_behind(
         self, row: ExpectedState, tp: TopicPartition, *, is_over: bool
@@ -510,23 +535,23 @@ class ConvergenceCheck:
         scene, destination = self._scene, self._scene.leader(row.cluster, tp)
         configs = scene.image(row.cluster).configs.get((ResourceType.MIRROR, row.mirror), {})
         included, clamps = configs.get(INCLUDED_GROUPS, ".*").split(","), configs.get(CLAMP) == "true"
-        there, here = scene.committed_offsets(row.source), scene.committed_offsets(row.cluster)
+        source_offsets, offsets = scene.committed_offsets(row.source), scene.committed_offsets(row.cluster)
         found = []
-        for (group, at), wanted in there.items():
+        for (group, at), expected in source_offsets.items():
             if at != tp or destination is None or not _matches_any(group, included):
                 continue
             if scene.has_members(row.cluster, group):
                 continue  # The sync does not commit for a group that is active here (D17).
-            if is_over and self._is_recent_commit(wanted[2]):
+            if is_over and self._is_recent_commit(expected[2]):
                 continue
             log = destination.log
-            clamped = min(max(wanted[0], log.log_start_offset), log.last_stable_offset)
-            if clamps and clamped != wanted[0]:
-                wanted = clamped, -1, wanted[2]
-            if wanted[1] > destination.leader_epoch:  # A consumer brought it from another cluster.
-                wanted = wanted[0], -1, wanted[2]
-            if here.get((group, tp)) != wanted:
-                text = f"group {group} has committed {wanted} at the source, but {here.get((group, tp))} here"
+            clamped = min(max(expected[0], log.log_start_offset), log.last_stable_offset)
+            if clamps and clamped != expected[0]:
+                expected = clamped, -1, expected[2]
+            if expected[1] > destination.leader_epoch:  # A consumer brought it from another cluster.
+                expected = expected[0], -1, expected[2]
+            if offsets.get((group, tp)) != expected:
+                text = f"group {group} has committed {expected} at the source, but {offsets.get((group, tp))} here"
                 found.append((row.cluster, tp, text))
         return found
 

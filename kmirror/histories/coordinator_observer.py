@@ -66,6 +66,6 @@ def is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
     If all replicas died right after an election, the only trace is an ISR, or eligible replicas, without a former
     member.
     """
-    clean, left = (*before.isr, *before.eligible), (*after.isr, *after.eligible)
-    is_outside = after.leader != NO_LEADER and after.leader not in clean
-    return is_outside or (bool(left) and not any(member in clean for member in left))
+    electable_before, electable_after = (*before.isr, *before.eligible), (*after.isr, *after.eligible)
+    is_outside = after.leader != NO_LEADER and after.leader not in electable_before
+    return is_outside or (bool(electable_after) and not any(member in electable_before for member in electable_after))

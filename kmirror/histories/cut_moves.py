@@ -42,42 +42,46 @@ def _write_apart(draft: PlanDraft, line: Line, *, elects: bool) -> bool:
 @move_on_line(is_reversible=True)
 def _missed_cuts(draft: PlanDraft, line: Line) -> bool:
     """Let a replica of the old source miss two cuts in a row, come back, and sometimes become leader (D30)."""
-    rng, old = draft.rng, line.source
-    if draft.clusters[old].brokers < 2 or not _write_apart(draft, line, elects=True):
+    rng, old_source = draft.rng, line.source
+    if draft.clusters[old_source].brokers < 2 or not _write_apart(draft, line, elects=True):
         return False
     unclean = rng.chance(1, 3)
     if unclean:
-        flag(draft, "unclean.leader.election.enable", old, line.topic, is_enabled=True)
+        flag(draft, "unclean.leader.election.enable", old_source, line.topic, is_enabled=True)
     away_ms, began_ms = draft.draw_ms(AWAY_MS), draft.at_ms
-    draft.kill_replica(line, old, "follower", for_ms=away_ms)
+    draft.kill_replica(line, old_source, "follower", for_ms=away_ms)
     draft.wait(0, 1_000)
     draft.fail_back(line)
     draft.wait(*ELECTED_MS)
     draft.remove(line)
     draft.wait(200, 800)
-    draft.turn(line, old)
+    draft.turn(line, old_source)
     draft.wait(*ALONE_MS)
     draft.add(line)
     if rng.chance(2, 3):
         until = began_ms + away_ms + (rng.between(-800, 0) if unclean else rng.between(300, 2_000))
         draft.at_ms = max(draft.at_ms, until)
-        draft.kill_replica(line, old, "leader", for_ms=draft.draw_ms(LONG_MS))
+        draft.kill_replica(line, old_source, "leader", for_ms=draft.draw_ms(LONG_MS))
     return True
 
 
 @move_on_line(is_reversible=True)
 def _dies_listed(draft: PlanDraft, line: Line) -> bool:
     """Kill the leader when its list of replicas with pending cuts is persisted; sometimes the next one, too (D30)."""
-    rng, old = draft.rng, line.source
-    if draft.clusters[old].brokers < 2 or not _write_apart(draft, line, elects=True):
+    rng, old_source = draft.rng, line.source
+    if draft.clusters[old_source].brokers < 2 or not _write_apart(draft, line, elects=True):
         return False
     delay_ms = draft.draw_ms(WINDOW_MS) if rng.chance(1, 3) else 0
     for_ms = draft.draw_ms(LONG_MS if rng.chance(1, 2) else SHORT_MS)
-    back = Line(line.mirror, line.topics, line.destination, old)
-    name = set_trap(draft, back, old, "LISTED", do="kill", victim="leader", for_ms=for_ms, delay_ms=delay_ms)
+    reverse_line = Line(line.mirror, line.topics, line.destination, old_source)
+    name = set_trap(
+        draft, reverse_line, old_source, "LISTED", do="kill", victim="leader", for_ms=for_ms, delay_ms=delay_ms
+    )
     if rng.chance(1, 2):
         event, victim = rng.choice(("ELECTED", "LOAD_ENDS", "CUT")), rng.choice(("leader", "mirror_coordinator"))
-        set_trap(draft, back, old, event, do="kill", victim=victim, for_ms=draft.draw_ms(SHORT_MS), after=name)
+        set_trap(
+            draft, reverse_line, old_source, event, do="kill", victim=victim, for_ms=draft.draw_ms(SHORT_MS), after=name
+        )
     draft.fail_back(line)
     draft.wait(1_500, 4_000)
     return True
@@ -86,8 +90,8 @@ def _dies_listed(draft: PlanDraft, line: Line) -> bool:
 @move_on_line(ADDED, REMOVED)
 def _short_of_replicas(draft: PlanDraft, line: Line) -> bool:
     """Bring a topic that supports unclean elections to PREPARING while one of its replicas is down."""
-    back = line.is_reversible and draft.rng.chance(2, 3) and draft.conflicting_line(line, line.source) is None
-    cluster = line.source if back else line.destination
+    is_failback = line.is_reversible and draft.rng.chance(2, 3) and draft.conflicting_line(line, line.source) is None
+    cluster = line.source if is_failback else line.destination
     if draft.clusters[cluster].brokers < 2:
         return False
     if line.phase == ADDED:
@@ -97,7 +101,7 @@ def _short_of_replicas(draft: PlanDraft, line: Line) -> bool:
     draft.wait(0, 300)
     draft.kill_replica(line, cluster, "follower", for_ms=draft.rng.between(3_500, 6_500))
     draft.wait(0, 1_000)
-    if back:
+    if is_failback:
         draft.fail_back(line)
     else:
         draft.add(line)
@@ -107,14 +111,14 @@ def _short_of_replicas(draft: PlanDraft, line: Line) -> bool:
 @move_on_line(is_reversible=True)
 def _cut_transactions(draft: PlanDraft, line: Line) -> bool:
     """Cut through transactions by a failback, and stop it before the source has ended them (D29, D42)."""
-    rng, old = draft.rng, line.source
+    rng, old_source = draft.rng, line.source
     if not _write_apart(draft, line, elects=rng.chance(1, 2)):
         return False
-    back = Line(line.mirror, line.topics, line.destination, old)
+    reverse_line = Line(line.mirror, line.topics, line.destination, old_source)
     if rng.chance(1, 2):
-        set_trap(draft, back, old, "CUT", do="line", for_ms=rng.between(1_500, 4_000))
+        set_trap(draft, reverse_line, old_source, "CUT", do="line", for_ms=rng.between(1_500, 4_000))
     else:
-        set_trap(draft, back, old, "CUT", do="order")
+        set_trap(draft, reverse_line, old_source, "CUT", do="order")
     draft.fail_back(line)
     draft.wait(1_000, 3_500)
     draft.remove(line)

@@ -53,11 +53,13 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
     for group in _groups(columns):
         lines += _table(group, offsets, centre)
     lines += [_bounds(cluster, log) for cluster, log in logs]
-    mine = [(cluster, broker, text) for cluster, other, broker, text in account.differing_replicas if other == tp]
-    for cluster, broker, text in mine:
+    own_differences = [
+        (cluster, broker, text) for cluster, other, broker, text in account.differing_replicas if other == tp
+    ]
+    for cluster, broker, text in own_differences:
         text = f"{cluster}-{broker} is in the ISR but differs from its leader: {text}"
         lines += textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    if not mine:
+    if not own_differences:
         lines.append("  in-sync replicas are equal to their leaders")
     return lines
 
@@ -122,14 +124,14 @@ def _cell(row: LogRow) -> str:
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:
     """Return the columns in groups that fit the width beside the offsets."""
     groups: list[list[Column]] = []
-    left = 0
+    free_width = 0
     for column in columns:
         needed = _width(column) + 3
-        if not groups or needed > left:
+        if not groups or needed > free_width:
             groups.append([])
-            left = WIDTH - 10
+            free_width = WIDTH - 10
         groups[-1].append(column)
-        left -= needed
+        free_width -= needed
     return groups
 
 

@@ -59,10 +59,10 @@ def draw(seed: int, profile: str = "full") -> Plan:
     clusters = _clusters(rng.split("clusters"), row, shape)
     topics, lines, spare = _lines(rng.split("lines"), shape)
     clients = _clients(rng.split("clients"), row, clusters, lines, spare)
-    own = rng.split("groups")
-    if own.chance(row.group_apps, 100):
-        clusters = with_groups(own, clusters)
-        clients += tuple(group_clients(own, clusters, lines, topics))
+    own_rng = rng.split("groups")
+    if own_rng.chance(row.group_apps, 100):
+        clusters = with_groups(own_rng, clusters)
+        clients += tuple(group_clients(own_rng, clusters, lines, topics))
     draft = _draft(rng.split("story"), row, clusters, lines, clients, spare)
     plan = Plan(
         seed,
@@ -116,12 +116,12 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
     found = []
     for name in "abcd"[:count]:
         # Four clusters of three brokers would cost as much as two histories.
-        some = (2, 3, 3) if count < 4 else (1, 2, 2)
-        brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice(some)
+        choices = (2, 3, 3) if count < 4 else (1, 2, 2)
+        brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice(choices)
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source has no mirrors, so a cluster that mirrors something itself must be new.
-        old = name == "a" and rng.chance(4, 100)
-        configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
+        is_old = name == "a" and rng.chance(4, 100)
+        configs, levels = _configs(rng.split(name), factor), (0, 0) if is_old else (1, 2)
         if "retention" in row.moves:
             configs["log.initial.task.delay.ms"] = "1000"
             # Each replica compacts at its own times, so the replicas' bytes would differ and could not be compared.
@@ -131,20 +131,20 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
         # Kafka's default of 50 would add most of the partitions of a history, and reach nothing that three do not
         # reach.
         configs["offsets.topic.num.partitions"] = str(rng.split(f"group partitions {name}").between(1, 3))
-        own = rng.split(f"snapshots {name}")
-        if "strike_at" in row.moves and own.chance(1, 2):
-            configs["metadata.log.max.record.bytes.between.snapshots"] = str(own.between(2_000, 12_000))
+        own_rng = rng.split(f"snapshots {name}")
+        if "strike_at" in row.moves and own_rng.chance(1, 2):
+            configs["metadata.log.max.record.bytes.between.snapshots"] = str(own_rng.between(2_000, 12_000))
         if "long_pause" in row.moves and rng.split(f"long pause {name}").chance(1, 2):
             configs |= SHORT_LIVED
         if "lose_site_power" in row.moves:
             configs[FLUSH] = "1"
-        own = rng.split(f"log dirs {name}")
-        log_dirs = own.between(2, 3) if "fail_log_dir" in row.moves and own.chance(1, 3) else 1
-        eligible = int(rng.split(f"eligible {name}").chance(row.eligible, 100) and not old)
+        own_rng = rng.split(f"log dirs {name}")
+        log_dirs = own_rng.between(2, 3) if "fail_log_dir" in row.moves and own_rng.chance(1, 3) else 1
+        eligible = int(rng.split(f"eligible {name}").chance(row.eligible, 100) and not is_old)
         found.append(ClusterPlan(name, brokers, factor, configs, *levels, log_dirs=log_dirs, eligible_version=eligible))
-    own = rng.split("release")
-    if own.chance(row.old_source, 100):
-        found[0] = _old(own, found[0])
+    own_rng = rng.split("release")
+    if own_rng.chance(row.old_source, 100):
+        found[0] = _old(own_rng, found[0])
     return tuple(found)
 
 
@@ -232,39 +232,41 @@ def _clients(
     rng: Rng, row: Profile, clusters: tuple[ClusterPlan, ...], lines: list[Line], spare: list[str]
 ) -> tuple[ClientPlan, ...]:
     found = []
-    every = list(dict.fromkeys(topic for line in lines for topic in line.topics.split(",")))
+    all_topics = list(dict.fromkeys(topic for line in lines for topic in line.topics.split(",")))
     homes = {topic: line.source for line in reversed(lines) for topic in line.topics.split(",")}
     for n in range(rng.between(*row.producers)):
-        own = rng.split(f"producer {n}")
-        kind = weighted(own, row.workloads)
-        first = "t0" if n == 0 else own.choice(every)
-        mine = [t for t in every if homes[t] == homes[first] and (t == first or own.chance(1, 3))]
-        if own.chance(1, 4):
-            mine += spare
-        options: dict[str, Value] = {"timeout_ms": own.between(2_500, 6_000)}
+        own_rng = rng.split(f"producer {n}")
+        kind = weighted(own_rng, row.workloads)
+        first = "t0" if n == 0 else own_rng.choice(all_topics)
+        own_topics = [t for t in all_topics if homes[t] == homes[first] and (t == first or own_rng.chance(1, 3))]
+        if own_rng.chance(1, 4):
+            own_topics += spare
+        options: dict[str, Value] = {"timeout_ms": own_rng.between(2_500, 6_000)}
         if kind == "long":
-            options["timeout_ms"] = own.between(7_000, 10_000)
+            options["timeout_ms"] = own_rng.between(7_000, 10_000)
         if kind == "overlapping":
-            options["partition"] = own.below(2)
-        if KINDS[kind].transactional and own.split("transactions").chance(1, 2):
+            options["partition"] = own_rng.below(2)
+        if KINDS[kind].transactional and own_rng.split("transactions").chance(1, 2):
             options["transaction_version"] = 2
-        options.update(_delivery(own.split("delivery")))
-        kind = _with_library(own.split("library"), row, kind)
-        options.update(_outages(own.split("outages"), kind))
-        found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
+        options.update(_delivery(own_rng.split("delivery")))
+        kind = _with_library(own_rng.split("library"), row, kind)
+        options.update(_outages(own_rng.split("outages"), kind))
+        found.append(
+            ClientPlan(f"p{n}", kind, homes[first], tuple(own_topics), own_rng.between(*row.pause_ms), options)
+        )
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
-        own = rng.split(f"consumer {n}")
-        start_cluster = clusters[1].name if n == 0 else own.choice(clusters).name
-        pause_ms = own.between(250, 600)
-        commits: dict[str, Value] = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
-        if commits and own.split("delivery").chance(1, 3):
+        own_rng = rng.split(f"consumer {n}")
+        start_cluster = clusters[1].name if n == 0 else own_rng.choice(clusters).name
+        pause_ms = own_rng.between(250, 600)
+        commits: dict[str, Value] = {"group": f"g{n}"} if row.groups and own_rng.chance(row.groups, 100) else {}
+        if commits and own_rng.split("delivery").chance(1, 3):
             commits["answers_lost_ppm"] = 150_000
-        if commits and own.split("rests").chance(1, 3):
+        if commits and own_rng.split("rests").chance(1, 3):
             commits["rests"] = True
         if not commits:
-            kind = _with_library(own.split("library"), row, kind)
-        commits.update(_outages(own.split("outages"), kind))
-        found.append(ClientPlan(f"c{n}", kind, start_cluster, tuple(every + spare), pause_ms, commits))
+            kind = _with_library(own_rng.split("library"), row, kind)
+        commits.update(_outages(own_rng.split("outages"), kind))
+        found.append(ClientPlan(f"c{n}", kind, start_cluster, tuple(all_topics + spare), pause_ms, commits))
     return tuple(found)
 
 

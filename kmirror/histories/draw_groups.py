@@ -32,18 +32,18 @@ def group_clients(
     """Return one or two applications; the output topic is added to `topics` and to the first line."""
     first = lines[0]
     inputs = tuple(first.topics.split(","))
-    both = rng.chance(1, 3)
+    has_both = rng.chance(1, 3)
     found = []
-    if both or rng.chance(1, 2):
+    if has_both or rng.chance(1, 2):
         topics[OUTPUT] = f"{rng.between(1, 2)}@{first.source}"
         first.topics += f",{OUTPUT}"
         found.append(_transform(rng.split("transform"), clusters, first.source, inputs))
-    if both or not found:
-        own = rng.split("members")
-        start_cluster = first.source if own.chance(3, 4) else first.destination
-        topics_read = (*inputs, OUTPUT) if found and own.chance(1, 2) else inputs
+    if has_both or not found:
+        own_rng = rng.split("members")
+        start_cluster = first.source if own_rng.chance(3, 4) else first.destination
+        topics_read = (*inputs, OUTPUT) if found and own_rng.chance(1, 2) else inputs
         found.append(
-            ClientPlan("g0", "members", start_cluster, topics_read, own.between(400, 900), _members(own, "gm"))
+            ClientPlan("g0", "members", start_cluster, topics_read, own_rng.between(400, 900), _members(own_rng, "gm"))
         )
     return found
 

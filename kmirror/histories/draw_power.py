@@ -29,8 +29,8 @@ def with_eligible_losses(rng: Rng, row: Profile, plan: Plan) -> Plan:
     for cluster in found:
         order = [1, 2, 3]
         rng.shuffle(order)
-        away, powerless, last = order
-        steps.append(Step(at_ms, "kill_broker", {"cluster": cluster, "broker": away, "for_ms": 18_000}))
+        killed, powerless, last = order
+        steps.append(Step(at_ms, "kill_broker", {"cluster": cluster, "broker": killed, "for_ms": 18_000}))
         at_ms += rng.between(4_000, 5_000)
         back_ms = rng.between(5_000, 6_500)
         loss: dict[str, Value] = {"cluster": cluster, "broker": powerless, "for_ms": back_ms, "short": True}

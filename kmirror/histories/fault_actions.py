@@ -57,14 +57,16 @@ def lose_power(executor: ActionExecutor, cluster: str, broker_id: int, for_ms: i
 
     With `short`, for a cluster with too few brokers, one other running replica in the ISR is enough.
     """
-    found = executor.scene.clusters[cluster]
+    sim_cluster = executor.scene.clusters[cluster]
     # A killed broker stays in the ISR until its old session ends, even if it lost data.
-    away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
-    if away and not short:
-        raise StepSkipped(f"brokers {away} of {cluster} are down or fenced")
+    down_ids = [
+        b for b in sim_cluster.broker_ids if not sim_cluster.runs(b) or sim_cluster.broker(b).parts.lifecycle.fenced
+    ]
+    if down_ids and not short:
+        raise StepSkipped(f"brokers {down_ids} of {cluster} are down or fenced")
     for topic in executor.scene.image(cluster).topics.values():
         for number, image in topic.partitions.items():
-            is_alone = len(image.isr) < 2 or any(b in away for b in image.isr)
+            is_alone = len(image.isr) < 2 or any(b in down_ids for b in image.isr)
             is_short = len(image.replicas) < 2 or len(image.isr) < len(image.replicas)
             if (is_alone and broker_id in image.isr) if short else (is_short and broker_id in image.replicas):
                 raise StepSkipped(

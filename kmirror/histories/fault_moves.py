@@ -133,15 +133,22 @@ def _second_failure(draft: PlanDraft, line: Line) -> bool:
     if draft.clusters[cluster].brokers < 3:
         return False
     event = draft.rng.choice(("ISR_SHRINKS", "PROPOSED", "ISR_GROWS"))
-    away: dict[str, Value] = {"do": "kill", "for_ms": draft.draw_ms(LONG_MS)}
-    name = set_trap(draft, line, cluster, event, victim="leader", **away)
-    second: dict[str, Value] = {"do": "kill", "for_ms": draft.draw_ms(SHORT_MS)}
+    kill_options: dict[str, Value] = {"do": "kill", "for_ms": draft.draw_ms(LONG_MS)}
+    name = set_trap(draft, line, cluster, event, victim="leader", **kill_options)
+    second_kill_options: dict[str, Value] = {"do": "kill", "for_ms": draft.draw_ms(SHORT_MS)}
     victim = draft.rng.choice(("leader", "controller"))
     if draft.rng.chance(1, 4):
-        set_trap(draft, line, cluster, "CUT", after=name, victim=victim, **second)
+        set_trap(draft, line, cluster, "CUT", after=name, victim=victim, **second_kill_options)
     else:
         set_trap(
-            draft, line, cluster, "ELECTED", after=name, victim=victim, delay_ms=draft.draw_ms(WINDOW_MS), **second
+            draft,
+            line,
+            cluster,
+            "ELECTED",
+            after=name,
+            victim=victim,
+            delay_ms=draft.draw_ms(WINDOW_MS),
+            **second_kill_options,
         )
     draft.wait(0, 200)
     _stop_follower_fetches(draft, line, cluster)

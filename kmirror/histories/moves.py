@@ -423,14 +423,14 @@ def _unclean_election(draft: PlanDraft, line: Line) -> bool:
         return False
     flag(draft, "unclean.leader.election.enable", cluster, line.topic, is_enabled=True)
     draft.wait(100, 400)
-    away = draft.rng.between(4_000, 5_500)
+    outage_ms = draft.rng.between(4_000, 5_500)
     for _ in range(brokers - 1):
-        draft.kill_replica(line, cluster, "follower", for_ms=away)
+        draft.kill_replica(line, cluster, "follower", for_ms=outage_ms)
     began_ms = draft.at_ms
     if draft.rng.chance(1, 2):
         draft.wait(2_000, 3_000)
         draft.next_order(line)
-    draft.at_ms = max(draft.at_ms, began_ms + away - draft.rng.between(100, 700))
+    draft.at_ms = max(draft.at_ms, began_ms + outage_ms - draft.rng.between(100, 700))
     draft.kill_replica(line, cluster, "leader", for_ms=draft.rng.between(3_500, 6_000))
     return True
 

@@ -217,8 +217,8 @@ class Producer:
         """Wait until no batch is in flight; return False if one was not acknowledged."""
         while any(self.queues.values()):
             yield Sleep(POLL_MS)
-        good, self.is_broken = not self.is_broken, False
-        return good
+        succeeded, self.is_broken = not self.is_broken, False
+        return succeeded
 
     def _register_batch(self, tp: TopicPartition, values: Sequence[str]) -> Batch:
         """Assign a number to a batch, and record that it is sent."""

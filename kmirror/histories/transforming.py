@@ -87,8 +87,8 @@ class Transformer(Process):
         changed = {tp: self.positions[tp] for tp, offset in before.items() if self.positions[tp].offset != offset}
         if not changed:
             return
-        good = yield from self._transform(cluster, before, changed)
-        if not good:
+        succeeded = yield from self._transform(cluster, before, changed)
+        if not succeeded:
             self.positions.clear()
 
     def _transform(
@@ -100,19 +100,19 @@ class Transformer(Process):
         transaction = producer.begin(f"{self.name}/{self._number}")
         outputs = yield from self._write()
         rows: list[SentOffset] = []
-        good = outputs is not None and (yield from producer.add_offsets(self.app.group))
-        if good:
+        succeeded = outputs is not None and (yield from producer.add_offsets(self.app.group))
+        if succeeded:
             yield from self.stall()
-            good, rows = yield from self._commit_offsets(changed)
+            succeeded, rows = yield from self._commit_offsets(changed)
             yield from self.stall()
         if producer.has_moved:
             producer.transaction = None  # Given up: the coordinator will time it out.
             return False
-        commit = good and not self.rng.chance(1, 6)
+        commit = succeeded and not self.rng.chance(1, 6)
         if commit:
             self._record_transformed(cluster, before, rows, outputs or {})
         ended = yield from producer.end(commit=commit)
-        self._is_ready = ended and (good or producer.bumps_epoch)
+        self._is_ready = ended and (succeeded or producer.bumps_epoch)
         if ended and commit:
             for row in rows:
                 row.ended_at = self.application.scene.now

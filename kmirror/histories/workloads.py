@@ -75,10 +75,12 @@ def _stream(application: Application, *, idempotent: bool) -> Script[None]:
         tp = application.rng.choice(partitions)
         if pipelined:
             yield from producer.write(tp, lambda: application.values(application.rng.between(1, 3)))
-            good = not producer.is_broken or (yield from producer.flush())
+            succeeded = not producer.is_broken or (yield from producer.flush())
         else:
-            good = (yield from producer.send(tp, application.values(application.rng.between(1, 3)))) is ErrorCode.NONE
-        if not good:
+            succeeded = (
+                yield from producer.send(tp, application.values(application.rng.between(1, 3)))
+            ) is ErrorCode.NONE
+        if not succeeded:
             ready = not idempotent  # The sequence numbers have a gap, so an idempotent producer needs a new id.
             yield Sleep(REFUSED_PAUSE_MS)
         yield application.pause()
@@ -148,8 +150,8 @@ class Transactions:
         if not added:
             return False
         for tp in partitions:
-            good = yield from self.write(tp)
-            if not good:
+            succeeded = yield from self.write(tp)
+            if not succeeded:
                 return False
         return True
 
@@ -160,16 +162,16 @@ class Transactions:
             return (yield from self.producer.flush())
         return (yield from self.producer.send(tp, application.values(application.rng.between(1, 2)))) is ErrorCode.NONE
 
-    def close(self, *, good: bool) -> Script[None]:
+    def close(self, *, succeeded: bool) -> Script[None]:
         """Commit, or sometimes abort; abort after an error, and get a new id or epoch if that fails, too."""
         if self.producer.has_moved:
             self.producer.transaction = None  # Given up: the coordinator will time it out.
             return
-        commit = good and not self.application.rng.chance(1, 5)
+        commit = succeeded and not self.application.rng.chance(1, 5)
         ended = yield from self.producer.end(commit=commit)
         # After an error the sequence numbers may have a gap; in a new epoch they begin at 0.
-        self.ready = ended and (good or self.producer.bumps_epoch)
-        if not good:
+        self.ready = ended and (succeeded or self.producer.bumps_epoch)
+        if not succeeded:
             yield Sleep(REFUSED_PAUSE_MS)
 
 
@@ -181,14 +183,14 @@ def _overlapping(application: Application, pair: PairOrder, index: int) -> Scrip
         partitions = yield from app.prepare()
         if not partitions:
             continue
-        good = yield from app.open(partitions)
+        succeeded = yield from app.open(partitions)
         pair.begin(index)
-        mine = pair.count
+        own_number = pair.count
         until = scene.now + ORDER_TIMEOUT_MS * MILLISECOND
         yield application.pause()
-        while good and application.is_writing() and pair.last_begun[1 - index] < mine and scene.now < until:
+        while succeeded and application.is_writing() and pair.last_begun[1 - index] < own_number and scene.now < until:
             yield Sleep(60)
-        yield from app.close(good=good)
+        yield from app.close(succeeded=succeeded)
 
 
 FinishTransaction = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
@@ -201,45 +203,45 @@ def _transaction_after_transaction(application: Application, finish: FinishTrans
     while application.is_writing():
         partitions = yield from app.prepare()
         if partitions:
-            good = yield from app.open(partitions)
-            yield from finish(app, partitions, good)
+            succeeded = yield from app.open(partitions)
+            yield from finish(app, partitions, succeeded)
         yield application.pause()
 
 
-def _short(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+def _short(app: Transactions, partitions: list[TopicPartition], succeeded: bool) -> Script[None]:
     """End at once."""
-    yield from app.close(good=good)
+    yield from app.close(succeeded=succeeded)
 
 
-def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+def _long(app: Transactions, partitions: list[TopicPartition], succeeded: bool) -> Script[None]:
     """Write for some seconds."""
     application = app.application
     for _ in range(application.rng.between(4, 12)):
         yield Sleep(500)
-        if not good or not application.is_writing() or app.producer.has_moved:
+        if not succeeded or not application.is_writing() or app.producer.has_moved:
             break
-        good = yield from app.write(application.rng.choice(partitions))
-    yield from app.close(good=good)
+        succeeded = yield from app.write(application.rng.choice(partitions))
+    yield from app.close(succeeded=succeeded)
 
 
-def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+def _abandoned(app: Transactions, partitions: list[TopicPartition], succeeded: bool) -> Script[None]:
     """Vanish in one of three cases, and return with another id."""
-    if good and app.application.rng.chance(1, 3):
+    if succeeded and app.application.rng.chance(1, 3):
         app.generation += 1
         app.producer, app.ready = app._make_producer(), False
     else:
-        yield from app.close(good=good)
+        yield from app.close(succeeded=succeeded)
 
 
-def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+def _fenced(app: Transactions, partitions: list[TopicPartition], succeeded: bool) -> Script[None]:
     """Sometimes start the application a second time, while the first instance continues to write."""
-    if good and app.application.rng.chance(1, 3):
+    if succeeded and app.application.rng.chance(1, 3):
         old = app.producer
         app.producer = app._make_producer()
         app.ready = yield from app.producer.init()
         yield from old.send(partitions[0], app.application.values(1))
     else:
-        yield from app.close(good=good)
+        yield from app.close(succeeded=succeeded)
 
 
 def _unadded(application: Application) -> Script[None]:
@@ -250,8 +252,8 @@ def _unadded(application: Application) -> Script[None]:
         if partitions:
             app.number += 1
             app.producer.begin(f"{app.name}/{app.number}")
-            good = yield from app.write(partitions[0])
-            yield from app.close(good=good)
+            succeeded = yield from app.write(partitions[0])
+            yield from app.close(succeeded=succeeded)
         yield application.pause()
 
 

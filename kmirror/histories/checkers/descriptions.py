@@ -66,8 +66,10 @@ def _wrong_state(facts: Facts, place: Place, row: DescribedPartition) -> str:
 
 
 def _wrong_offsets(facts: Facts, place: Place, row: DescribedPartition) -> str:
-    ours = _view_at(facts, place, row)
-    high = row.destination_offset if ours is None or ours.log.broker != row.broker else ours.log.high_watermark
+    own_view = _view_at(facts, place, row)
+    high = (
+        row.destination_offset if own_view is None or own_view.log.broker != row.broker else own_view.log.high_watermark
+    )
     if row.destination_offset != high and not _will_cut(facts, place, row, high):
         return f"destination offset {row.destination_offset}, expected the high watermark {high}"
     if row.lag >= 0 and row.lag != max(0, row.source_offset - row.destination_offset):
@@ -75,10 +77,14 @@ def _wrong_offsets(facts: Facts, place: Place, row: DescribedPartition) -> str:
     session = _session(facts, place, row)
     if row.source_offset < 0 or session is None or session.mirroring_at > row.at:
         return ""
-    theirs = _view_at(facts, (session.source, row.tp), row)
-    if theirs is None or row.source_offset <= theirs.log.log_end_offset or _may_have_fallen(facts, session, row):
+    source_view = _view_at(facts, (session.source, row.tp), row)
+    if (
+        source_view is None
+        or row.source_offset <= source_view.log.log_end_offset
+        or _may_have_fallen(facts, session, row)
+    ):
         return ""
-    return f"source offset {row.source_offset}, but the source's log ends at {theirs.log.log_end_offset}"
+    return f"source offset {row.source_offset}, but the source's log ends at {source_view.log.log_end_offset}"
 
 
 def _will_cut(facts: Facts, place: Place, row: DescribedPartition, high: int) -> bool:
@@ -247,12 +253,12 @@ def _wrong_after_settling(facts: Facts, place: Place, row: DescribedPartition) -
     sessions = [
         session for session in facts.sessions(place) if session.mirror == row.mirror and session.ended_at == NEVER
     ]
-    ours = facts.final_view(place)
-    theirs = facts.final_view((sessions[0].source, row.tp)) if len(sessions) == 1 else None
-    if row.state != "MIRRORING" or ours is None or theirs is None:
+    own_view = facts.final_view(place)
+    source_view = facts.final_view((sessions[0].source, row.tp)) if len(sessions) == 1 else None
+    if row.state != "MIRRORING" or own_view is None or source_view is None:
         return ""
-    end = theirs.log.high_watermark
-    if theirs.log.last_stable_offset != end or ours.log.log_end_offset != end:
+    end = source_view.log.high_watermark
+    if source_view.log.last_stable_offset != end or own_view.log.log_end_offset != end:
         return ""  # It waits for a transaction, or for a source that it may not follow.
     changes = [state.at for state in facts.states.get(place, [])]
     changes += [election.at for election in facts.elections.get((sessions[0].source, row.tp), [])]

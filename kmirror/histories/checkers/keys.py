@@ -55,9 +55,9 @@ def _first_of_each_place(found: Iterable[Anomaly]) -> Iterator[Anomaly]:
 
 
 def _lost_keys(facts: Facts) -> Iterator[Anomaly]:
-    for place, final, key, row, there in _missing_records(facts):
+    for place, final, key, row, actual in _missing_records(facts):
         if not row.is_tombstone:
-            found_text = "nothing" if there is None else f"{there.value!r}"
+            found_text = "nothing" if actual is None else f"{actual.value!r}"
             text = (
                 f"the latest value of key {key} was {row.value!r}, last seen at {seconds(row.last_seen)}; at the "
                 "end the key "
@@ -67,16 +67,16 @@ def _lost_keys(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _returned_keys(facts: Facts) -> Iterator[Anomaly]:
-    for place, final, key, row, there in _missing_records(facts):
-        if row.is_tombstone and there is not None and not there.is_tombstone:
+    for place, final, key, row, actual in _missing_records(facts):
+        if row.is_tombstone and actual is not None and not actual.is_tombstone:
             if was_away(facts, place, final.log, row.sent_at) or key in missed_deletions(facts, place, final.log):
                 continue
             text = (
                 f"key {key} was deleted by {row.value!r} at offset {row.offset}, last seen at "
                 f"{seconds(row.last_seen)}; at "
-                f"the end {there.value!r} can be read again"
+                f"the end {actual.value!r} can be read again"
             )
-            yield Anomaly("key-came-back", *place, there.offset, text, final.at)
+            yield Anomaly("key-came-back", *place, actual.offset, text, final.at)
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
     for place in facts.views:
         for session in facts.sessions(place):
@@ -91,16 +91,16 @@ def _missing_records(facts: Facts) -> Iterator[tuple[Place, LogView, str, KeyedR
         final = facts.final_view(place)
         if final is None or place in waiting or not is_compacted(facts, place, final.at):
             continue
-        there = latest(final.log.rows)
+        actual_rows = latest(final.log.rows)
         at_sources = [keyed_records(facts, source) for source in upstream_logs(facts, place)]
         for key, rows in keyed_records(facts, place).items():
             mirrored = [row for of_source in at_sources for row in of_source.get(key, []) if row.is_tombstone]
             row = _last_required_record(facts, place, final, rows, mirrored)
-            found = there.get(key)
-            if row is not None and (found is None or found.offset < row.offset):
-                if row.is_tombstone and found is None:
+            actual = actual_rows.get(key)
+            if row is not None and (actual is None or actual.offset < row.offset):
+                if row.is_tombstone and actual is None:
                     continue
-                yield place, final, key, row, found
+                yield place, final, key, row, actual
 
 
 def _last_required_record(
@@ -171,28 +171,37 @@ def _may_follow(tombstone: KeyedRecord, row: KeyedRecord) -> bool:
 
 
 def _keys_returned_in_mirror(facts: Facts, place: Place, session: MirrorSession) -> Iterator[Anomaly]:
-    ours, theirs = facts.final_view(place), facts.final_view((session.source, session.tp))
-    if ours is None or theirs is None or facts.state_at(place, ours.at, session.mirror) != "MIRRORING":
+    mirror_view, source_view = facts.final_view(place), facts.final_view((session.source, session.tp))
+    if (
+        mirror_view is None
+        or source_view is None
+        or facts.state_at(place, mirror_view.at, session.mirror) != "MIRRORING"
+    ):
         return
     source = session.source, session.tp
-    if not is_compacted(facts, source, theirs.at) or may_lack_superseding_records(facts.account, source):
+    if not is_compacted(facts, source, source_view.at) or may_lack_superseding_records(facts.account, source):
         return
     if facts.may_follow_another(session):
         return
-    there = latest(theirs.log.rows)
-    start = theirs.log.log_start_offset
-    missed = [*keys_missed_by_clocks(facts, session), *missed_keys(facts, place, ours.log)]
-    for key, row in latest(ours.log.rows).items():
-        other = there.get(key)
-        if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
+    source_rows = latest(source_view.log.rows)
+    start = source_view.log.log_start_offset
+    missed = [*keys_missed_by_clocks(facts, session), *missed_keys(facts, place, mirror_view.log)]
+    for key, row in latest(mirror_view.log.rows).items():
+        source_row = source_rows.get(key)
+        if (
+            key in missed
+            or row.is_tombstone
+            or row.offset < start
+            or (source_row is not None and not source_row.is_tombstone)
+        ):
             continue
-        tombstones = [known for known in keyed_records(facts, source).get(key, []) if known.is_tombstone]
+        tombstones = [record for record in keyed_records(facts, source).get(key, []) if record.is_tombstone]
         if tombstones and all(
-            ours.record_state(known.value, known.offset) is not RecordState.UNDECIDED for known in tombstones
+            mirror_view.record_state(record.value, record.offset) is not RecordState.UNDECIDED for record in tombstones
         ):
             text = (
                 f"{session.source} deleted key {key} by {tombstones[-1].value!r}, but mirror {session.mirror}, in "
                 f"state "
                 f"MIRRORING, still has {row.value!r} for it"
             )
-            yield Anomaly("key-came-back", *place, row.offset, text, ours.at)
+            yield Anomaly("key-came-back", *place, row.offset, text, mirror_view.at)

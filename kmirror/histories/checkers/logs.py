@@ -65,28 +65,34 @@ def divergence(facts: Facts) -> Iterator[Finding]:
 
 def _final_differences(facts: Facts, place: Place, session: MirrorSession) -> Iterator[Anomaly]:
     """Yield a difference if a settled mirror does not have exactly the decided records of its source."""
-    ours, theirs = facts.final_view(place), facts.final_view((session.source, session.tp))
-    if ours is None or theirs is None or facts.state_at(place, ours.at, session.mirror) != "MIRRORING":
+    mirror_view, source_view = facts.final_view(place), facts.final_view((session.source, session.tp))
+    if (
+        mirror_view is None
+        or source_view is None
+        or facts.state_at(place, mirror_view.at, session.mirror) != "MIRRORING"
+    ):
         return
-    until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
-    open_one = theirs.by_offset.get(until)
+    until, end = source_view.log.last_stable_offset, mirror_view.log.log_end_offset
+    open_one = source_view.by_offset.get(until)
     # Transactions left open by an unclean election may end after the observation that found everything settled.
     unsettled = open_one is not None and cause_of_open_transaction(facts, session.tp, open_one)
-    if unsettled and end <= theirs.log.high_watermark:
+    if unsettled and end <= source_view.log.high_watermark:
         until = max(until, end)  # A transaction with a lost marker hides records that the mirror copied before.
     if end != until and not unsettled:
         text = (
             f"mirror {session.mirror} has settled, but its log ends at {end}, and {session.source} is stable up to "
             f"{until}"
         )
-        yield Anomaly("divergence", *place, min(end, until), text, ours.at)
-    start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
-    if is_compacted(facts, place, ours.at) or is_compacted(facts, (session.source, session.tp), ours.at):
-        yield from _survivors_differ(facts, place, session, (ours, theirs), start, min(until, ours.log.high_watermark))
+        yield Anomaly("divergence", *place, min(end, until), text, mirror_view.at)
+    start = max(mirror_view.log.log_start_offset, source_view.log.log_start_offset)
+    if is_compacted(facts, place, mirror_view.at) or is_compacted(facts, (session.source, session.tp), mirror_view.at):
+        yield from _survivors_differ(
+            facts, place, session, (mirror_view, source_view), start, min(until, mirror_view.log.high_watermark)
+        )
         return
-    expected = {offset: row for offset, row in theirs.by_offset.items() if offset >= start}
-    found = {offset: row for offset, row in ours.by_offset.items() if offset >= start}
-    yield from _compare(place, session, ours, expected, found, min(until, ours.log.high_watermark))
+    expected = {offset: row for offset, row in source_view.by_offset.items() if offset >= start}
+    found = {offset: row for offset, row in mirror_view.by_offset.items() if offset >= start}
+    yield from _compare(place, session, mirror_view, expected, found, min(until, mirror_view.log.high_watermark))
 
 
 def _undecided_copies(facts: Facts, place: Place, session: MirrorSession) -> Iterator[Anomaly]:
@@ -97,26 +103,30 @@ def _undecided_copies(facts: Facts, place: Place, session: MirrorSession) -> Ite
     of its own.
     """
     source = (session.source, session.tp)
-    for ours in facts.views[place]:
-        theirs = facts.view_before(source, ours.at)
-        if not session.mirroring_at < ours.at <= session.removed_at or theirs is None or theirs.at != ours.at:
+    for mirror_view in facts.views[place]:
+        source_view = facts.view_before(source, mirror_view.at)
+        if (
+            not session.mirroring_at < mirror_view.at <= session.removed_at
+            or source_view is None
+            or source_view.at != mirror_view.at
+        ):
             continue
-        stable = theirs.log.last_stable_offset
-        open_one = theirs.by_offset.get(stable)
+        stable = source_view.log.last_stable_offset
+        open_one = source_view.by_offset.get(stable)
         if (
             open_one is None
-            or ours.by_offset.get(stable) != open_one
-            or cause_of_open_transaction(facts, session.tp, open_one, ours.at)
+            or mirror_view.by_offset.get(stable) != open_one
+            or cause_of_open_transaction(facts, session.tp, open_one, mirror_view.at)
         ):
             continue
-        if any(other.overlaps(ours.at - SETTLING, ours.at) for other in facts.sessions(source)):
+        if any(other.overlaps(mirror_view.at - SETTLING, mirror_view.at) for other in facts.sessions(source)):
             continue
         elections = facts.elections.get(source, [])
-        if not facts.was_disturbed(session.source, ours.at - SETTLING, ours.at) and not any(
-            ours.at - SETTLING <= election.at <= ours.at for election in elections
+        if not facts.was_disturbed(session.source, mirror_view.at - SETTLING, mirror_view.at) and not any(
+            mirror_view.at - SETTLING <= election.at <= mirror_view.at for election in elections
         ):
             text = f"mirror {session.mirror}: the LSO of {session.source} is {stable}, but {place[0]} has a batch at it"
-            yield Anomaly("divergence", *place, stable, text, ours.at)
+            yield Anomaly("divergence", *place, stable, text, mirror_view.at)
             return
 
 
@@ -126,35 +136,41 @@ def _later_log_starts(facts: Facts, place: Place, session: MirrorSession) -> Ite
     """
     first = facts.view_after(place, session.mirroring_at)
     before = 0 if first is None else first.log.log_start_offset
-    for ours in facts.views[place]:
-        theirs = facts.view_before((session.source, session.tp), ours.at)
-        if theirs is None or theirs.at != ours.at or not session.mirroring_at < ours.at <= session.removed_at:
+    for mirror_view in facts.views[place]:
+        source_view = facts.view_before((session.source, session.tp), mirror_view.at)
+        if (
+            source_view is None
+            or source_view.at != mirror_view.at
+            or not session.mirroring_at < mirror_view.at <= session.removed_at
+        ):
             continue
-        start = theirs.log.log_start_offset
-        source, begins_at = (session.source, session.tp), ours.log.log_start_offset
+        start = source_view.log.log_start_offset
+        source, begins_at = (session.source, session.tp), mirror_view.log.log_start_offset
         if begins_at > max(start, before) and not (
-            _may_fall(facts, source, session.began_at, ours.at, begins_at)
-            or _may_have_reverted_start(facts, source, ours.at, begins_at)
-            or _was_removed_by_new_leader(facts, place, session, ours, begins_at)
+            _may_fall(facts, source, session.began_at, mirror_view.at, begins_at)
+            or _may_have_reverted_start(facts, source, mirror_view.at, begins_at)
+            or _was_removed_by_new_leader(facts, place, session, mirror_view, begins_at)
         ):
             text = (
-                f"mirror {session.mirror}: the log begins at {ours.log.log_start_offset}, but {session.source}'s at "
-                f"{start}"
+                f"mirror {session.mirror}: the log begins at {mirror_view.log.log_start_offset}, "
+                f"but {session.source}'s at {start}"
             )
-            yield Anomaly("divergence", *place, start, text, ours.at)
+            yield Anomaly("divergence", *place, start, text, mirror_view.at)
             return
 
 
-def _was_removed_by_new_leader(facts: Facts, place: Place, session: MirrorSession, ours: LogView, start: int) -> bool:
+def _was_removed_by_new_leader(
+    facts: Facts, place: Place, session: MirrorSession, mirror_view: LogView, start: int
+) -> bool:
     """Return whether a leader elected in the session may have deleted up to `start` before it knew of the session.
 
     A follower applies its topic's own retention until its leader responds that the log is mirrored again.
     """
-    elected = any(session.began_at <= election.at <= ours.at for election in facts.elections.get(place, []))
+    elected = any(session.began_at <= election.at <= mirror_view.at for election in facts.elections.get(place, []))
     before = facts.view_before(place, session.mirroring_at)
     rows = () if before is None else before.log.rows
     return elected and all(
-        facts.is_expired(row.value, ours.at) for row in rows if row.offset < start and not is_control(row)
+        facts.is_expired(row.value, mirror_view.at) for row in rows if row.offset < start and not is_control(row)
     )
 
 
@@ -165,29 +181,31 @@ def _difference_at_stop(facts: Facts, place: Place, session: MirrorSession) -> I
     because the source died before it could report the point of divergence. This is not checked if a mirror of the
     source's own may have changed its log.
     """
-    ours = next((view for view in facts.views[place] if view.at >= session.ended_at), None)
-    theirs = facts.view_after((session.source, session.tp), session.ended_at)
-    if ours is None or theirs is None or session.mirroring_at == NEVER or session.last_mirror_epoch < 0:
+    mirror_view = next((view for view in facts.views[place] if view.at >= session.ended_at), None)
+    source_view = facts.view_after((session.source, session.tp), session.ended_at)
+    if mirror_view is None or source_view is None or session.mirroring_at == NEVER or session.last_mirror_epoch < 0:
         return
-    later = any(other.began_at <= ours.at and other.ended_at > session.ended_at for other in facts.sessions(place))
+    later = any(
+        other.began_at <= mirror_view.at and other.ended_at > session.ended_at for other in facts.sessions(place)
+    )
     source = (session.source, session.tp)
-    has_changed = any(other.overlaps(session.began_at, theirs.at) for other in facts.sessions(source))
-    has_changed = has_changed or facts.was_deleted(source, session.began_at, theirs.at)
+    has_changed = any(other.overlaps(session.began_at, source_view.at) for other in facts.sessions(source))
+    has_changed = has_changed or facts.was_deleted(source, session.began_at, source_view.at)
     if later or has_changed:
         return
-    start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
-    if is_compacted(facts, place, theirs.at) or is_compacted(facts, source, theirs.at):
-        if not (_is_whole(ours, start) and _is_whole(theirs, start)):
+    start = max(mirror_view.log.log_start_offset, source_view.log.log_start_offset)
+    if is_compacted(facts, place, source_view.at) or is_compacted(facts, source, source_view.at):
+        if not (_is_whole(mirror_view, start) and _is_whole(source_view, start)):
             return  # The source cleans after the stop, too, so the rest need not be a prefix of the former log.
-        ours, theirs = _without_crc(ours), _without_crc(theirs)
-    our_rows, other = (
-        _rows_by_epoch(ours, start, session.last_mirror_epoch),
-        _rows_by_epoch(theirs, start, session.last_mirror_epoch),
+        mirror_view, source_view = _without_crc(mirror_view), _without_crc(source_view)
+    mirror_epochs, source_epochs = (
+        _rows_by_epoch(mirror_view, start, session.last_mirror_epoch),
+        _rows_by_epoch(source_view, start, session.last_mirror_epoch),
     )
-    for epoch, found in our_rows.items():
-        expected = other.get(epoch, {})
+    for epoch, found in mirror_epochs.items():
+        expected = source_epochs.get(epoch, {})
         until = 1 + min(max(found), max(expected, default=-1))
-        differs = list(_compare(place, session, ours, expected, found, until))
+        differs = list(_compare(place, session, mirror_view, expected, found, until))
         yield from differs
         if differs:
             return
@@ -207,18 +225,22 @@ def _survivors_differ(
     facts: Facts, place: Place, session: MirrorSession, views: tuple[LogView, LogView], start: int, until: int
 ) -> Iterator[Anomaly]:
     """Yield the first difference that compaction does not explain, if there is one."""
-    ours, theirs = views
+    mirror_view, source_view = views
     source = session.source, session.tp
-    missed_here = [*keys_missed_by_clocks(facts, session), *missed_keys(facts, place, ours.log)]
-    missed_there = missed_keys(facts, source, theirs.log)
+    mirror_missed_keys = [*keys_missed_by_clocks(facts, session), *missed_keys(facts, place, mirror_view.log)]
+    source_missed_keys = missed_keys(facts, source, source_view.log)
     if may_lack_superseding_records(facts.account, source):
-        missed_here = missed_there = all_keys(facts, session.tp)
+        mirror_missed_keys = source_missed_keys = all_keys(facts, session.tp)
     found = unexplained_difference(
-        theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=(missed_there, missed_here)
+        source_view.log.rows,
+        mirror_view.log.rows,
+        start,
+        until,
+        may_lack_tombstones=(source_missed_keys, mirror_missed_keys),
     )
     if found is not None:
         text = f"mirror {session.mirror}: at offset {found[0]} {session.source} has {found[1]}, {place[0]} {found[2]}"
-        yield Anomaly("divergence", *place, found[0], text, ours.at)
+        yield Anomaly("divergence", *place, found[0], text, mirror_view.at)
 
 
 def _rows_by_epoch(view: LogView, start: int, epoch_max: int) -> dict[int, dict[int, LogRow]]:
@@ -233,27 +255,27 @@ def _rows_by_epoch(view: LogView, start: int, epoch_max: int) -> dict[int, dict[
 def _compare(
     place: Place,
     session: MirrorSession,
-    ours: LogView,
+    mirror_view: LogView,
     expected: dict[int, LogRow],
-    found: dict[int, LogRow],
+    actual: dict[int, LogRow],
     until: int,
 ) -> Iterator[Anomaly]:
     """Yield the first difference below `until`, if there is one."""
-    for offset in sorted(offset for offset in expected.keys() | found.keys() if offset < until):
-        left, right = expected.get(offset), found.get(offset)
-        if not _same(left, right):
+    for offset in sorted(offset for offset in expected.keys() | actual.keys() if offset < until):
+        expected_row, found_row = expected.get(offset), actual.get(offset)
+        if not _same(expected_row, found_row):
             text = (
-                f"mirror {session.mirror}: at offset {offset} {session.source} has {_row(left)}, {place[0]} "
-                f"{_row(right)}"
+                f"mirror {session.mirror}: at offset {offset} {session.source} has {_row(expected_row)}, {place[0]} "
+                f"{_row(found_row)}"
             )
-            yield Anomaly("divergence", *place, offset, text, ours.at)
+            yield Anomaly("divergence", *place, offset, text, mirror_view.at)
             return
 
 
-def _same(left: LogRow | None, right: LogRow | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    return replace(left, visible=True) == replace(right, visible=True)
+def _same(one: LogRow | None, other: LogRow | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return replace(one, visible=True) == replace(other, visible=True)
 
 
 def _row(row: LogRow | None) -> str:

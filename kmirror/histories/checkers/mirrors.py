@@ -151,8 +151,11 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
     for place in facts.states:
         for session in facts.sessions(place):
             key = (place[0], session.source, session.tp.topic)
-            ours, theirs = ids.get((place[0], session.tp.topic), []), ids.get((session.source, session.tp.topic), [])
-            if key in reported or not ours or not theirs or ours[0] == theirs[0]:
+            own_ids, source_ids = (
+                ids.get((place[0], session.tp.topic), []),
+                ids.get((session.source, session.tp.topic), []),
+            )
+            if key in reported or not own_ids or not source_ids or own_ids[0] == source_ids[0]:
                 continue
             if session.reported_at == NEVER:
                 continue  # The order was refused, or the topic did not exist.
@@ -171,9 +174,9 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             reported[key] = None
             text = (
                 f"mirror {session.mirror} has topic {session.tp.topic} from {session.source}: its id there is "
-                f"{theirs[0]}, "
+                f"{source_ids[0]}, "
             )
-            yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}but here {ours[0]}")
+            yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}but here {own_ids[0]}")
 
 
 def _had_topic_before(facts: Facts, place: Place, session: MirrorSession) -> bool:

@@ -106,7 +106,7 @@ def _follow_reason(facts: Facts, session: MirrorSession, record: Record, begin: 
     begin = max(begin, session.mirroring_at)
     source = (session.source, session.tp)
     reachable_since = (
-        session.began_at if any(own.overlaps(session.began_at, end) for own in facts.sessions(source)) else begin
+        session.began_at if any(other.overlaps(session.began_at, end) for other in facts.sessions(source)) else begin
     )  # D45
     if end < begin or not facts.was_reachable(session.destination, session.source, reachable_since, end):
         return None
@@ -165,8 +165,8 @@ def _caught_up_times(facts: Facts, session: MirrorSession) -> Iterator[Instant]:
     """Yield the moments at which a mirror's log was observed to end at its source's log end, or above."""
     source = session.source, session.tp
     for view in facts.views.get((session.destination, session.tp), []):
-        theirs = facts.view_before(source, view.at) if view.at >= session.mirroring_at else None
-        if theirs is not None and view.log.log_end_offset >= theirs.log.log_end_offset:
+        source_view = facts.view_before(source, view.at) if view.at >= session.mirroring_at else None
+        if source_view is not None and view.log.log_end_offset >= source_view.log.log_end_offset:
             yield view.at
 
 
@@ -179,8 +179,10 @@ def may_lose_keys(facts: Facts, session: MirrorSession, cut: ObservedCut) -> boo
     place = (session.destination, session.tp)
     if not is_compacted(facts, place, cut.at):
         return False
-    theirs = facts.view_before((session.source, session.tp), cut.at - 1)
-    return any(theirs is None or theirs.by_offset.get(row.offset) != row for row in cut_rows(facts, place, cut))
+    source_view = facts.view_before((session.source, session.tp), cut.at - 1)
+    return any(
+        source_view is None or source_view.by_offset.get(row.offset) != row for row in cut_rows(facts, place, cut)
+    )
 
 
 def cut_rows(facts: Facts, place: Place, cut: ObservedCut) -> list[LogRow]:
@@ -338,8 +340,12 @@ def _has_no_own_records(facts: Facts, session: MirrorSession) -> bool:
     if last is None or (last.mirror, last.source) != (session.mirror, session.source) or last.last_mirror_epoch < 0:
         return False
     view = facts.view_before(place, session.began_at)
-    own = [] if view is None else [row for row in view.by_value.values() if row.epoch > last.last_mirror_epoch]
-    return not own and not any(last.removed_at <= ack.at <= session.cutting_until for ack in facts.acks.get(place, ()))
+    rows_since_stop = (
+        [] if view is None else [row for row in view.by_value.values() if row.epoch > last.last_mirror_epoch]
+    )
+    return not rows_since_stop and not any(
+        last.removed_at <= ack.at <= session.cutting_until for ack in facts.acks.get(place, ())
+    )
 
 
 def _was_empty(facts: Facts, session: MirrorSession) -> bool:

@@ -84,16 +84,16 @@ def _changed(facts: Facts, place: Place, before: ObservedLog, after: ObservedLog
         yield Anomaly(NAME, *place, row.offset, text, after.at)
         return
     end = before.log_end_offset
-    new = [r for r in after.rows if r.offset >= end and not is_control(r)]
+    new_rows = [r for r in after.rows if r.offset >= end and not is_control(r)]
     if after.log_start_offset > before.log_start_offset and not _may_begin_later(facts, place, before, after):
         text = f"the log began at {before.log_start_offset}, after a restart it begins at {after.log_start_offset}"
         yield Anomaly(NAME, *place, after.log_start_offset, text, after.at)
     elif after.high_watermark < before.high_watermark and successor is None and not _is_mirrored(facts, place):
         text = f"the high watermark was {before.high_watermark}, after a restart it is {after.high_watermark}"
         yield Anomaly(NAME, *place, after.high_watermark, text, after.at)
-    elif new and successor is None and not _is_mirrored(facts, place):
-        text = f"without a write, there is {new[0].value!r} above offset {end} after a restart"
-        yield Anomaly(NAME, *place, new[0].offset, text, after.at)
+    elif new_rows and successor is None and not _is_mirrored(facts, place):
+        text = f"without a write, there is {new_rows[0].value!r} above offset {end} after a restart"
+        yield Anomaly(NAME, *place, new_rows[0].offset, text, after.at)
     elif successor is None:
         yield from _returned_records(facts, place, before, after)
 
@@ -109,8 +109,8 @@ def _follows_another_topic(facts: Facts, place: Place, before: ObservedLog, afte
         for session in facts.sessions(place)
         if session.ended_at == NEVER and facts.may_be_another_topic(session)
     ]
-    theirs = [log for source in sources if (log := facts.account.after_restart.logs.get((source, place[1])))]
-    return any(_contents(after) - _contents(before) <= _contents(log) for log in theirs)
+    source_logs = [log for source in sources if (log := facts.account.after_restart.logs.get((source, place[1])))]
+    return any(_contents(after) - _contents(before) <= _contents(log) for log in source_logs)
 
 
 def _contents(log: ObservedLog) -> set[tuple[int, int, str]]:
@@ -135,13 +135,13 @@ def _returned_records(facts: Facts, place: Place, before: ObservedLog, after: Ob
             yield Anomaly(NAME, *place, different[0], text, after.at)
         return
     known = {row.offset for row in before.rows}
-    new = [
+    returned_offsets = [
         row.offset for row in after.rows
         if row.offset < before.high_watermark and row.offset not in known
         and not _was_deleted_before(facts, place, row, before, after)
     ]  # fmt: skip
-    if new:
-        yield Anomaly(NAME, *place, new[0], text, after.at)
+    if returned_offsets:
+        yield Anomaly(NAME, *place, returned_offsets[0], text, after.at)
 
 
 def _was_deleted_before(facts: Facts, place: Place, row: LogRow, before: ObservedLog, after: ObservedLog) -> bool:
@@ -188,10 +188,10 @@ def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
     before, after = account.before_restart.logs.get(place), account.after_restart.logs.get(place)
     if before is None or after is None or before.broker == after.broker or not is_compacted(facts, place, after.at):
         return []
-    left = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
+    open_rows = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
     known = {row.offset for row in before.rows}
-    cleaned = all(row.offset not in known and not _end_marker(row, before) for row in left)
-    return left if cleaned and was_away(facts, place, after) else []
+    cleaned = all(row.offset not in known and not _end_marker(row, before) for row in open_rows)
+    return open_rows if cleaned and was_away(facts, place, after) else []
 
 
 def _is_open(facts: Facts, row: LogRow, log: ObservedLog) -> bool:

@@ -81,19 +81,19 @@ def mirror_sessions(
     A mirror that was pointed from one cluster to another meanwhile gives a session for each. A session also ends when
     the topic is deleted at the destination: `deletions` has the moments.
     """
-    pointed = [p for p in pointings if p.destination == destination]
-    mine = [order for order in orders if order.destination == destination and tp.topic in order.topics]
+    own_pointings = [p for p in pointings if p.destination == destination]
+    topic_orders = [order for order in orders if order.destination == destination and tp.topic in order.topics]
     seen = list(states)
-    adds = [order for order in mine if order.action == "add"]
-    gone = list(deletions)
+    adds = [order for order in topic_orders if order.action == "add"]
+    deletion_times = list(deletions)
     found = []
     for number, order in enumerate(adds):
         until = adds[number + 1].sent_at if number + 1 < len(adds) else NEVER
-        end = min((at for at in gone if at > order.sent_at), default=NEVER)
+        end = min((at for at in deletion_times if at > order.sent_at), default=NEVER)
         rows = _states_since(order, [row for row in seen if row.mirror == order.mirror and row.at <= end])
         if order.error in CARRIED_OUT or any(row.state in CUTTING and row.at < until for row in rows):
-            session = _make_session(order, tp, rows, mine, end)
-            found += [replace(session, source=source) for source in _sources(session, pointed)]
+            session = _make_session(order, tp, rows, topic_orders, end)
+            found += [replace(session, source=source) for source in _sources(session, own_pointings)]
     return found
 
 
@@ -109,9 +109,9 @@ def _states_since(order: Order, rows: list[ObservedState]) -> list[ObservedState
 
 def _sources(session: MirrorSession, pointings: list[ServersChange]) -> list[str]:
     """Return the clusters that the mirror may have pointed to during a session; [""] for none."""
-    mine = [p for p in pointings if p.mirror == session.mirror and p.at <= session.ended_at]
-    first = max((n for n, p in enumerate(mine) if p.at <= session.began_at and p.is_certain), default=0)
-    names = [p.source for p in mine[first:]] or [session.source]
+    mirror_pointings = [p for p in pointings if p.mirror == session.mirror and p.at <= session.ended_at]
+    first = max((n for n, p in enumerate(mirror_pointings) if p.at <= session.began_at and p.is_certain), default=0)
+    names = [p.source for p in mirror_pointings[first:]] or [session.source]
     return list(dict.fromkeys(name for name in names if name != NOBODY)) or [""]
 
 

@@ -257,8 +257,8 @@ def _has_cleaned(facts: Facts, source: Place, record: LogRow) -> bool:
     final = facts.final_view(source)
     if final is None or final.log.last_stable_offset <= record.offset:
         return False
-    left = (row for row in final.log.rows if row.offset >= record.offset and row.producer_id == record.producer_id)
-    first = next(left, None)
+    remaining = (row for row in final.log.rows if row.offset >= record.offset and row.producer_id == record.producer_id)
+    first = next(remaining, None)
     return first is None or (first.offset > record.offset and not is_control(first))
 
 
@@ -272,29 +272,31 @@ def waits_for_a_cleaned_marker(
     """
     if reason.startswith(OPEN_TRANSACTIONS) and was_cleaned(place):
         return True
-    ours = logs.get(place)
-    if ours is None or not reason.startswith((OPEN_TRANSACTIONS, LOG_END)):
+    mirror_log = logs.get(place)
+    if mirror_log is None or not reason.startswith((OPEN_TRANSACTIONS, LOG_END)):
         return False
     sources = ((session.source, session.tp) for session in facts.sessions(place) if session.ended_at == NEVER)
     for source in sources:
-        theirs = logs.get(source)
-        if theirs is None or theirs.last_stable_offset >= theirs.high_watermark:
+        source_log = logs.get(source)
+        if source_log is None or source_log.last_stable_offset >= source_log.high_watermark:
             continue
-        is_ahead = theirs.last_stable_offset < ours.log_end_offset
-        if (is_ahead if reason.startswith(LOG_END) else _has_all_decided_records(ours, theirs)) and was_cleaned(source):
+        is_ahead = source_log.last_stable_offset < mirror_log.log_end_offset
+        if (
+            is_ahead if reason.startswith(LOG_END) else _has_all_decided_records(mirror_log, source_log)
+        ) and was_cleaned(source):
             return True
     return False
 
 
-def _has_all_decided_records(ours: ObservedLog, theirs: ObservedLog) -> bool:
+def _has_all_decided_records(mirror_log: ObservedLog, source_log: ObservedLog) -> bool:
     """Return whether a mirror has reached the offset where its source waits, with every marker of the source below it.
 
     Those that end the transactions open here are above the mirror's last stable offset, which no cleaner passes.
     """
-    begin, end = ours.last_stable_offset, theirs.last_stable_offset
-    known = {(row.offset, row.value) for row in ours.rows}
-    markers = (row for row in theirs.rows if begin <= row.offset < end and is_control(row))
-    return ours.log_end_offset >= end and all((row.offset, row.value) in known for row in markers)
+    begin, end = mirror_log.last_stable_offset, source_log.last_stable_offset
+    known = {(row.offset, row.value) for row in mirror_log.rows}
+    markers = (row for row in source_log.rows if begin <= row.offset < end and is_control(row))
+    return mirror_log.log_end_offset >= end and all((row.offset, row.value) in known for row in markers)
 
 
 def pid_collision(facts: Facts) -> Iterator[Finding]:

@@ -88,12 +88,12 @@ def _base_sequences(request: ReceivedRequest) -> dict[tuple[TopicPartition, int]
 
 def _batches_in_flight(request: ReceivedRequest) -> int:
     """Return the largest number of earlier unanswered batches of one producer and partition of this request."""
-    mine = _base_sequences(request)
-    counts = dict.fromkeys(mine, 0)
+    own_sequences = _base_sequences(request)
+    counts = dict.fromkeys(own_sequences, 0)
     for body in request.in_flight:
         before = _base_sequences(ReceivedRequest(body, request.role, request.server, ()))
-        for key in mine:
-            counts[key] += key in before and before[key] != mine[key]
+        for key in own_sequences:
+            counts[key] += key in before and before[key] != own_sequences[key]
     return max(counts.values(), default=0)
 
 
