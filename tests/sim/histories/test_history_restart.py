@@ -69,7 +69,7 @@ def test_a_state_that_is_not_read_again_is_found(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(StateLoader, "load", lambda *_: None)
         end(self, is_meant)
 
-    monkeypatch.setattr(Restart, "_end", ends)
+    monkeypatch.setattr(Restart, "_stop_nodes", ends)
     monkeypatch.setattr(run, "expected_states", lambda *_: [])
     outcome = run_history(killed_in_the_end())
     (found,) = outcome.anomalies
