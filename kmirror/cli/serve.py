@@ -30,7 +30,7 @@ from kmirror.cli.output import write_stderr
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties, report_ineffective_keys
 from kmirror.cluster.controller.facts import BrokerRefused
-from kmirror.cluster.node.context import LogDirFailed
+from kmirror.cluster.node.context import LogChanged, LogDirFailed
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
@@ -151,6 +151,8 @@ def report_note(process: str, note: Note) -> None:
         write_stderr(f"kmirror: the journal of {process} ends here, and {process} continues: {note.fact.error}\n")
     elif isinstance(note.fact, LogDirFailed):
         write_stderr(f"kmirror: {process} lost log directory {note.fact.log_dir} and continues: {note.fact.reason}\n")
+    elif isinstance(note.fact, LogChanged):
+        write_stderr(f"kmirror: {process}: {note.fact.text}\n")
     elif isinstance(note.fact, BrokerRefused):
         write_stderr(f"kmirror: {process} rejects a broker: {note.fact}\n")
     elif isinstance(note.fact, GaveUp):

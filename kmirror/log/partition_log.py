@@ -78,7 +78,7 @@ class PartitionLog(LogState):
         Raises CorruptBatch with segment file, position and offset if the content is invalid. With `repair`, segments
         are truncated at the first invalid byte, as after an unclean shutdown, and `PartitionLog.repair` describes the
         loss. Segments that end below `recovery_point` are loaded from their indexes without being read; CLEAN_SHUTDOWN
-        applies this to all segments.
+        applies this to all segments; one that must be read is truncated where it is damaged, and later ones are kept.
         """
         try:
             loaded = recovery.load(store, config, now_ms=now_ms, repair=repair, recovery_point=recovery_point)

@@ -10,14 +10,18 @@ away. Batches add the epochs after its last one; entries beyond the log are remo
 Unreadable bytes raise `CorruptBatch`. With `repair` the log is loaded as by a broker after an unclean shutdown: the
 first unreadable byte and everything after it are removed, and `RecoveredLog.repair` describes the loss. Index files and
 producer snapshots above the recovery point are then not trusted but rebuilt.
+
+After a clean shutdown only segments with missing or invalid indexes are read. Such a segment is truncated at its first
+unreadable byte, and later segments are kept, as in Kafka (LogSegment.recover).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.names import counted
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint, encode_checkpoint
 from kmirror.log.producer_files import (
@@ -48,13 +52,22 @@ CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Damage found after an unclean shutdown: where the log was truncated, why, and how much was lost."""
+    """First damage found when a log was opened: where the log was truncated, why, and how much was lost."""
 
     segment: int
     position: int
     reason: str
     lost_bytes: int
     lost_segments: tuple[int, ...]
+
+    def with_more(self, lost_bytes: int) -> Repair:
+        """Return this damage with the bytes lost in another segment."""
+        return replace(self, lost_bytes=self.lost_bytes + lost_bytes)
+
+    def __str__(self) -> str:
+        later = f", with {counted(len(self.lost_segments), 'later segment')}" if self.lost_segments else ""
+        place = f"byte {self.position} of segment {self.segment}"
+        return f"truncated at {place}, {counted(self.lost_bytes, 'byte')} removed{later}: {self.reason}"
 
 
 @dataclass(slots=True)
@@ -72,7 +85,7 @@ class RecoveredLog:
 def load(
     store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool = False, recovery_point: int = 0
 ) -> RecoveredLog:
-    """Load the log from the store; raises CorruptBatch unless `repair` is set."""
+    """Load the log from the store; raises CorruptBatch unless `repair` is set, or it was closed cleanly."""
     saved_epochs = decode_checkpoint(store.read_file(LEADER_EPOCH_CHECKPOINT) or b"")
     epochs = LeaderEpochCache(saved_epochs)
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
@@ -101,10 +114,14 @@ def load(
         if repair:
             take_snapshot(loaded.producers, store)
         if fault is not None:
-            if not repair:
+            if recovery_point == CLEAN_SHUTDOWN:
+                cut = _truncate_at(segment, fault, [])
+                loaded.repair = cut if loaded.repair is None else loaded.repair.with_more(cut.lost_bytes)
+            elif repair:
+                loaded.repair = _truncate_at(segment, fault, bases[number + 1 :])
+                break
+            else:
                 raise fault
-            loaded.repair = _truncate_at(segment, fault, bases[number + 1 :])
-            break
         if not is_last and (repair or not segment.has_files()):
             segment.write_files()
     if not loaded.segments or loaded.log_end_offset < log_start_checkpoint:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from kmirror.errors import CorruptBatch
+from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import hash_of_long, in_hash_order
 from kmirror.kernel.uuid import Uuid
@@ -47,6 +47,8 @@ SNAPSHOT_CHECKED_AT = 6
 # The fields of `ProducerRow`.
 PRODUCER_ROW = Struct(">qhiqiqiq")
 ABORTED_ROW = Struct(">hqqqq")
+_PARTITION_METADATA = re.compile(r"version:\s+(\d{1,9})\s*\n\s*topic_id:\s+(\S+)\s*")
+_PARTITION_METADATA_VERSION = 0  # Kafka has no other.
 _OFFSET_LINE = re.compile(r"\s*(\S+)\s+(\d{1,10})\s+(\d{1,19})\s*")
 
 
@@ -196,6 +198,23 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
 def encode_partition_metadata(topic_id: Uuid) -> bytes:
     """Return the content of `partition.metadata`: version, and topic id in URL-safe base64."""
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
+
+
+def decode_partition_metadata(data: bytes) -> Uuid:
+    """Return the topic id in a `partition.metadata` file; raises CorruptBatch."""
+    found = _PARTITION_METADATA.fullmatch(data.decode("latin-1"))
+    if found is None:
+        raise CorruptBatch("not the two lines 'version: 0' and 'topic_id: ID': a broker does not start")
+    version, text = found.groups()
+    if int(version) != _PARTITION_METADATA_VERSION:
+        raise CorruptBatch(f"version {version}, expected {_PARTITION_METADATA_VERSION}")
+    try:
+        topic_id = Uuid.from_str(text)
+    except UsageError:
+        raise CorruptBatch(f"{text!r} is not a topic id") from None
+    if topic_id == Uuid.ZERO:
+        raise CorruptBatch("the topic id is all zero")
+    return topic_id
 
 
 def encode_quorum_state(epoch: int) -> bytes:

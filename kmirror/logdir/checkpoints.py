@@ -14,18 +14,17 @@ no entries.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kmirror.errors import CorruptBatch, UsageError
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
-from kmirror.log.state_files import decode_offsets
-from kmirror.logdir.faults import FileFault, fault_of, reading
+from kmirror.log.state_files import decode_offsets, decode_partition_metadata
+from kmirror.logdir.faults import fault_of, reading
 
 META_PROPERTIES = "meta.properties"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -35,8 +34,6 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # A broker writes this file at the end of a clean shutdown and removes it when it starts.
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
-_METADATA_VERSION = 0  # The only version of partition.metadata in Kafka.
-_METADATA: Final = re.compile(r"version:\s+(\d{1,9})\s*\n\s*topic_id:\s+(\S+)\s*")
 _NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 
@@ -78,19 +75,10 @@ def read_if_present(path: Path) -> bytes | None:
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id in a `partition.metadata` file; raises `FileFault`."""
-    found = _METADATA.fullmatch(data.decode("latin-1"))
-    if found is None:
-        raise FileFault("not the two lines 'version: 0' and 'topic_id: ID': a broker does not start", path=path)
-    version, text = found.groups()
-    if int(version) != _METADATA_VERSION:
-        raise FileFault(f"version {version}, expected {_METADATA_VERSION}", path=path)
     try:
-        topic_id = Uuid.from_str(text)
-    except UsageError:
-        raise FileFault(f"{text!r} is not a topic id", path=path) from None
-    if topic_id == Uuid.ZERO:
-        raise FileFault("the topic id is all zero", path=path)
-    return topic_id
+        return decode_partition_metadata(data)
+    except CorruptBatch as error:
+        raise fault_of(error, path) from None
 
 
 def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:

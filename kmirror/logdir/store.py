@@ -274,7 +274,7 @@ class FileStore:
         self._sizes: dict[int, int] = {}
         for entry in os.scandir(path):
             base_offset = offset_of(entry.name, LOG_SUFFIX)
-            if base_offset is not None:
+            if base_offset is not None and entry.is_file():
                 self._sizes[base_offset] = entry.stat().st_size
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from kmirror.cluster.config_entries import BrokerLayers, layers_of
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.metadata.directory import ControllerDirectory
 from kmirror.cluster.node import clean_shutdown
-from kmirror.errors import UsageError
+from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.failures import Failures, GaveUp, OnFailure
@@ -57,6 +57,14 @@ class BrokerOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class LogChanged:
+    """Fact in the note about a log that was truncated or set aside when it was opened."""
+
+    tp: TopicPartition
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class LogDirFailed:
     """A broker lost a log directory, and continues with the others."""
 
@@ -90,7 +98,7 @@ class BrokerContext:
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
-        self.disk_error: OSError | None = None
+        self.disk_error: OSError | KmirrorError | None = None
         """Error that prevents the broker from continuing; it hands over its leaderships and stops."""
         self.in_session_until: Instant = 0
         """Time until which the controller cannot have fenced this broker and elected other leaders in its place."""
@@ -98,7 +106,7 @@ class BrokerContext:
         """Log directories that failed since the broker last took partitions offline."""
         self._deferred: dict[DeferredWork, None] = {}
 
-    def fail_disk(self, disk: Disk | None, operation: str, error: OSError) -> None:
+    def fail_disk(self, disk: Disk | None, operation: str, error: OSError | KmirrorError) -> None:
         """Take a log directory offline after an I/O error in `operation`; `disk` is None if it is offline already.
 
         Like Kafka's, a broker stops if its last log directory fails, or the one of its metadata log. That directory
@@ -114,11 +122,11 @@ class BrokerContext:
             self.newly_failed_dirs[disk.log_dir] = None
             self.outbox.note(f"log directory {disk.log_dir} is offline: {reason}", LogDirFailed(disk.log_dir, reason))
 
-    def fail_disk_of(self, tp: TopicPartition, operation: str, error: OSError) -> None:
+    def fail_disk_of(self, tp: TopicPartition, operation: str, error: OSError | KmirrorError) -> None:
         """Take the log directory of a partition offline after an I/O error in `operation`."""
         self.fail_disk(self.log_dirs.find(tp), f"{operation} {tp}", error)
 
-    def stop_on_error(self, reason: str, error: OSError) -> None:
+    def stop_on_error(self, reason: str, error: OSError | KmirrorError) -> None:
         """Shut the broker down in an orderly way because of a disk error."""
         self.outbox.note(reason, None if self.disk_error else GaveUp(reason))
         self.disk_error = self.disk_error or error

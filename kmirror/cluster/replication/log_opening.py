@@ -7,6 +7,7 @@ from kmirror.cluster.node.context import BrokerContext
 from kmirror.cluster.replication.changes import PartitionChanges
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.log_recovery import LogRecovery, belongs_to_topic
+from kmirror.errors import KmirrorError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import DiskFailed
 from kmirror.kernel.ids import TopicPartition
@@ -44,7 +45,7 @@ class LogOpening:
                 if not belongs:
                     store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
                 return disk, self.recovery.job(now, tp, disk, store).run()
-            except OSError as error:
+            except (OSError, KmirrorError) as error:
                 self._context.fail_disk(disk, f"cannot open {tp}", error)
         raise DiskFailed(f"no log directory takes {tp}")
 

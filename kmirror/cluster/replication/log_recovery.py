@@ -3,8 +3,10 @@
 If a partition is in two log directories, the log in the directory assigned by the controller is opened (D49). If
 neither is assigned, the broker stops, as Kafka's does: it is not known which log is newer.
 
-After an unclean shutdown, records above the recovery point are checked, and the log is truncated at the first damage;
-after a clean one nothing is checked.
+After an unclean shutdown, records above the recovery point are checked, and the log is truncated at the first damage.
+After a clean one nothing is checked, but a segment whose indexes are missing or invalid is read, and truncated where it
+is damaged. A note reports each truncation. A file that cannot be read, or an invalid checkpoint, is an error of the
+directory, as in Kafka (LogDirFailureChannel).
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.node.context import BrokerContext
+from kmirror.cluster.node.context import BrokerContext, LogChanged
 from kmirror.cluster.replication.log_configs import log_config
+from kmirror.errors import CorruptBatch, KmirrorError
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import DiskDone
 from kmirror.kernel.ids import TopicPartition
@@ -23,6 +26,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
 from kmirror.log.disk import Disk
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.state_files import decode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT, PartitionStore
 from kmirror.spec.topics import METADATA_TOPIC
 
@@ -38,7 +42,7 @@ class OpenLog:
     clean: bool
 
     def run(self) -> PartitionLog:
-        """Return the log; raise CorruptBatch if it is damaged after a clean shutdown."""
+        """Return the log; raise OSError or KmirrorError if a file cannot be read, or a checkpoint is invalid."""
         recovery_point = CLEAN_SHUTDOWN if self.clean else int(self.store.read_file(RECOVERY_POINT) or b"0")
         return PartitionLog.open(
             self.tp,
@@ -53,10 +57,14 @@ class OpenLog:
 def belongs_to_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
     """Return whether the store belongs to this topic; None if it has no topic id.
 
-    A power failure may leave an empty file; the log must not be removed for that.
+    A power failure may leave an empty file; the log must not be removed for that. Raises CorruptBatch for an invalid
+    file: it is not known whether the log belongs to the topic.
     """
-    text = store.read_file(PARTITION_METADATA)
-    return f"topic_id: {topic_id}" in text.decode("utf-8", "replace").splitlines() if text else None
+    data = store.read_file(PARTITION_METADATA)
+    try:
+        return decode_partition_metadata(data) == topic_id if data else None
+    except CorruptBatch as error:
+        raise error.with_context(PARTITION_METADATA) from None
 
 
 class LogRecovery:
@@ -81,7 +89,7 @@ class LogRecovery:
         for disk in [*context.log_dirs.online]:
             try:
                 jobs += [(disk, job) for job in self._jobs(now, disk)]
-            except OSError as error:
+            except (OSError, KmirrorError) as error:
                 context.fail_disk(disk, "its logs cannot be listed", error)
         jobs = [(disk, job) for disk, job in jobs if disk in context.log_dirs.online]
         if self._has_duplicate(jobs):
@@ -102,13 +110,13 @@ class LogRecovery:
             is_ours: bool | None = False
             if image is not None and context.node_id in image.replicas:
                 store = disk.open(tp)
-                is_ours = belongs_to_topic(store, context.image.topics[tp.topic].topic_id)
+                is_ours = self._belongs(tp, store)
                 is_ours = is_ours and not self._is_assigned_elsewhere(tp, disk, image)
                 if is_ours:
                     yield self.job(now, tp, disk, store)
             if is_ours is False:
                 name = disk.set_aside(tp, is_stray=True)
-                context.outbox.note(f"the log of {tp} in {disk.log_dir} is out of date: it is set aside as {name}")
+                self._note(tp, f"the log of {tp} in {disk.log_dir} is out of date: it is set aside as {name}")
 
     def _is_assigned_elsewhere(self, tp: TopicPartition, disk: Disk, image: PartitionImage) -> bool:
         """Return whether another directory holds the log, and is the one assigned by the controller.
@@ -118,7 +126,13 @@ class LogRecovery:
         assigned = self._context.log_dirs.find_by_id(image.directory_of(self._context.node_id))
         if assigned is None or assigned is disk or tp not in assigned.partitions():
             return False
-        return bool(belongs_to_topic(assigned.open(tp), self._context.image.topics[tp.topic].topic_id))
+        return bool(self._belongs(tp, assigned.open(tp)))
+
+    def _belongs(self, tp: TopicPartition, store: PartitionStore) -> bool | None:
+        try:
+            return belongs_to_topic(store, self._context.image.topics[tp.topic].topic_id)
+        except CorruptBatch as error:
+            raise error.with_context(str(tp)) from None
 
     def _has_duplicate(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
         """Stop the broker if a partition is in two log directories; return whether one is (loadLog)."""
@@ -144,13 +158,17 @@ class LogRecovery:
     ) -> None:
         if isinstance(done.result, PartitionLog):
             self._opened_logs[tp] = done.result
-        elif isinstance(done.error, OSError):
-            self._context.fail_disk(disk, f"cannot open {tp}", done.error)
+            if done.result.repair is not None:
+                self._note(tp, f"the log of {tp} in {disk.log_dir} is damaged: {done.result.repair}")
         else:
-            self._context.outbox.note(f"{tp} could not be opened: {done.error}")
+            assert isinstance(done.error, OSError | KmirrorError), done.error
+            self._context.fail_disk(disk, f"cannot open {tp}", done.error)
         self.left -= 1
         if not self.left:
             on_done(now)
+
+    def _note(self, tp: TopicPartition, text: str) -> None:
+        self._context.outbox.note(text, LogChanged(tp, text))
 
     def take_log(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
         """Return and remove the recovered log of a partition of this topic; None if there is none."""

@@ -183,7 +183,7 @@ def test_a_topic_with_a_name_of_249_letters_can_be_set_aside(tmp_path: Path) -> 
 
 def test_a_power_cut_and_files_need_disks_in_memory(tmp_path: Path) -> None:
     with Simulation(seed=15) as simulation, Cluster(simulation, "a", brokers=1, disks=Folders(tmp_path)) as a:
-        with pytest.raises(UsageError, match="a power cut takes"):
+        with pytest.raises(UsageError, match="power_cut works with disks in memory only"):
             a.kill(1, power_cut=True)
         with pytest.raises(UsageError, match="are folders already"):
             a.files()
