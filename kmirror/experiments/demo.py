@@ -175,7 +175,7 @@ class Demo:
             cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)
         }
         self._cuts: list[tuple[str, LogCut]] = []
-        self.simulation.on(LogCut, lambda seen: self._cuts.append((seen.node, seen.fact)))
+        self.simulation.on(LogCut, lambda observed: self._cuts.append((observed.node, observed.fact)))
         self.topics: list[str] = []
         self.partitions: list[TopicPartition] = []
 
@@ -204,14 +204,17 @@ class Demo:
     def _report_nodes(self) -> None:
         """Report when nodes are killed, fenced and started: until a node is fenced, others wait for it."""
 
-        def message(seen: Seen[object], text: str) -> None:
-            self.observer.message(f"{seen.at_ms / 1000:.3f} s: {text}")
+        def message(observed: Seen[object], text: str) -> None:
+            self.observer.message(f"{observed.at_ms / 1000:.3f} s: {text}")
 
         simulation = self.simulation
-        simulation.on(NodeKilled, lambda seen: message(seen, f"{seen.node} is killed"))
-        simulation.on(NodeStarted, lambda seen: message(seen, f"{seen.node} is started"))
+        simulation.on(NodeKilled, lambda observed: message(observed, f"{observed.node} is killed"))
+        simulation.on(NodeStarted, lambda observed: message(observed, f"{observed.node} is started"))
         simulation.on(
-            BrokerFenced, lambda seen: message(seen, f"{seen.cluster}-{seen.fact.broker_id} is fenced: {seen.fact.why}")
+            BrokerFenced,
+            lambda observed: message(
+                observed, f"{observed.cluster}-{observed.fact.broker_id} is fenced: {observed.fact.why}"
+            ),
         )
 
     def _begin(self, title: str) -> None:

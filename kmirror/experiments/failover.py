@@ -86,8 +86,8 @@ class Experiment:
         self._states: dict[tuple[str, TopicPartition], tuple[MirrorState, Instant]] = {}
         self.partitions = [TopicPartition(TOPIC, number) for number in range(options.partitions)]
         self._is_site_down = False
-        self.simulation.on(LogCut, lambda seen: self._cuts.append((seen.node, seen.fact)))
-        self.simulation.on(StateEntered, lambda seen: self._on_state(seen.cluster, seen.fact))
+        self.simulation.on(LogCut, lambda observed: self._cuts.append((observed.node, observed.fact)))
+        self.simulation.on(StateEntered, lambda observed: self._on_state(observed.cluster, observed.fact))
 
     def run(self) -> Outcome:
         """Return figures, broken rules and digest; raises `SimulationFailure` if the run does not converge."""
@@ -228,8 +228,8 @@ class Experiment:
             self._report(check_no_open_transaction([self._log(cluster, tp) for tp in partitions], cluster.name))
 
     def _contents(self, cluster: Cluster, partitions: Iterable[TopicPartition] | None = None) -> Contents:
-        wanted = self.partitions if partitions is None else partitions
-        return {tp: content(self._log(cluster, tp)) for tp in wanted}
+        requested = self.partitions if partitions is None else partitions
+        return {tp: content(self._log(cluster, tp)) for tp in requested}
 
     def _lowest_cut(self, cluster: Cluster, tp: TopicPartition, end: int) -> int:
         """Return the lowest offset to which a replica of `cluster` was truncated, or `end` if none is below it."""
@@ -353,12 +353,12 @@ class Experiment:
 
     def _has_caught_up(self, tp: TopicPartition) -> bool:
         """Return whether a has all records of b, up to the epoch in which b accepted writes."""
-        ours, theirs = self.a.leader(tp), self.b.leader(tp)
+        leader, source_leader = self.a.leader(tp), self.b.leader(tp)
         return (
-            ours is not None
-            and theirs is not None
-            and ours.log.high_watermark == theirs.log.last_stable_offset
-            and ours.log.latest_epoch == theirs.log.latest_epoch
+            leader is not None
+            and source_leader is not None
+            and leader.log.high_watermark == source_leader.log.last_stable_offset
+            and leader.log.latest_epoch == source_leader.log.latest_epoch
         )
 
     def _wait_for_full_isrs(self, *clusters: Cluster) -> None:

@@ -59,12 +59,12 @@ def transactions(acked: Iterable[AckedBatch]) -> dict[str, list[AckedBatch]]:
 def check_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[str]:
     """Check that the failover keeps a prefix of each mirrored log: nothing is missing below existing records."""
     for tp, log_content in contents.items():
-        mine = [batch for batch in acked if batch.tp == tp and batch.base_offset >= 0]
+        acked_batches = [batch for batch in acked if batch.tp == tp and batch.base_offset >= 0]
         missing_offsets = [
-            batch.base_offset for batch in mine if log_content.offsets.get(batch.key) != batch.base_offset
+            batch.base_offset for batch in acked_batches if log_content.offsets.get(batch.key) != batch.base_offset
         ]
         present_offsets = [
-            batch.base_offset for batch in mine if log_content.offsets.get(batch.key) == batch.base_offset
+            batch.base_offset for batch in acked_batches if log_content.offsets.get(batch.key) == batch.base_offset
         ]
         if missing_offsets and present_offsets and max(present_offsets) > min(missing_offsets):
             yield f"failover keeps a prefix: {tp} lacks {min(missing_offsets)} and has {max(present_offsets)}"

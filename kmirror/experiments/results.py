@@ -154,9 +154,15 @@ class Results:
     def _check(self, path: str, found: Any) -> None:
         if found.equals(self._schema):
             return
-        theirs, ours = set(found.names), set(self._schema.names)
-        other_types = {name for name in ours & theirs if found.field(name).type != self._schema.field(name).type}
-        parts = (("lacks", ours - theirs), ("also has", theirs - ours), ("has as another type", other_types))
+        found_names, expected_names = set(found.names), set(self._schema.names)
+        other_types = {
+            name for name in expected_names & found_names if found.field(name).type != self._schema.field(name).type
+        }
+        parts = (
+            ("lacks", expected_names - found_names),
+            ("also has", found_names - expected_names),
+            ("has as another type", other_types),
+        )
         differences = [f"{problem} {', '.join(sorted(names))}" for problem, names in parts if names]
         if differences:
             raise UsageError(

@@ -122,21 +122,21 @@ class Model:
     def successors(self, state: State) -> list[State]:
         """Return the states after one step, possibly with duplicates."""
         a, b, protected = state & MASK, state >> SHIFT & MASK, state >> 2 * SHIFT
-        ours, theirs = self._local_steps(a), self._local_steps(b)
-        found = [state - a + after for after in ours.plain]
-        found += [state + (after - b << SHIFT) for after in theirs.plain]
-        if ours.orders or theirs.orders:
-            if ours.orders and self._may_be_added(a, b):
+        steps_of_a, steps_of_b = self._local_steps(a), self._local_steps(b)
+        found = [state - a + after for after in steps_of_a.plain]
+        found += [state + (after - b << SHIFT) for after in steps_of_b.plain]
+        if steps_of_a.orders or steps_of_b.orders:
+            if steps_of_a.orders and self._may_be_added(a, b):
                 base = self._protect(protected, a, b) << 2 * SHIFT | b << SHIFT
-                found += [base | after for after in ours.orders]
-            if theirs.orders:
+                found += [base | after for after in steps_of_a.orders]
+            if steps_of_b.orders:
                 base = self._protect(protected, b, a) << 2 * SHIFT | a
-                found += [base | after << SHIFT for after in theirs.orders]
+                found += [base | after << SHIFT for after in steps_of_b.orders]
         # After an unclean election the rules are not to blame for a loss.
-        if ours.unclean and self._may_elect_uncleanly(a, b):
-            found += [b << SHIFT | after for after in ours.unclean]
-        if theirs.unclean and self._may_elect_uncleanly(b, a):
-            found += [after << SHIFT | a for after in theirs.unclean]
+        if steps_of_a.unclean and self._may_elect_uncleanly(a, b):
+            found += [b << SHIFT | after for after in steps_of_a.unclean]
+        if steps_of_b.unclean and self._may_elect_uncleanly(b, a):
+            found += [after << SHIFT | a for after in steps_of_b.unclean]
         exchange = self._pull(a, b)
         if exchange is not None:
             found.append(state - a + exchange[1])
@@ -206,15 +206,15 @@ class Model:
 
     def _loses_nothing(self, cluster: Cluster, source: Cluster) -> bool:
         """Return whether truncating to our own LME removes nothing that the source lacks (D25)."""
-        ours, theirs = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
-        if not ours.entries:
+        own_log, source_log = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
+        if not own_log.entries:
             return True
-        remaining = kept_after_cut(ours, cluster.lme)
+        remaining = kept_after_cut(own_log, cluster.lme)
         if not self.rules.shared_copy_continues or remaining == NOTHING_KEPT:
             return False
-        source_end = theirs.epochs.end_offset_for(remaining.epoch, theirs.log_end_offset)
-        return all(is_reset(entry) for entry in ours.entries[remaining.end_offset :]) and (
-            remaining.end_offset == 0 or has_kept_records(remaining, source_end, theirs.log_start_offset)
+        source_end = source_log.epochs.end_offset_for(remaining.epoch, source_log.log_end_offset)
+        return all(is_reset(entry) for entry in own_log.entries[remaining.end_offset :]) and (
+            remaining.end_offset == 0 or has_kept_records(remaining, source_end, source_log.log_start_offset)
         )
 
     def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[FetchResult, int]:
@@ -236,12 +236,12 @@ class Model:
         key = index << SHIFT | other
         common = self._common.get(key)
         if common is None:
-            ours = self._committed(index)
+            committed = self._committed(index)
             peer = self.clusters[other]
             cluster = self.clusters[index]
             has_mirrored = cluster.lme >= 0 or peer.lme >= 0
             is_alone = peer.state is MirrorState.STOPPED and not has_mirrored and not cluster.is_foreign
-            common = self._common[key] = ours if is_alone else ours & self._committed(other)
+            common = self._common[key] = committed if is_alone else committed & self._committed(other)
         if common <= self._protected[protected]:
             return protected
         return self._intern_protected(self._protected[protected] | common)
@@ -283,14 +283,14 @@ class Model:
         if cluster.state is not MirrorState.MIRRORING:
             return ""
         source = self.clusters[other]
-        ours, theirs = cluster.leader.log, source.leader.log
-        key = (ours << SHIFT | self._views[other]) << 1 | source.is_foreign
+        log_index, source_index = cluster.leader.log, source.leader.log
+        key = (log_index << SHIFT | self._views[other]) << 1 | source.is_foreign
         found = self._unequal.get(key)
         if found is None:
-            result, log = self._mirror_fetch(cluster, source)
-            caught_up = result is FetchResult.SERVED and log == ours
-            end = min(self.logs.ends[ours], source.hw)
-            is_equal = self.logs.logs[ours].entries[:end] == self.logs.logs[theirs].entries[:end]
+            result, fetched_index = self._mirror_fetch(cluster, source)
+            caught_up = result is FetchResult.SERVED and fetched_index == log_index
+            end = min(self.logs.ends[log_index], source.hw)
+            is_equal = self.logs.logs[log_index].entries[:end] == self.logs.logs[source_index].entries[:end]
             found = (
                 ""
                 if is_equal or not caught_up

@@ -144,12 +144,16 @@ def cut_epoch_for(
     if source_state not in (MirrorState.UNKNOWN, MirrorState.STOPPED):
         return None
     has_stopped = source_state is MirrorState.STOPPED
-    theirs = max(source_epoch, FROM_SCRATCH) if has_stopped else FROM_SCRATCH
-    own = max(own_epoch, FROM_SCRATCH) if rules.own_epoch else FROM_SCRATCH
-    need_not_wait = loses_nothing or (rules.own_epoch_suffices and own >= 0)
-    if has_stopped and theirs < 0 and rules.waits_for_only_copy and not need_not_wait:
+    settled_by_source = max(source_epoch, FROM_SCRATCH) if has_stopped else FROM_SCRATCH
+    settled_here = max(own_epoch, FROM_SCRATCH) if rules.own_epoch else FROM_SCRATCH
+    need_not_wait = loses_nothing or (rules.own_epoch_suffices and settled_here >= 0)
+    if has_stopped and settled_by_source < 0 and rules.waits_for_only_copy and not need_not_wait:
         return None
-    return theirs if theirs >= 0 and not rules.greatest_epoch else max(theirs, own)
+    return (
+        settled_by_source
+        if settled_by_source >= 0 and not rules.greatest_epoch
+        else max(settled_by_source, settled_here)
+    )
 
 
 def settled_epoch(last_epoch: int) -> int:

@@ -299,7 +299,7 @@ def _draft(
         rng, {cluster.name: cluster for cluster in clusters}, lines, writers, readers, spare_topics=list(spare)
     )
     draft.wait(300, 2_500)
-    wanted = rng.between(*row.steps)
+    steps_min = rng.between(*row.steps)
     if rng.chance(9, 10):  # Otherwise nothing might ever be mirrored.
         draft.next_order(lines[0])
         draft.wait(800, 3_500)
@@ -309,7 +309,7 @@ def _draft(
             draft.next_order(line)
             draft.wait(*row.gap_ms)
     for _ in range(TRIES_MAX):
-        if len(draft.steps) >= wanted:
+        if len(draft.steps) >= steps_min:
             break
         if MOVES[weighted(rng, row.moves)](draft):
             draft.wait(*row.gap_ms)

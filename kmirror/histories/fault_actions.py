@@ -39,10 +39,10 @@ def find_node(executor: ActionExecutor, cluster: str, tp: TopicPartition, role: 
     """
     if role == "controller":
         return CONTROLLER_ID
-    wanted = TopicPartition(COORDINATORS[role], 0) if role in COORDINATORS else tp
-    leader = executor.scene.leader(cluster, wanted)
+    coordinator_tp = TopicPartition(COORDINATORS[role], 0) if role in COORDINATORS else tp
+    leader = executor.scene.leader(cluster, coordinator_tp)
     if leader is None:
-        raise StepSkipped(f"{wanted} in {cluster} has no leader")
+        raise StepSkipped(f"{coordinator_tp} in {cluster} has no leader")
     if role != "follower":
         return leader.broker_id
     found = executor.scene.clusters[cluster]

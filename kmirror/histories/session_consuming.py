@@ -54,12 +54,12 @@ class SessionConsumer(Consumer):
         yield from self._process_response(cluster, dict(ready), reply)
 
     def _session_request(self, session: Session, rows: dict[TopicPartition, FetchPartition]) -> FetchRequest:
-        wanted = {tp: (row.current_leader_epoch, row.fetch_offset) for tp, row in rows.items()}
+        positions = {tp: (row.current_leader_epoch, row.fetch_offset) for tp, row in rows.items()}
         last_sent = {} if session.epoch == FIRST else session.last_sent
-        request = self._request({tp: row for tp, row in rows.items() if last_sent.get(tp) != wanted[tp]})
+        request = self._request({tp: row for tp, row in rows.items() if last_sent.get(tp) != positions[tp]})
         request.session_id, request.session_epoch = session.id, session.epoch
         request.forgotten_topics_data = [
             ForgottenTopic(topic=tp.topic, partitions=[tp.partition]) for tp in last_sent if tp not in rows
         ]
-        session.last_sent = wanted
+        session.last_sent = positions
         return request

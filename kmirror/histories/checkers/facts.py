@@ -207,8 +207,8 @@ class Facts:
         The first leaders are known from observed logs only, so one that died before the first observation is missing.
         """
         named = [e.leader for e in self.elections.get(place, []) if e.leader_epoch == leader_epoch]
-        seen = [view.log.broker for view in self.views.get(place, []) if view.log.leader_epoch == leader_epoch]
-        return [*dict.fromkeys((*named, *seen))]
+        brokers = [view.log.broker for view in self.views.get(place, []) if view.log.leader_epoch == leader_epoch]
+        return [*dict.fromkeys((*named, *brokers))]
 
     @cached_property
     def unclean_views_by_place(self) -> dict[Place, list[LogView]]:

@@ -58,14 +58,16 @@ def views(facts: Facts) -> dict[Key, list[OffsetView]]:
         keys: dict[Key, list[OffsetView]] = {
             (row.group, row.cluster, row.tp): [] for row in groups.sent_offsets.values()
         }
-        for seen in groups.offsets:
-            for tp in seen.offsets:
-                keys.setdefault((seen.group, seen.cluster, tp), [])
-        for seen in groups.offsets:
+        for observed in groups.offsets:
+            for tp in observed.offsets:
+                keys.setdefault((observed.group, observed.cluster, tp), [])
+        for observed in groups.offsets:
             for key, found in keys.items():
-                is_returned = key[2] not in seen.unstable and (seen.requested is None or key[2] in seen.requested)
-                if key[:2] == (seen.group, seen.cluster) and is_returned:
-                    found.append(OffsetView(seen, *seen.offsets.get(key[2], (-1, ""))))
+                is_returned = key[2] not in observed.unstable and (
+                    observed.requested is None or key[2] in observed.requested
+                )
+                if key[:2] == (observed.group, observed.cluster) and is_returned:
+                    found.append(OffsetView(observed, *observed.offsets.get(key[2], (-1, ""))))
         return keys
 
     return facts.cached("offset views", make)
@@ -88,13 +90,13 @@ def latest_write_at(row: SentOffset) -> Instant:
     return row.answered_at if row.error == "NONE" else row.sent_at + UNAWARE
 
 
-def must_be_visible(row: SentOffset, seen: GroupOffsets) -> bool:
+def must_be_visible(row: SentOffset, observed: GroupOffsets) -> bool:
     """Return whether the observation must show this commit or a later one."""
     if row.error != "NONE":
         return False
     if not row.transaction:
-        return row.answered_at < seen.sent_at
-    return seen.is_stable and 0 <= row.ended_at < seen.sent_at
+        return row.answered_at < observed.sent_at
+    return observed.is_stable and 0 <= row.ended_at < observed.sent_at
 
 
 def may_have_lost_shard(facts: Facts, cluster: str, group: str, begin: Instant, end: Instant) -> bool:
@@ -183,11 +185,11 @@ def _may_be_left_out(facts: Facts, key: Key, view: OffsetView) -> bool:
     As in Kafka, the response has partitions with a committed offset, unstable or not. The offsets at the end of the
     history need no response.
     """
-    seen = view.response
-    if view.token or seen.requested is not None or seen.sent_at == seen.at:
+    observed = view.response
+    if view.token or observed.requested is not None or observed.sent_at == observed.at:
         return False
     return not any(
-        before.token and before.at < seen.sent_at and not was_deleted(facts, key, before.response.sent_at, view.at)
+        before.token and before.at < observed.sent_at and not was_deleted(facts, key, before.response.sent_at, view.at)
         for before in views(facts)[key]
     )
 

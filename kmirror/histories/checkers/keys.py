@@ -114,12 +114,12 @@ def _last_required_record(
     for row in reversed(rows):
         if row.offset < 0 or any(_may_follow(tombstone, row) for tombstone in doubtful):
             return None
-        seen = final.record_state(row.value, row.offset)
-        if seen is RecordState.PRESENT:
+        state = final.record_state(row.value, row.offset)
+        if state is RecordState.PRESENT:
             return row
-        if seen in (RecordState.UNDECIDED, RecordState.OPEN):
+        if state in (RecordState.UNDECIDED, RecordState.OPEN):
             return None
-        if seen is RecordState.HIDDEN or not row.is_certain or facts.may_be_deleted(row.value, row.offset, final.at):
+        if state is RecordState.HIDDEN or not row.is_certain or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
         hidden = _hidden_reasons(facts).get((place, row.value))
         if hidden is not None and hidden.decision not in (UNCLEAN, POWER):

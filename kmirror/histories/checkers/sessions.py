@@ -83,14 +83,14 @@ def mirror_sessions(
     """
     own_pointings = [p for p in pointings if p.destination == destination]
     topic_orders = [order for order in orders if order.destination == destination and tp.topic in order.topics]
-    seen = list(states)
+    all_states = list(states)
     adds = [order for order in topic_orders if order.action == "add"]
     deletion_times = list(deletions)
     found = []
     for number, order in enumerate(adds):
         until = adds[number + 1].sent_at if number + 1 < len(adds) else NEVER
         end = min((at for at in deletion_times if at > order.sent_at), default=NEVER)
-        rows = _states_since(order, [row for row in seen if row.mirror == order.mirror and row.at <= end])
+        rows = _states_since(order, [row for row in all_states if row.mirror == order.mirror and row.at <= end])
         if order.error in CARRIED_OUT or any(row.state in CUTTING and row.at < until for row in rows):
             session = _make_session(order, tp, rows, topic_orders, end)
             found += [replace(session, source=source) for source in _sources(session, own_pointings)]

@@ -50,9 +50,9 @@ class ControllerMonitor:
 
     def check_broker(self, cluster: str, broker: Broker) -> None:
         """Check a broker's image if it has reached the same offset as its controller's."""
-        ours, theirs = broker.context.image, self._scene.image(cluster)
-        if ours.offset == theirs.offset and ours.offset >= 0:
-            self._compare(cluster, broker.context.node_id, theirs, ours, "a broker")
+        broker_image, controller_image = broker.context.image, self._scene.image(cluster)
+        if broker_image.offset == controller_image.offset and broker_image.offset >= 0:
+            self._compare(cluster, broker.context.node_id, controller_image, broker_image, "a broker")
 
     def check_directories(self, cluster: str, broker: Broker) -> None:
         """Check whether the controller knows the directories of a broker's logs, after everything has settled

@@ -111,10 +111,10 @@ def _other_rows(rows: Stretches, cluster_id: str) -> Stretches:
     return tuple(row for row in rows if row.first_epoch >= 0 or row.cluster_id != cluster_id)
 
 
-def _has_diverged(ours: PartitionLog, source: PartitionLog) -> bool:
+def _has_diverged(mirror_log: PartitionLog, source: PartitionLog) -> bool:
     """Return whether the source's log lacks an epoch of ours, or ends it at a lower offset."""
-    latest = ours.epochs.latest_epoch()
-    return source.end_offset_for_epoch(latest) < (latest, ours.log_end_offset)
+    latest = mirror_log.epochs.latest_epoch()
+    return source.end_offset_for_epoch(latest) < (latest, mirror_log.log_end_offset)
 
 
 def _lacks_offsets(log: PartitionLog, start: int) -> bool:

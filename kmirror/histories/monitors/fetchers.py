@@ -62,7 +62,7 @@ class FetchMonitor(FrameMonitor):
         A topic that is created again has a new id, and so new rows.
         """
 
-    def wants(self, link: Link) -> bool:
+    def judges(self, link: Link) -> bool:
         if link.client in self._readers:
             return True
         client = self._world.processes[link.client]

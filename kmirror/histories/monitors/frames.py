@@ -43,7 +43,7 @@ class FrameMonitor:
     APIS: ClassVar[tuple[str, ...]]
     """Names of the APIs."""
 
-    def wants(self, link: Link) -> bool:
+    def judges(self, link: Link) -> bool:
         """Return whether the requests on a link are checked."""
         return True
 
@@ -58,7 +58,7 @@ class FrameMonitor:
 
 
 class Frames:
-    """Matches responses to requests, and passes both to the monitors that want them."""
+    """Matches responses to requests, and passes both to the monitors that judge them."""
 
     def __init__(
         self, scene: Scene, rules: Rules, nodes: Mapping[str, tuple[str, int]], monitors: Iterable[FrameMonitor]
@@ -70,7 +70,7 @@ class Frames:
         for monitor in monitors:
             for api in monitor.APIS:
                 self._monitors_by_key.setdefault(API_KEYS[api], []).append(monitor)
-        self._wanted: dict[tuple[int, int], list[FrameMonitor]] = {}
+        self._monitors_by_link: dict[tuple[int, int], list[FrameMonitor]] = {}
         """Monitors that want requests of an API, by (link number, API key)."""
         self._pending: dict[int, dict[bytes, tuple[PendingRequest, list[FrameMonitor]]]] = {}
         """Requests without a response, by link number and correlation id."""
@@ -78,7 +78,7 @@ class Frames:
         """(correlation id, API key) of all requests without a response, oldest first, by link number."""
 
     def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
-        """Pass a frame to the monitors that want requests of its API."""
+        """Pass a frame to the monitors that judge requests of its API."""
         if passing is Passing.REQUEST:
             key = frame[0] << 8 | frame[1]
             waiting = self._unanswered.get(link.number)
@@ -86,12 +86,12 @@ class Frames:
                 waiting = self._unanswered[link.number] = deque()
             waiting.append((frame[4:8], key))
             if key in self._monitors_by_key:
-                wanted = self._wanted.get((link.number, key))
-                if wanted is None:
-                    wanted = [monitor for monitor in self._monitors_by_key[key] if monitor.wants(link)]
-                    self._wanted[link.number, key] = wanted
-                if wanted:
-                    self._on_request(link, frame, wanted)
+                monitors = self._monitors_by_link.get((link.number, key))
+                if monitors is None:
+                    monitors = [monitor for monitor in self._monitors_by_key[key] if monitor.judges(link)]
+                    self._monitors_by_link[link.number, key] = monitors
+                if monitors:
+                    self._on_request(link, frame, monitors)
             return
         correlation_id = frame[:4]
         pending_by_id = self._pending.get(link.number, EMPTY)
@@ -121,7 +121,7 @@ class Frames:
     ) -> None:
         """Check why a response is not that to the oldest request of its link.
 
-        A Produce with acks=0 has no response. The acks of a request that no monitor wants are not known.
+        A Produce with acks=0 has no response. The acks of a request that no monitor judges are not known.
         """
         if not any(correlation_id == other for other, _ in waiting):
             return  # The request was sent before the monitors began.

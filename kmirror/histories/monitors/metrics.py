@@ -71,9 +71,9 @@ def _values(samples: list[Sample]) -> dict[tuple[str, ...], float]:
     return {(s.row.name, *s.tags): s.attributes[VALUE] for s in samples if VALUE in s.attributes}
 
 
-def _compare(samples: list[Sample], wanted: dict[tuple[str, ...], float]) -> Violations:
+def _compare(samples: list[Sample], expected: dict[tuple[str, ...], float]) -> Violations:
     values = _values(samples)
-    for key, value in wanted.items():
+    for key, value in expected.items():
         if values.get(key) != value:
             yield NO_PARTITION, "metric-count", f"{'/'.join(key)} is {values.get(key)}, expected {value}"
 
@@ -82,18 +82,18 @@ def _broker_violations(broker: Broker, samples: list[Sample]) -> Violations:
     broker_id, partitions = broker.context.node_id, broker.parts.replicas.partitions
     led = [partition.image for partition in partitions.values() if partition.image.leader == broker_id]
     lacking = sum(any(replica not in image.isr for replica in image.replicas) for image in led)
-    wanted: dict[tuple[str, ...], float] = {
+    expected: dict[tuple[str, ...], float] = {
         ("LeaderCount",): len(led),
         ("PartitionCount",): len(partitions),
         ("UnderReplicatedPartitions",): lacking,
     }
-    yield from _compare(samples, wanted)
+    yield from _compare(samples, expected)
 
 
 def _controller_violations(image: MetadataImage, samples: list[Sample]) -> Violations:
     partitions = [partition for topic in image.topics.values() for partition in topic.partitions.values()]
     fenced = sum(broker.fenced for broker in image.brokers.values())
-    wanted: dict[tuple[str, ...], float] = {
+    expected: dict[tuple[str, ...], float] = {
         ("ActiveControllerCount",): 1,
         ("ActiveBrokerCount",): len(image.brokers) - fenced,
         ("FencedBrokerCount",): fenced,
@@ -101,7 +101,7 @@ def _controller_violations(image: MetadataImage, samples: list[Sample]) -> Viola
         ("GlobalPartitionCount",): len(partitions),
         ("OfflinePartitionsCount",): sum(partition.leader == NO_LEADER for partition in partitions),
     }
-    yield from _compare(samples, wanted)
+    yield from _compare(samples, expected)
 
 
 def _description_violations(broker: Broker, mirrors: list[DescribedMirror]) -> Violations:
@@ -110,7 +110,7 @@ def _description_violations(broker: Broker, mirrors: list[DescribedMirror]) -> V
     named = {mirror.mirror_name: mirror for mirror in mirrors}
     if sorted(named) != sorted(image.configs.names(ResourceType.MIRROR)):
         yield NO_PARTITION, "described-mirrors", f"described mirrors are {', '.join(sorted(named))}"
-    wanted: dict[str, dict[str, None]] = {}
+    expected: dict[str, dict[str, None]] = {}
     led: dict[str, dict[TopicPartition, None]] = {}
     for topic in image.configs.names(ResourceType.TOPIC):
         assignment = parse(image.configs.topic(topic).get(MIRROR_NAME, ""))
@@ -118,7 +118,7 @@ def _description_violations(broker: Broker, mirrors: list[DescribedMirror]) -> V
             continue
         known = image.topics.get(topic)
         if known is None or all(partition.leader == NO_LEADER for partition in known.partitions.values()):
-            wanted.setdefault(assignment.mirror, {})[topic] = None
+            expected.setdefault(assignment.mirror, {})[topic] = None
         for index in () if known is None else known.partitions:
             tp = TopicPartition(topic, index)
             if tp in partitions and partitions[tp].is_leader:
@@ -126,7 +126,7 @@ def _description_violations(broker: Broker, mirrors: list[DescribedMirror]) -> V
     for name, mirror in named.items():
         rows = {row.tp: row for row in parse_rows(mirror)}
         topics = [topic.topic_name for topic in mirror.topics]
-        lacking = [topic for topic in wanted.get(name, {}) if topic not in topics]
+        lacking = [topic for topic in expected.get(name, {}) if topic not in topics]
         if lacking:
             yield NO_PARTITION, "described-topics", f"mirror {name} is described without topics {', '.join(lacking)}"
         if rows.keys() != led.get(name, {}).keys():
@@ -152,12 +152,12 @@ def _mirror_metric_violations(samples: list[Sample], mirrors: list[DescribedMirr
     counts = Counter((name, row.state.name) for name, row in rows)
     totals = Counter(row.state.name for _, row in rows)
     lags = {row.tp: row.lag for _, row in rows if row.state is MirrorState.MIRRORING}
-    wanted: dict[tuple[str, ...], float] = {}
+    expected: dict[tuple[str, ...], float] = {}
     for state in [state.name for state in MirrorState if state is not MirrorState.UNKNOWN]:
-        wanted[f"{state.capitalize()}PartitionState",] = totals[state]
+        expected[f"{state.capitalize()}PartitionState",] = totals[state]
         for mirror in mirrors:
-            wanted["MirrorPartitionCount", mirror.mirror_name, state] = counts[mirror.mirror_name, state]
-    yield from _compare(samples, wanted)
+            expected["MirrorPartitionCount", mirror.mirror_name, state] = counts[mirror.mirror_name, state]
+    yield from _compare(samples, expected)
     values = _values(samples)
     highest = -1 if -1 in lags.values() else max(lags.values(), default=0)
     max_lag = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)

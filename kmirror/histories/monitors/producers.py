@@ -60,7 +60,7 @@ class ProducerMonitor(FrameMonitor):
         self._epochs_received: dict[tuple[str, int], Instant] = {}
         """(client, producer id) to the time when the client last got an epoch of it."""
 
-    def wants(self, link: Link) -> bool:
+    def judges(self, link: Link) -> bool:
         return link.client in self._clients
 
     def on_request(self, pending: PendingRequest) -> None:

@@ -155,8 +155,8 @@ class ResponseMonitor(FrameMonitor):
 
     def _still_active(self, pending: PendingRequest, expected: Expected) -> Expected:
         image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
-        still = [*self._active_partitions(pending.cluster, image, expected.body.topics)]
-        return replace(expected, active=tuple(text for text in expected.active if text in still))
+        active = [*self._active_partitions(pending.cluster, image, expected.body.topics)]
+        return replace(expected, active=tuple(text for text in expected.active if text in active))
 
     def _expect_by_image(self, cluster: str, expected: Expected) -> Expected:
         """Return a controller's correct response by its current image; for an Envelope, that to the request in it."""
@@ -266,9 +266,9 @@ def violations(expected: Expected, body: Any) -> Iterator[tuple[str, str]]:
     if expected.codes is not None:
         codes = [] if error else [(row.name, ErrorCode(row.error_code)) for row in body.topics]
         if (error, codes) != (expected.error, expected.codes):
-            wanted = [f"{name} {code.name}" for name, code in expected.codes] or [expected.error.name]
+            expected_codes = [f"{name} {code.name}" for name, code in expected.codes] or [expected.error.name]
             sent = [f"{name} {code.name}" for name, code in codes] or [error.name]
-            yield "answer-code", f"the response is {', '.join(sent)}, expected {', '.join(wanted)}"
+            yield "answer-code", f"the response is {', '.join(sent)}, expected {', '.join(expected_codes)}"
         added = [name for name, code in codes if not code]
         active = [text for text in expected.active if text.partition(" is ")[0].rpartition("-")[0] in added]
         if active:
@@ -291,9 +291,9 @@ def _creation_violations(request: Any, response: Any) -> Iterator[tuple[str, str
 
 
 def _description_violations(request: Any, response: Any) -> Iterator[tuple[str, str]]:
-    wanted = {(row.resource_type, row.resource_name): row.configuration_keys for row in request.resources}
+    requested_keys = {(row.resource_type, row.resource_name): row.configuration_keys for row in request.resources}
     for result in response.results:
-        keys = wanted.get((result.resource_type, result.resource_name))
+        keys = requested_keys.get((result.resource_type, result.resource_name))
         for config in result.configs:
             if config.synonyms and not request.include_synonyms:
                 yield "answer-configs", f"config {config.name} has synonyms that were not requested"

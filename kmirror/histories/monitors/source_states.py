@@ -104,7 +104,7 @@ class SourceStateMonitor(FrameMonitor, Monitor):
 
     # -- requests to controllers ------------------------------------------------------------------
 
-    def wants(self, link: Link) -> bool:
+    def judges(self, link: Link) -> bool:
         """Return whether a broker is the client, and the server is its controller or a source broker."""
         server, client = self._nodes.get(link.server), self._nodes.get(link.client)
         if server is None or client is None:

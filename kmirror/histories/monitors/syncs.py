@@ -126,14 +126,14 @@ class SyncMonitor(Monitor):
 
     def _check_assignments(self, cluster: str, broker: Broker, context: MirrorContext) -> None:
         image = broker.context.image
-        wanted = {}
+        configured = {}
         for topic in image.configs.names(ResourceType.TOPIC):
             value = image.configs.topic(topic).get(MIRROR_NAME, "")
             if value:
-                wanted[topic] = parse(value)
-        if wanted != context.assignments:
-            names = [name for name in {**wanted, **context.assignments}
-                     if wanted.get(name) != context.assignments.get(name)]  # fmt: skip
+                configured[topic] = parse(value)
+        if configured != context.assignments:
+            names = [name for name in {**configured, **context.assignments}
+                     if configured.get(name) != context.assignments.get(name)]  # fmt: skip
             text = f"the broker does not follow {MIRROR_NAME} of topics {', '.join(sorted(names))}"
             self._report(cluster, broker.context.node_id, "mirror-assignments", text)
 
@@ -172,9 +172,11 @@ class SyncMonitor(Monitor):
         is_there = topic in before.topics and topic in after.topics
         if not is_there or any(_is_mirrored(image, topic) for image in (before, after)):
             return
-        wanted = {"cluster": cluster, "topic": topic, "name": name}
+        step_args = {"cluster": cluster, "topic": topic, "name": name}
         actions = "alter_topic", "reset_topic"
-        if not any(step.action in actions and wanted.items() <= step.args.items() for step in self._scene.plan.steps):
+        if not any(
+            step.action in actions and step_args.items() <= step.args.items() for step in self._scene.plan.steps
+        ):
             text = f"topic {topic} got config {name}={value}, but was not mirrored at the time"
             self._rules.report(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "synced-unmirrored", text)
 
@@ -198,8 +200,10 @@ class SyncMonitor(Monitor):
 
     def _times_ordered(self, cluster: str, topic: str, name: str) -> int:
         """Return the number of steps that alter a config of this topic."""
-        wanted = {"topic": topic, "name": name}
-        return sum(all(step.args.get(key) == value for key, value in wanted.items()) for step in self._scene.plan.steps)
+        step_args = {"topic": topic, "name": name}
+        return sum(
+            all(step.args.get(key) == value for key, value in step_args.items()) for step in self._scene.plan.steps
+        )
 
     def _report(self, cluster: str, broker_id: int, rule: str, text: str) -> None:
         self._rules.report(cluster, broker_id, NO_PARTITION, rule, text)

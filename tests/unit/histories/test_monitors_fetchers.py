@@ -76,9 +76,9 @@ def stage() -> Stage:
 
 def test_mirrors_and_library_consumers_are_checked(stage: Stage) -> None:
     for link in (Link("c0@a"), Link("b-1", "a-1")):
-        assert stage.monitor.wants(link)  # type: ignore[arg-type]
+        assert stage.monitor.judges(link)  # type: ignore[arg-type]
     stage.scene.simulation.world.processes["c1@a"] = stage.scene.simulation.world.processes["a-2"]
-    assert not stage.monitor.wants(Link("a-2", "a-1"))  # type: ignore[arg-type]
+    assert not stage.monitor.judges(Link("a-2", "a-1"))  # type: ignore[arg-type]
 
 
 def test_a_continuing_session_breaks_no_rule(stage: Stage) -> None:

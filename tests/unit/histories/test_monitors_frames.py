@@ -21,7 +21,7 @@ class Listener(FrameMonitor):
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
 
-    def wants(self, link: RealLink) -> bool:
+    def judges(self, link: RealLink) -> bool:
         return link.client != "c1@a"
 
     def on_request(self, pending: PendingRequest) -> None:

@@ -59,8 +59,8 @@ def stage() -> Stage:
 
 
 def test_only_library_clients_are_checked(stage: Stage) -> None:
-    assert stage.monitor.wants(Link("p0@a"))  # type: ignore[arg-type]
-    assert not stage.monitor.wants(Link("p1@a"))  # type: ignore[arg-type]
+    assert stage.monitor.judges(Link("p0@a"))  # type: ignore[arg-type]
+    assert not stage.monitor.judges(Link("p1@a"))  # type: ignore[arg-type]
 
 
 def test_retries_and_the_batches_behind_them_break_no_rule(stage: Stage) -> None:
