@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kmirror.admin.client import AsyncAdmin
-from kmirror.cli.kafka_options import ParsedOptions
+from kmirror.cli.kafka_options import OptionRow, ParsedOptions
 from kmirror.cli.output import write_stderr
 from kmirror.cli.server_properties import parse
 from kmirror.client.admin import AdminConfigs
@@ -27,8 +27,26 @@ class Client:
     security: Security | None = None
 
 
-def client_of(properties: Mapping[str, str]) -> Client:
-    """Return the client settings in `properties`; raise UsageError for an invalid time, or wrong security settings."""
+TIMEOUT_OPTION = OptionRow(
+    ("timeout",), "Time limit for an answer of the cluster; overrides default.api.timeout.ms.", "MS"
+)
+
+
+def read_timeout(parsed: ParsedOptions) -> int | None:
+    """Return the milliseconds of --timeout, or None; raise UsageError for an invalid number."""
+    if not parsed.has("timeout"):
+        return None
+    timeout_ms = parsed.number("timeout", 0)
+    if not 0 < timeout_ms < 2**31:
+        raise UsageError(f"--timeout must be a positive number of milliseconds, not {timeout_ms}")
+    return timeout_ms
+
+
+def client_of(properties: Mapping[str, str], timeout_ms: int | None = None) -> Client:
+    """Return the client settings in `properties`; raise UsageError for an invalid time, or wrong security settings.
+
+    `timeout_ms` overrides `default.api.timeout.ms`, and is the upper bound of `request.timeout.ms`.
+    """
     times: dict[str, int] = {}
     for key in TIMES:
         if key in properties:
@@ -36,7 +54,11 @@ def client_of(properties: Mapping[str, str]) -> Client:
             if not (text.isascii() and text.isdigit()) or int(text) >= 2**31:
                 raise UsageError(f"{key} must be a number of milliseconds, not {text!r}")
             times[key.replace(".", "_")] = int(text)
-    return Client(AdminConfigs(**times), security_of(properties))
+    configs = AdminConfigs(**times)
+    if timeout_ms is not None:
+        request_timeout_ms = min(configs.request_timeout_ms, timeout_ms)
+        configs = replace(configs, default_api_timeout_ms=timeout_ms, request_timeout_ms=request_timeout_ms)
+    return Client(configs, security_of(properties))
 
 
 def properties_in(path: str, option: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import Final
 import click
 
 from kmirror.admin.client import checked_servers
-from kmirror.cli.cluster_client import client_of, option_properties
+from kmirror.cli.cluster_client import TIMEOUT_OPTION, client_of, option_properties, read_timeout
 from kmirror.cli.config_actions import run_task
 from kmirror.cli.config_task import (
     BROKER_LOGGERS,
@@ -87,6 +87,7 @@ OPTIONS = (
     OptionRow(("topic",), "Same as --entity-type topics --entity-name.", "NAME"),
     OptionRow(("user",), "A principal, for its quotas and SCRAM credentials.", "NAME"),
     OptionRow(("user-defaults",), "Default quotas of users."),
+    TIMEOUT_OPTION,
     OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )
 # A comma or an equals sign separates unless a closing bracket follows before an opening one.
@@ -140,7 +141,7 @@ def read_task(parsed: ParsedOptions) -> ConfigTask:
     return ConfigTask(
         action=actions[0],
         servers=checked_servers(parsed.text("bootstrap-server", "")),
-        client=client_of(option_properties(parsed, "command-config")),
+        client=client_of(option_properties(parsed, "command-config"), read_timeout(parsed)),
         kinds=tuple(kinds),
         names=tuple(names),
         added=added_configs(parsed),

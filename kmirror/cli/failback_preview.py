@@ -49,6 +49,9 @@ Found = Mapping[TopicPartition, Removal | FailbackWait]
 @click.option(
     "--source-config", metavar="FILE", type=click.Path(path_type=Path), help="Client properties file for the source."
 )
+@click.option(
+    "--timeout", type=click.IntRange(1, 2**31 - 1), metavar="MS", help="Time limit for an answer of a cluster."
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one object per line.")
 def command(
     folders: tuple[Path, ...],
@@ -59,6 +62,7 @@ def command(
     records: bool,
     command_config: Path | None,
     source_config: Path | None,
+    timeout: int | None,
     output: str,
 ) -> int:
     """Print every record that a failback would remove from the cluster that becomes the destination.
@@ -87,8 +91,8 @@ def command(
         else:
             if not bootstrap_server or not source:
                 raise UsageError("give --bootstrap-server and --source, or two log folders")
-            destination_admin = _admin(bootstrap_server, command_config, "command-config")
-            source_admin = _admin(source, source_config, "source-config")
+            destination_admin = _admin(bootstrap_server, command_config, "command-config", timeout)
+            source_admin = _admin(source, source_config, "source-config", timeout)
             found = asyncio.run(_preview_clusters(destination_admin, source_admin, mirror, matches))
         if not found:
             raise UsageError(f"no topic that exists on both sides matches {topic!r}: nothing was checked")
@@ -97,8 +101,8 @@ def command(
     return exit_code(found)
 
 
-def _admin(servers: str, config: Path | None, option: str) -> AsyncAdmin:
-    client = client_of({} if config is None else properties_in(str(config), option))
+def _admin(servers: str, config: Path | None, option: str, timeout_ms: int | None) -> AsyncAdmin:
+    client = client_of({} if config is None else properties_in(str(config), option), timeout_ms)
     return AsyncAdmin(servers, client.configs, security=client.security)
 
 

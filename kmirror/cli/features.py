@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from kmirror.admin.client import checked_servers
-from kmirror.cli.cluster_client import client_of, open_admin, option_properties
+from kmirror.cli.cluster_client import TIMEOUT_OPTION, client_of, open_admin, option_properties, read_timeout
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.feature_actions import (
     Levels,
@@ -35,7 +35,7 @@ from kmirror.errors import KafkaError, UsageError
 from kmirror.spec.features import METADATA_VERSION
 from kmirror.spec.wire_values import UpgradeType
 
-COMMON_OPTIONS: Final = ("bootstrap-server", "command-config")
+COMMON_OPTIONS: Final = ("bootstrap-server", "command-config", "timeout")
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "describe": ("node-id", "output"),
     "upgrade": ("metadata", "release-version", "feature", "dry-run", "output"),
@@ -53,6 +53,7 @@ OPTIONS = (
     OptionRow(("metadata",), "Deprecated: a level of metadata.version by its name, such as 3.9-IV0.", "VERSION"),
     OptionRow(("node-id",), "With describe: the node to query; default: any broker.", "ID"),
     OptionRow(("release-version",), "The default levels of this release, such as 4.3 or 3.9-IV0.", "VERSION"),
+    TIMEOUT_OPTION,
     OptionRow(("unsafe",), "Lower a level even if metadata is lost."),
     OptionRow(("output", "o"), "json: one object per line.", "text|json"),
 )
@@ -107,7 +108,7 @@ async def _run_at_cluster(parsed: ParsedOptions, action: str, *, as_json: bool) 
     if not parsed.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
     servers = checked_servers(parsed.text("bootstrap-server", ""))
-    client = client_of(option_properties(parsed, "command-config"))
+    client = client_of(option_properties(parsed, "command-config"), read_timeout(parsed))
     if action == "describe":
         node_id = parsed.number("node-id", 0) if parsed.has("node-id") else None
         if node_id is not None and node_id < 0:

@@ -10,6 +10,7 @@ import click
 from kmirror import __version__
 from kmirror.cli.commands import CONTEXT, CommandRow
 from kmirror.cli.output import guarded_stdout
+from kmirror.errors import did_you_mean
 
 
 class _Interrupted(BaseException):
@@ -39,6 +40,17 @@ class LazyGroup(click.Group):
         command = getattr(import_module(row.module), row.attribute)
         assert isinstance(command, click.Command), f"{row.module}.{row.attribute} is not a click command"
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command; an unknown name is an error with similar names."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if hint := did_you_mean(args[0], self.rows):
+                error.message = f"{error.message.removesuffix('.')}: {hint}"
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.rows:

@@ -35,6 +35,7 @@ from kmirror.cli.mirror_tables import (
     outcome_json,
     reasons,
 )
+from kmirror.cli.mirror_wait import wait_for_state
 from kmirror.cli.output import write_stderr
 from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.client.remote_cluster import code_of
@@ -121,6 +122,10 @@ class Task:
     watch_interval_s: float | None = None
     is_dry: bool = False
     as_json: bool = False
+    wait_for: MirrorState | None = None
+    """State to wait for after the action."""
+    timeout_ms: int | None = None
+    """Limit of that wait."""
 
 
 async def run_task(task: Task) -> int:
@@ -153,6 +158,7 @@ async def _list(admin: AsyncAdmin, task: Task) -> int:
 
 async def _describe(admin: AsyncAdmin, task: Task) -> int:
     matches = topic_matcher(task.topic or EVERY_TOPIC)
+    waited = await _wait(admin, task, matches)
     while True:
         descriptions = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
         mirrors = {name: described.only(matches) for name, described in descriptions.items()}
@@ -162,8 +168,15 @@ async def _describe(admin: AsyncAdmin, task: Task) -> int:
         if not task.as_json:
             write_stderr(reasons(mirrors))
         if task.watch_interval_s is None:
-            return 0
+            return waited
         await asyncio.sleep(task.watch_interval_s)
+
+
+async def _wait(admin: AsyncAdmin, task: Task, matches: Callable[[str], bool]) -> int:
+    """Wait for the state of --wait, if it is given; return the exit code."""
+    if task.wait_for is None:
+        return 0
+    return await wait_for_state(admin, task.mirror, matches, task.wait_for, task.timeout_ms)
 
 
 async def _explain_filters(admin: AsyncAdmin, task: Task) -> int:
@@ -281,7 +294,9 @@ async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], r
     _print_result(task, [topic for topic in topics if topic not in refused], refused)
     for topic, reason in refused.items():
         write_stderr(f"Error while executing mirror command : topic {topic}: {reason}\n")
-    return int(bool(refused))
+    changed = set(topics).difference(refused)
+    waited = await _wait(admin, task, changed.__contains__) if changed else 0
+    return waited or int(bool(refused))
 
 
 async def _find_listing(admin: AsyncAdmin, mirror: str) -> MirrorListing:

@@ -15,14 +15,16 @@ import asyncio
 import click
 
 from kmirror.admin.client import checked_servers
-from kmirror.cli.cluster_client import client_of, option_properties
+from kmirror.cli.cluster_client import TIMEOUT_OPTION, client_of, option_properties, read_timeout
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
 from kmirror.cli.mirror_actions import ACTIONS, EVERY_TOPIC, NEEDS_CONFIG, NEEDS_TOPIC, Task, run_task
 from kmirror.cli.output import write_stderr
 from kmirror.errors import KafkaError, UsageError
+from kmirror.mirror.states import MirrorState
 
 WATCH_INTERVAL_S = 2.0
+WAITED_STATES = (MirrorState.MIRRORING.name, MirrorState.PAUSED.name, MirrorState.STOPPED.name)
 SHORT_MAX = 2**15 - 1
 
 OPTIONS = (
@@ -45,6 +47,8 @@ OPTIONS = (
     OptionRow(("replication-factor",), "With --add: replication factor of new topics.", "N"),
     OptionRow(("resume",), "Continue paused topics: --mirror, --topic."),
     OptionRow(("topic",), "A topic, or a regular expression for whole names, such as 'test-.*'.", "TOPIC"),
+    TIMEOUT_OPTION,
+    OptionRow(("wait",), "Wait until all partitions are MIRRORING, PAUSED or STOPPED; ends at FAILED.", "STATE"),
     OptionRow(("dry-run",), "Show the changes without making them."),
     OptionRow(("watch",), f"With --describe: repeat every {WATCH_INTERVAL_S:g} s, or SECONDS.", "SECONDS", True),
     OptionRow(("output", "o"), "json: one object per line.", "text|json"),
@@ -77,10 +81,11 @@ def read_task(parsed: ParsedOptions) -> Task:
     mirror = parsed.text("mirror", "")
     topic = EVERY_TOPIC if parsed.has("all-topics") else parsed.text("topic", "")
     configs = option_properties(parsed, "mirror-config")
+    timeout_ms = read_timeout(parsed)
     return Task(
         action=action,
         servers=checked_servers(parsed.text("bootstrap-server", "")),
-        client=client_of(option_properties(parsed, "command-config")),
+        client=client_of(option_properties(parsed, "command-config"), timeout_ms),
         source_client=client_of(configs),
         mirror=mirror,
         topic=topic,
@@ -89,6 +94,8 @@ def read_task(parsed: ParsedOptions) -> Task:
         watch_interval_s=_seconds(parsed) if parsed.has("watch") else None,
         is_dry=parsed.has("dry-run"),
         as_json=parsed.one_of("output", "text", "json") == "json",
+        wait_for=MirrorState[parsed.one_of("wait", *WAITED_STATES)] if parsed.has("wait") else None,
+        timeout_ms=timeout_ms,
     )
 
 
@@ -108,9 +115,13 @@ def _check_options(parsed: ParsedOptions, action: str) -> None:
         ("all-topics", tuple(NEEDS_TOPIC)),
         ("replication-factor", ("add",)),
         ("watch", ("describe",)),
+        ("wait", (*NEEDS_TOPIC, "describe")),
     ):
         if parsed.has(option) and action not in actions:
             raise UsageError(f"--{option} is for {' and '.join(f'--{each}' for each in actions)}, not for --{action}")
+
+    if parsed.has("wait") and (parsed.has("dry-run") or parsed.has("watch")):
+        raise UsageError("--wait cannot be used with --dry-run or --watch")
 
 
 def _replication_factor(parsed: ParsedOptions) -> int | None:

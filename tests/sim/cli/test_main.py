@@ -57,6 +57,13 @@ def exit_code(*arguments: str, rows: tuple[CommandRow, ...] = ROWS) -> object:
     return caught.value.code
 
 
+def test_similar_names_are_suggested_for_an_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("crsh") == 2
+    assert capsys.readouterr().err.endswith("Error: No such command 'crsh': did you mean crash?\n")
+    assert exit_code("xyzzy") == 2
+    assert capsys.readouterr().err.endswith("Error: No such command 'xyzzy'.\n")
+
+
 @pytest.mark.usefixtures("planted")
 def test_an_expected_error_is_one_line_on_stderr_with_exit_code_1(
     capsys: pytest.CaptureFixture[str],

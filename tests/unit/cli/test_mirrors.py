@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from kmirror.admin.mirror import TcpMirror
 from kmirror.assembly.mirrors import Description, MirrorListing, MirrorRow
-from kmirror.cli import mirror_actions
+from kmirror.cli import mirror_actions, mirror_wait
 from kmirror.cli.cluster_client import client_of
 from kmirror.cli.mirror_tables import describe_json, describe_table, list_json, list_table, reasons
 from kmirror.cli.mirrors import command
@@ -203,6 +203,35 @@ def test_the_life_of_a_mirror(stage: Stage) -> None:
     assert run("--list") == (0, "No mirrors found\n", "")
 
 
+def test_a_command_waits_for_a_state(stage: Stage) -> None:
+    run, name = stage.run, "--mirror waited"
+    assert run(f"--create {name} --mirror-config {stage.config}")[0] == 0
+    code, out, err = run(f"--add --topic foo {name} --wait MIRRORING")
+    assert (code, out) == (0, "Added 1 topic(s) to mirror waited: [foo]\n")
+    assert err.splitlines()[-1].startswith("waiting: ") and err.splitlines()[-1].endswith(" of 2 partitions MIRRORING")
+    assert [line.split()[-1] for line in run(f"--describe {name}")[1].splitlines()[1:]] == ["MIRRORING"] * 2
+    assert run(f"--pause --topic foo {name} --wait PAUSED")[0] == 0
+    code, out, err = run(f"--describe {name} --wait MIRRORING --timeout 1200")
+    assert (code, out.count("PAUSED")) == (1, 2)
+    late = "Error while executing mirror command : not MIRRORING after 1200 ms: foo-0 is PAUSED, foo-1 is PAUSED"
+    assert err.splitlines()[:2] == ["waiting: 0 of 2 partitions MIRRORING", late]
+    assert run(f"--resume --topic foo {name} --wait MIRRORING")[0] == 0
+    assert run(f"--remove --topic foo {name} --wait STOPPED")[0] == 0
+    assert [line.split()[-1] for line in run(f"--describe {name}")[1].splitlines()[1:]] == ["STOPPED"] * 2
+    assert run(f"--delete {name}")[0] == 0
+
+
+def test_a_wait_ends_when_a_partition_fails(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def describe(*_: object) -> dict[str, Description]:
+        return ROWS
+
+    monkeypatch.setattr(mirror_wait, "describe_mirrors", describe)
+    code, _, err = stage.run("--describe --wait MIRRORING")
+    assert code == 1
+    failed = f"not MIRRORING: {'t' * 50}-12 is FAILED (the source is another cluster)"
+    assert err == f"Error while executing mirror command : {failed}, baz-0 is STOPPED, absent has no leader\n"
+
+
 def test_missing_mirrors_and_topics_are_errors(stage: Stage) -> None:
     unknown = "Error while executing mirror command : Mirror 'nobody' not found or has no configuration\n"
     for action in ("add", "remove", "pause", "resume"):
@@ -351,6 +380,13 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
         ("--bootstrap-server :1 --create --mirror m --mirror-config /no/such", "cannot read /no/such: No such file"),
         ("--bootstrap-server :1 --describe --watch 0", "--watch takes a number of seconds, at least 0.1, not '0'"),
         ("--bootstrap-server :1 --add --mirror m --topic t --replication-factor 0", "a number from 1 to 32767, not 0"),
+        (
+            "--bootstrap-server :1 --list --wait STOPPED",
+            "--wait is for --add and --remove and --pause and",
+        ),
+        ("--bootstrap-server :1 --describe --wait FAILED", "--wait must be one of MIRRORING, PAUSED, STOPPED, not"),
+        ("--bootstrap-server :1 --describe --wait STOPPED --watch", "--wait cannot be used with --dry-run or --watch"),
+        ("--bootstrap-server :1 --list --timeout 0", "--timeout must be a positive number of milliseconds, not 0"),
         ("--bootstrap-server :1 --describe --topic (", "--topic '(' is not a regular expression"),
         ("--bootstrap-server :1 --describe --all", "there is no option --all"),
         ("--bootstrap-server :1 --remove --mirror m --topic a b", "'b' does not belong to an option; quote patterns"),
@@ -365,6 +401,8 @@ def test_a_command_line_that_is_refused(words: str, text: str) -> None:
 def test_the_configs_of_the_client() -> None:
     given = {"request.timeout.ms": "5000", "default.api.timeout.ms": " 7000 ", "client.id": "me"}
     assert client_of(given).configs == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
+    assert client_of(given, 6000).configs == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=6000)
+    assert client_of(given, 400).configs == AdminConfigs(request_timeout_ms=400, default_api_timeout_ms=400)
     with pytest.raises(UsageError, match=r"request\.timeout\.ms must be a number of milliseconds, not '5s'"):
         client_of({"request.timeout.ms": "5s"})
     with pytest.raises(UsageError, match=r"sasl\.mechanism is not set"):
