@@ -20,7 +20,7 @@ from kmirror.client.authentication import Authenticator
 from kmirror.client.backoff import Backoff
 from kmirror.client.node import ClientNode
 from kmirror.client.remote_cluster import RemoteCluster, code_of, parse_servers
-from kmirror.client.security import Security
+from kmirror.client.security import SecuritySettings
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant
@@ -65,7 +65,7 @@ class AsyncAdmin:
         servers: str,
         configs: AdminConfigs | None = None,
         *,
-        security: Security | None = None,
+        security: SecuritySettings | None = None,
         on_silent: Callable[[Endpoint], None] = lambda endpoint: None,
     ) -> None:
         self._on_silent = on_silent

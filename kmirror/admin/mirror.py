@@ -22,7 +22,7 @@ from kmirror.admin.leader_reader import LeaderReader, latest_offsets
 from kmirror.assembly.mirror_scripts import BlockingMirror, MirrorScripts
 from kmirror.assembly.mirrors import DESCRIBE_EVERY_S, WITHIN_S, Description, Difference, MirrorListing, parse_listings
 from kmirror.client.admin import AdminConfigs
-from kmirror.client.security import Security
+from kmirror.client.security import SecuritySettings
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
@@ -219,8 +219,8 @@ class TcpMirror(BlockingMirror):
         source: str | HasServers | None = None,
         destination: str | HasServers,
         configs: AdminConfigs | None = None,
-        source_security: Security | None = None,
-        destination_security: Security | None = None,
+        source_security: SecuritySettings | None = None,
+        destination_security: SecuritySettings | None = None,
     ) -> None:
         self.name = arguments.text("name", name)
         self.source = None if source is None else _servers_of(source)
@@ -247,7 +247,7 @@ class TcpMirror(BlockingMirror):
 
     @staticmethod  # The last one: above it `list` is still the type.
     def list(
-        cluster: str | HasServers, configs: AdminConfigs | None = None, *, security: Security | None = None
+        cluster: str | HasServers, configs: AdminConfigs | None = None, *, security: SecuritySettings | None = None
     ) -> list[MirrorListing]:
         """Return the mirrors whose destination is `cluster`, by name; raises KafkaError if that is denied."""
 

@@ -32,7 +32,10 @@ REPLICATION_FACTOR = 3
 
 
 class ClusterView:
-    """Brokers from `first_id` on, controller 100, and their state; subclasses know which nodes run, and where."""
+    """Nodes of a cluster and their state: brokers with ids from `first_id` on, and the controller with id 100.
+
+    A subclass knows which nodes run, and their listeners.
+    """
 
     controller_id = CONTROLLER_ID
 

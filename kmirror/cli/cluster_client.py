@@ -12,7 +12,7 @@ from kmirror.cli.output import write_stderr
 from kmirror.cli.server_properties import parse
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.remote_cluster import code_of
-from kmirror.client.security import Security, security_of
+from kmirror.client.security import SecuritySettings, security_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import Endpoint
 
@@ -24,7 +24,7 @@ class Client:
     """Settings of a tool's client."""
 
     configs: AdminConfigs
-    security: Security | None = None
+    security: SecuritySettings | None = None
 
 
 TIMEOUT_OPTION = OptionRow(

@@ -72,27 +72,27 @@ class Screen(Observer):
         """Show the progress of reading the log folder: `done` of `total` bytes."""
         self._progress.update(self._partitions, description="bytes read", completed=done, total=total)
 
-    def stage(self, title: str) -> None:
+    def on_stage(self, title: str) -> None:
         self._flush()
         self._console.print(f"[bold]{title}[/bold]")
         self._progress.update(self._stages, description="stages", completed=self._started)
         self._progress.update(self._partitions, description="partitions", completed=0, total=None)
         self._started += 1
 
-    def message(self, text: str) -> None:
+    def on_message(self, text: str) -> None:
         self._flush()
         self._console.print(f"  {text}", highlight=False)
 
-    def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
+    def on_rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
         self._rows = rows
         ready = sum(row.lag in (0, -1) and row.state in (MirrorState.MIRRORING, MirrorState.STOPPED) for row in rows)
         self._progress.update(self._partitions, description="partitions", completed=ready, total=partitions)
 
-    def failover(self, rows: Sequence[Failover]) -> None:
+    def on_failover(self, rows: Sequence[Failover]) -> None:
         self._flush()
         self._console.print(failover_table(rows, self._console.width))
 
-    def failback(self, rows: Sequence[Failback]) -> None:
+    def on_failback(self, rows: Sequence[Failback]) -> None:
         self._flush()
         self._console.print(failback_table(rows, self._console.width))
 
@@ -223,10 +223,10 @@ def command(
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:
-            screen.message(f"skipped {name}: {reason}")
+            screen.on_message(f"skipped {name}: {reason}")
         if data is not None:
             for line in gaps_in_words(gap for files in logs.partitions.values() for gap in files.gaps):
-                screen.message(line)
+                screen.on_message(line)
         demo = Demo(logs, seed=seed, faults=faults, observer=screen)
         report = demo.run()
     if html is not None:

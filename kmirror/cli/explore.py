@@ -80,7 +80,7 @@ def command(
     as the shortest story, and 5 if a limit was reached before the end.
     """
     if is_list:
-        _list(output)
+        _print_scopes_and_rules(output)
         return 0
     if master is not None and not on_spark:
         raise click.UsageError("--master needs --spark")
@@ -113,7 +113,7 @@ def _on_spark(model: Model, may_continue: Callable[[int], bool], master: str | N
         spark.stop()
 
 
-def _list(output: str) -> None:
+def _print_scopes_and_rules(output: str) -> None:
     if output == "json":
         rules = {name: about for name, (_, about) in RULES_BY_NAME.items()}
         click.echo(

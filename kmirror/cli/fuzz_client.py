@@ -86,7 +86,7 @@ class ClientOptions:
 
 
 class _ProxyServers(Proxy):
-    """The proxy in front of any broker."""
+    """Proxy whose ports are the servers of the client; the brokers behind it may be of any implementation."""
 
     def names(self) -> Names:
         """Return the endpoints of the proxy's ports; topic ids are the broker's, and stay while it has the topics."""

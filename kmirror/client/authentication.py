@@ -1,6 +1,6 @@
 """Authentication of links: TLS by the runner, then SASL (KIP-43, KIP-152, KIP-368).
 
-A link of a cluster with `Security` is opened by its first request, which waits until the broker has authenticated us.
+A link with `SecuritySettings` is opened by its first request, which waits until the broker has authenticated us.
 ApiVersions returns the version of SaslAuthenticate that the broker serves, SaslHandshake names the mechanism, then its
 messages go back and forth. If the broker limits the session, the first request after `REAUTHENTICATED_PERCENT` of it
 authenticates again, on the same link, before it is sent.
@@ -19,7 +19,7 @@ from enum import Enum, auto
 from kmirror.client.backoff import Backoff
 from kmirror.client.client_counts import ClientCounts
 from kmirror.client.sasl import Mechanism, SaslError
-from kmirror.client.security import Security
+from kmirror.client.security import SecuritySettings
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint
@@ -95,7 +95,7 @@ class _Failure:
 class Authenticator:
     """Secures one client's links to a cluster, and keeps the failures for each broker."""
 
-    security: Security
+    security: SecuritySettings
     rng: Rng
     """Source of the nonces; a replayed journal draws the same."""
     timeout_ms: int

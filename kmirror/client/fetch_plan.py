@@ -76,7 +76,7 @@ class FetchPlan:
             self.mark_stale([tp.topic])
 
     def return_to_leader(self, tp: TopicPartition) -> bool:
-        """Fetch `tp` from its leader; return whether it was fetched from another replica."""
+        """Fetch `tp` from its leader from now on; return whether a preferred replica was in use until now."""
         had_replica = self._replicas.clear(tp)
         if had_replica:
             self._stale[tp] = None

@@ -68,15 +68,15 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Security:
-    """How connections are secured: at least one of `tls` and `credentials` is set."""
+class SecuritySettings:
+    """Security settings of connections to a cluster: `tls`, `credentials`, or both are set."""
 
     protocol: str
     tls: TlsSettings | None
     credentials: Credentials | None
 
 
-def security_of(configs: Mapping[str, str]) -> Security | None:
+def security_of(configs: Mapping[str, str]) -> SecuritySettings | None:
     """Return the security of a client's configs, None for plain connections; UsageError names the key and its remedy.
 
     No error shows the value of a key that may be secret.
@@ -88,7 +88,7 @@ def security_of(configs: Mapping[str, str]) -> Security | None:
     if protocol not in SECURITY_PROTOCOLS:
         raise UsageError(f"security.protocol must be one of {', '.join(SECURITY_PROTOCOLS)}")
     tls = _tls(values) if protocol.endswith("SSL") else None
-    return Security(protocol, tls, _credentials(values, protocol) if protocol.startswith("SASL") else None)
+    return SecuritySettings(protocol, tls, _credentials(values, protocol) if protocol.startswith("SASL") else None)
 
 
 def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
@@ -133,7 +133,7 @@ def _tls(values: Mapping[str, str]) -> TlsSettings:
 
 
 def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the protocols that may be used: those that are enabled, none above `ssl.protocol`."""
+    """Return the TLS versions that may be used: those in `ssl.enabled.protocols` up to `ssl.protocol`."""
     newest = values.get("ssl.protocol", "TLSv1.3")
     if newest in ("TLS", "SSL"):  # Both names include all protocols of a JVM.
         newest = PROTOCOLS[-1]

@@ -139,19 +139,19 @@ class DemoReport:
 class Observer:
     """Callbacks for progress; override those of interest."""
 
-    def stage(self, title: str) -> None:
+    def on_stage(self, title: str) -> None:
         """Called at the start of a stage."""
 
-    def message(self, text: str) -> None:
+    def on_message(self, text: str) -> None:
         """Called with a message for people."""
 
-    def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
+    def on_rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
         """Called with each DescribeMirrors table; `partitions` is the final number of rows."""
 
-    def failover(self, rows: Sequence[Failover]) -> None:
+    def on_failover(self, rows: Sequence[Failover]) -> None:
         """Called with the results of failover, one row for each partition."""
 
-    def failback(self, rows: Sequence[Failback]) -> None:
+    def on_failback(self, rows: Sequence[Failback]) -> None:
         """Called with the results of failback, one row for each partition."""
 
 
@@ -190,7 +190,7 @@ class Demo:
         self.partitions = [tp for tp in all_partitions if tp in self._logs.partitions]
         other_partitions = [str(tp) for tp in all_partitions if tp not in self._logs.partitions]
         if other_partitions:
-            self.observer.message(f"not in these logs: empty here, not counted: {', '.join(other_partitions)}")
+            self.observer.on_message(f"not in these logs: empty here, not counted: {', '.join(other_partitions)}")
         self.report.topics = len(self.topics)
         self._mirror()
         self._fail_over()
@@ -205,7 +205,7 @@ class Demo:
         """Report when nodes are killed, fenced and started: until a node is fenced, others wait for it."""
 
         def message(observed: Seen[object], text: str) -> None:
-            self.observer.message(f"{observed.at_ms / 1000:.3f} s: {text}")
+            self.observer.on_message(f"{observed.at_ms / 1000:.3f} s: {text}")
 
         simulation = self.simulation
         simulation.on(NodeKilled, lambda observed: message(observed, f"{observed.node} is killed"))
@@ -219,7 +219,7 @@ class Demo:
 
     def _begin(self, title: str) -> None:
         self.report.stages.append(Stage(self.simulation.world.elapsed_us // MILLISECOND, title))
-        self.observer.stage(title)
+        self.observer.on_stage(title)
 
     # -- stages -------------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ class Demo:
         self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
         self.report.mirrored = self._verify("after mirroring", mirror)
         self._expect_read_only()
-        self.observer.message("produce to b: refused with READ_ONLY_TOPIC for every partition")
+        self.observer.on_message("produce to b: refused with READ_ONLY_TOPIC for every partition")
 
     def _fail_over(self) -> None:
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
@@ -262,7 +262,7 @@ class Demo:
                     reset.base_offset,
                 )
             )
-        self.observer.failover(self.report.failover)
+        self.observer.on_failover(self.report.failover)
         self._write_after_failover()
 
     def _fail_back(self) -> None:
@@ -282,7 +282,7 @@ class Demo:
             cuts = tuple(cut for process, cut in self._cuts if cut.tp == tp and process.startswith("a-"))
             lowest = min((cut.offset for cut in cuts), default=ends[tp])
             self.report.failback.append(Failback(tp, lowest, first, ends[tp], cuts))
-        self.observer.failback(self.report.failback)
+        self.observer.on_failback(self.report.failback)
 
     # -- steps --------------------------------------------------------------------------------
 
@@ -293,7 +293,7 @@ class Demo:
             self.partitions,
             within_s=TIMEOUT_SECONDS,
             caught_up=caught_up,
-            watch=lambda rows: self.observer.rows(rows, total),
+            watch=lambda rows: self.observer.on_rows(rows, total),
         )
 
     def _wait_for_full_isrs(self, *clusters: Cluster) -> None:
@@ -313,7 +313,7 @@ class Demo:
         difference, compared = mirror_agrees(source, destination, self.partitions)
         if difference is not None:
             raise LogsDiffer(when, difference, self.simulation)
-        self.observer.message(
+        self.observer.on_message(
             f"{counted(compared.batches, 'batch')}, {counted(compared.bytes, 'byte')} "
             f"in {counted(compared.partitions, 'partition')}: "
             f"equal byte for byte on every replica of {destination.name}"
@@ -395,7 +395,7 @@ class Demo:
             within_s=TIMEOUT_SECONDS,
             what="the transactions on b to be marked",
         )
-        self.observer.message(
+        self.observer.on_message(
             f"b accepts writes: plain, idempotent (producer id {idempotent.producer_id}), "
             f"transactional (producer id {transactional.producer_id}; one commit, one abort)"
         )

@@ -52,7 +52,7 @@ BROKEN_MAX = 20
 
 
 class Experiment:
-    """One run; `run` returns its outcome, or raises `SimulationFailure` if it did not converge."""
+    """One failover and failback. `run` returns the outcome, or raises `SimulationFailure` if it does not converge."""
 
     def __init__(self, options: ExperimentOptions) -> None:
         problem = options.problem()

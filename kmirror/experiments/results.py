@@ -292,7 +292,10 @@ def run_and_store(
 
 
 def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterator[tuple[str, str, int]]:
-    """Run simulations of a sweep, like `run_and_store`."""
+    """Run the simulations of a sweep, and store their rows in `location`.
+
+    Yields the (run id, status, milliseconds) of each, as `run_and_store` does.
+    """
     return run_and_store(Results(location), {item.run_id: item for item in items}, partial(run_to_row, sweep))
 
 

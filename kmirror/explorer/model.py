@@ -190,7 +190,7 @@ class Model:
         if cluster.state is MirrorState.PREPARING:
             if cluster.phase != IDLE or self.steps.has_confirmations(cluster):
                 return None
-            lossless = self._loses_nothing(cluster, source)
+            lossless = self._cut_loses_nothing(cluster, source)
             cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, loses_nothing=lossless)
             return (
                 None
@@ -204,8 +204,8 @@ class Model:
             return self.steps.move("mirror", 0, self.steps.with_epoch(after, epoch))
         return self.steps.move("mirror-cut", 0, self.steps.with_epoch(self.steps.cut_leader_log(cluster, log), epoch))
 
-    def _loses_nothing(self, cluster: Cluster, source: Cluster) -> bool:
-        """Return whether truncating to our own LME removes nothing that the source lacks (D25)."""
+    def _cut_loses_nothing(self, cluster: Cluster, source: Cluster) -> bool:
+        """Return whether a cut to the LME of `cluster` removes only records that the source has (D25)."""
         own_log, source_log = self.logs.logs[cluster.leader.log], self.logs.logs[source.leader.log]
         if not own_log.entries:
             return True

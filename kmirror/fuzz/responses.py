@@ -61,7 +61,7 @@ def _read_produce(request: bytes) -> ProduceRequest | None:
 
 
 def judge_response(request: bytes, response: bytes) -> str:
-    """Return the outcome of a response, "taken" if it has no error code; raises `Fault` if it is no valid response."""
+    """Return "taken" if a response has no error code, else its error codes; raises `Fault` if it is invalid."""
     key, version = key_and_version(request)
     api = find_key(key)
     if api is not None and api.name == "ApiVersions" and response[4:6] == _UNSUPPORTED_VERSION:

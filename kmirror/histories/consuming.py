@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kmirror.histories.account import FetchedOffsets, ReceivedRecord
-from kmirror.histories.directory import Leader
 from kmirror.histories.group_requests import GroupClient
+from kmirror.histories.metadata_cache import Leader
 from kmirror.histories.positions import Position, Preferred
 from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Request, Script
@@ -76,10 +76,10 @@ class Consumer:
 
     def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
         """Send one fetch to each broker that has some of the partitions, and process the records."""
-        directory = self.application.scene.directories[cluster]
+        metadata_cache = self.application.scene.metadata_caches[cluster]
         partitions_by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
         for tp in partitions:
-            leader = directory.leader(tp)
+            leader = metadata_cache.leader(tp)
             if leader is not None:
                 partitions_by_broker.setdefault(self._replica(cluster, tp, leader), []).append((tp, leader))
         for endpoint, placed in partitions_by_broker.items():
@@ -96,7 +96,7 @@ class Consumer:
         position = self.positions.setdefault(tp, Position())
         preferred = position.preferred
         if preferred is not None:
-            endpoint = self.application.scene.directories[cluster].endpoint(preferred.broker_id)
+            endpoint = self.application.scene.metadata_caches[cluster].endpoint(preferred.broker_id)
             known = leader if self._names_epochs else replace(leader, epoch=preferred.leader.epoch)
             is_same = (preferred.cluster, preferred.leader) == (cluster, known)
             if endpoint is not None and is_same and self.application.scene.now <= preferred.until:
@@ -141,7 +141,7 @@ class Consumer:
             if isinstance(reply, OffsetForLeaderEpochResponse):
                 row = reply.topics[0].partitions[0]
             if row is None or row.error_code:
-                self.application.scene.directories[cluster].refresh()
+                self.application.scene.metadata_caches[cluster].refresh()
                 return False
             if row.end_offset < 0:
                 found = yield from self._reset(cluster, tp, leader)
@@ -167,7 +167,7 @@ class Consumer:
                 position.offset, position.epoch = row.offset, -1
                 position.checked = (cluster, leader.epoch)
                 return True
-        self.application.scene.directories[cluster].refresh()
+        self.application.scene.metadata_caches[cluster].refresh()
         return False
 
     # -- records ------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Consumer:
 
     def _on_error(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
         """Refresh the metadata, and fetch from the leaders again."""
-        self.application.scene.directories[cluster].refresh()
+        self.application.scene.metadata_caches[cluster].refresh()
         for tp, _ in ready:
             self.positions[tp].preferred = None
 
@@ -226,7 +226,7 @@ class Consumer:
             if data.error_code != ErrorCode.UNKNOWN_LEADER_EPOCH:
                 position.preferred = None
             if data.error_code != ErrorCode.OFFSET_OUT_OF_RANGE:
-                scene.directories[cluster].refresh()
+                scene.metadata_caches[cluster].refresh()
             elif preferred is None:
                 yield from self._reset(cluster, tp, leader)
             return

@@ -29,8 +29,8 @@ StateReader = Callable[[str, TopicPartition], str]
 
 
 @dataclass(frozen=True, slots=True)
-class _UnchangedSince:
-    """Time since which a replica is unchanged."""
+class _LastChange:
+    """Last change of a replica: its time, and what was observed since then."""
 
     process: object
     state_and_configs: object
@@ -46,7 +46,7 @@ class DiskObserver:
     def __init__(self, scene: Scene, state_of: StateReader) -> None:
         self._scene = scene
         self._state_of = state_of
-        self._since: dict[Replica, _UnchangedSince] = {}
+        self._since: dict[Replica, _LastChange] = {}
         self._bases: dict[Replica, tuple[object, dict[int, None]]] = {}
         """Base offsets of segments seen in the current process of each broker."""
 
@@ -82,14 +82,14 @@ class DiskObserver:
                 for broker_id, partition in cluster.replicas(tp).items():
                     yield name, broker_id, partition
 
-    def _update(self, cluster: str, broker_id: int, partition: Partition) -> _UnchangedSince:
+    def _update(self, cluster: str, broker_id: int, partition: Partition) -> _LastChange:
         scene, tp, start = self._scene, partition.tp, partition.log.log_start_offset
         process = scene.clusters[cluster].broker(broker_id)
         state_and_configs = self._state_of(cluster, tp), dict(scene.image(cluster).configs.topic(tp.topic))
         key = (cluster, broker_id, tp)
         since = self._since.get(key)
         if since is None or since.process is not process or since.state_and_configs != state_and_configs:
-            since = self._since[key] = _UnchangedSince(process, state_and_configs, scene.now, [])
+            since = self._since[key] = _LastChange(process, state_and_configs, scene.now, [])
         if not since.starts or since.starts[-1][1] != start:
             since.starts.append((scene.now, start))
         return since

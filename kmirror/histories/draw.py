@@ -214,7 +214,7 @@ def _local_network(rng: Rng, row: Profile) -> dict[str, int]:
 
 
 def _lines(rng: Rng, shape: Shape | None) -> tuple[dict[str, str], list[Line], list[str]]:
-    """Return the topics that exist from the start, the lines to mirror, and names of topics to create later."""
+    """Return the topics that exist from the start, the topics of each mirror, and names of topics to create later."""
     topics = {"t0": f"{rng.between(1, 2)}@a"}
     lines = [Line("m", "t0", "a", "b")]
     if rng.chance(1, 2):

@@ -172,7 +172,7 @@ class Operator:
         until = scene.now + ORDER_TIMEOUT_MS * MILLISECOND
         tried = False
         while scene.now < until:
-            endpoint = scene.directories[self.cluster].any_broker()
+            endpoint = scene.metadata_caches[self.cluster].any_broker()
             may_be_received = scene.simulation.world.runs(endpoint.host)
             reply = yield Request(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
             if reply is not None:

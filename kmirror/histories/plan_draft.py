@@ -16,7 +16,7 @@ NEW, ADDED, REMOVED = "new", "added", "removed"
 
 @dataclass(slots=True)
 class Line:
-    """Topics that are, were or will be mirrored."""
+    """Topics of one mirror, with its source and destination; the mirror may begin later, or have ended."""
 
     mirror: str
     topics: str

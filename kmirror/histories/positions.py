@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.histories.account import FetchedOffsets
-from kmirror.histories.directory import Leader
+from kmirror.histories.metadata_cache import Leader
 from kmirror.kernel.clock import Instant
 
 

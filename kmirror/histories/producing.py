@@ -119,12 +119,12 @@ class Application:
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of the application's topics in its current cluster."""
-        directory = self.scene.directories[self.cluster]
-        return [tp for topic in self.plan.topics for tp in directory.partitions(topic)]
+        metadata_cache = self.scene.metadata_caches[self.cluster]
+        return [tp for topic in self.plan.topics for tp in metadata_cache.partitions(topic)]
 
     def find_coordinator(self, cluster: str, kind: CoordinatorType, key: str) -> Script[Endpoint | None]:
         """Return the endpoint of the coordinator of `key`, or None if the broker does not return one."""
-        endpoint = self.scene.directories[cluster].any_broker()
+        endpoint = self.scene.metadata_caches[cluster].any_broker()
         if self.scene.last_version(cluster, "FindCoordinator") < COORDINATOR_KEYS_MIN_VERSION:
             request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_MIN_VERSION - 1
             reply = yield Request(cluster, endpoint, request, last)
@@ -274,7 +274,7 @@ class Producer:
 
     def _deliver(self, batch: Batch) -> Script[ErrorCode | None]:
         scene, tp = self.application.scene, batch.tp
-        directory = scene.directories[self.cluster]
+        metadata_cache = scene.metadata_caches[self.cluster]
         row = PartitionProduceData(index=tp.partition, records=batch.records)
         acks = int(self.application.plan.options.get("acks", Acks.ALL))
         request = ProduceRequest(
@@ -286,7 +286,7 @@ class Producer:
         version_max = (NAMED_TOPICS_LAST if self.bumps_epoch else TRANSACTIONS_V1_LAST)[request.NAME]
         version_max = min(version_max, int(self.application.plan.options.get("produce_version", version_max)))
         while not self.has_moved and scene.now < batch.until:
-            leader = directory.leader(tp)
+            leader = metadata_cache.leader(tp)
             if leader is None or not self._is_first_in_order(batch, leader.endpoint):
                 yield Sleep(RETRY_MS)
                 continue
@@ -309,7 +309,7 @@ class Producer:
                 is_ahead = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and self.queues[tp][0] is not batch
                 if not (error.retriable or is_ahead):
                     return error
-            directory.refresh()
+            metadata_cache.refresh()
             yield Sleep(RETRY_MS)
         return None
 
@@ -407,7 +407,7 @@ class Producer:
 
     def _find_coordinator(self) -> Script[Endpoint | None]:
         if not self.transactional_id:
-            return self.application.scene.directories[self.cluster].any_broker()
+            return self.application.scene.metadata_caches[self.cluster].any_broker()
         if self.coordinator is None:
             kind = CoordinatorType.TRANSACTION
             self.coordinator = yield from self.application.find_coordinator(self.cluster, kind, self.transactional_id)

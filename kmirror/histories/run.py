@@ -18,9 +18,9 @@ from kmirror.errors import UsageError
 from kmirror.histories.actions import ACTIONS
 from kmirror.histories.convergence import ConvergenceCheck, expected_states
 from kmirror.histories.coverage.watch import Watch
-from kmirror.histories.directory import Directory
 from kmirror.histories.draw import draw
 from kmirror.histories.execution import ActionExecutor
+from kmirror.histories.metadata_cache import MetadataCache
 from kmirror.histories.observer import Observer
 from kmirror.histories.orders import Operator
 from kmirror.histories.plan import Plan
@@ -141,7 +141,7 @@ class _History:
             )
             scene.clusters[row.name] = cluster
             cluster.start()
-            scene.directories[row.name] = Directory(cluster)
+            scene.metadata_caches[row.name] = MetadataCache(cluster)
             operator = self._executor.operators[row.name] = Operator(scene, self._observer, row.name)
             if rings is not None:
                 operator.refusal_reason = rings.refusal_reason

@@ -14,7 +14,7 @@ from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.node.partition import Partition
 from kmirror.histories.account import Account, Span
-from kmirror.histories.directory import Directory
+from kmirror.histories.metadata_cache import MetadataCache
 from kmirror.histories.plan import Plan
 from kmirror.histories.scripts import Scripts
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -52,7 +52,7 @@ class Scene:
     plan: Plan
     simulation: Simulation
     clusters: dict[str, Cluster] = field(default_factory=dict)
-    directories: dict[str, Directory] = field(default_factory=dict)
+    metadata_caches: dict[str, MetadataCache] = field(default_factory=dict)
     account: Account = field(default_factory=Account)
     story: list[tuple[Instant, str]] = field(default_factory=list)
     traps: list[Trap] = field(default_factory=list)

@@ -25,7 +25,7 @@ from kmirror.sim.world import World
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Send a request and resume with its response."""
+    """Action of a script: send a request, and resume the script with the response."""
 
     cluster: str
     endpoint: Endpoint
@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class OneWayRequest:
-    """Send a request that has no response, and continue."""
+    """Action of a script: send a request that has no response, and continue."""
 
     cluster: str
     endpoint: Endpoint

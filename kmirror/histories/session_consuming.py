@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kmirror.histories.consuming import Consumer
-from kmirror.histories.directory import Leader
+from kmirror.histories.metadata_cache import Leader
 from kmirror.histories.producing import Application
 from kmirror.histories.scripts import Request, Script
 from kmirror.kernel.ids import Endpoint, TopicPartition

@@ -122,7 +122,7 @@ class Transformer(Process):
     def _write(self) -> Script[dict[TopicPartition, dict[int, str]] | None]:
         """Write an output for each record, and return them by input; None if a batch was not acknowledged."""
         application = self.application
-        targets = application.scene.directories[self._producer.cluster].partitions(
+        targets = application.scene.metadata_caches[self._producer.cluster].partitions(
             str(application.plan.options["output"])
         )
         if not targets:

@@ -73,7 +73,7 @@ def is_for_clients(request: type[Message]) -> bool:
 def names_topics(request: type[Struct]) -> bool:
     """Return whether any version of a request, or of its elements, names topics."""
     return any(
-        _is_topic(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
+        _is_topic_field(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
         for field in request.FIELDS
         if field.attribute not in NOT_IN_RESPONSE
     )
@@ -81,40 +81,41 @@ def names_topics(request: type[Struct]) -> bool:
 
 def names_partitions(request: type[Struct]) -> bool:
     """Return whether any version of a request, or of its elements, names partitions."""
-    if any(_is_topic(field) for field in request.FIELDS):
+    if any(_is_topic_field(field) for field in request.FIELDS):
         return any(field.attribute in PARTITIONS for field in request.FIELDS)
     return any(f.type == "struct" and f.is_array and names_partitions(f.struct) for f in request.FIELDS)
 
 
-def _is_topic(field: Field) -> bool:
+def _is_topic_field(field: Field) -> bool:
+    """Return whether a field contains a topic name or a topic id."""
     return (field.type == "string" and field.entity == TOPIC_NAME) or field.attribute == "topic_id"
 
 
 def _requests_all_topics(body: Message, version: int) -> bool:
     """Return whether an array of topics is null, or empty where that means all (Metadata v0)."""
-    for owner, field in _arrays(body, version):
-        if _is_topic(field) or (field.type == "struct" and any(_is_topic(f) for f in field.struct.FIELDS)):
+    for owner, field in _nested_arrays(body, version):
+        if _is_topic_field(field) or (field.type == "struct" and any(_is_topic_field(f) for f in field.struct.FIELDS)):
             found = getattr(owner, field.attribute)
             if found is None or (body.NAME == "MetadataRequest" and version == 0 and not found):
                 return True
     return False
 
 
-def _arrays(struct: Struct, version: int) -> Iterator[tuple[Struct, Field]]:
+def _nested_arrays(struct: Struct, version: int) -> Iterator[tuple[Struct, Field]]:
     """Yield every array of a struct and of the structs in its arrays, with its owner."""
     for field in type(struct).FIELDS:
         if field.is_array and is_within(version, field.versions) and field.attribute not in NOT_IN_RESPONSE:
             yield struct, field
             if field.type == "struct" and topic_name(field) is None:
                 for element in getattr(struct, field.attribute) or ():
-                    yield from _arrays(element, version)
+                    yield from _nested_arrays(element, version)
 
 
 def topic_name(field: Field) -> str | None:
     """Return the attribute of a topic's name or id in the elements of an array; None if it holds no topics."""
     if field.type != "struct":
         return None
-    return next((row.attribute for row in field.struct.FIELDS if _is_topic(row) and not row.is_array), None)
+    return next((row.attribute for row in field.struct.FIELDS if _is_topic_field(row) and not row.is_array), None)
 
 
 def topic_of(element: Struct, names: Mapping[Uuid, str]) -> str | None:
@@ -141,7 +142,7 @@ def _partitions(element: Struct, version: int) -> Field | None:
 
 
 def _rows_of(body: Message, version: int, names: Mapping[Uuid, str]) -> Iterator[Row]:
-    for owner, field in _arrays(body, version):
+    for owner, field in _nested_arrays(body, version):
         found = getattr(owner, field.attribute) or ()
         if field.type == "string" and field.entity == TOPIC_NAME:
             yield from ((name, None) for name in found)
@@ -175,7 +176,9 @@ def _retain(struct: Struct, version: int, names: Mapping[Uuid, str], keep: Keep)
 
 
 def _has_rows(element: Struct, version: int) -> bool:
-    return any(topic_name(field) and getattr(owner, field.attribute) for owner, field in _arrays(element, version))
+    return any(
+        topic_name(field) and getattr(owner, field.attribute) for owner, field in _nested_arrays(element, version)
+    )
 
 
 def _retain_partitions(element: Struct, version: int, names: Mapping[Uuid, str], keep: Keep) -> bool:

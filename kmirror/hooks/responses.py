@@ -25,7 +25,7 @@ def can_have_row_errors(response: type[Struct], version: int) -> bool:
     fields = (
         field for field in response.FIELDS if is_within(version, field.versions) and has_row_errors(field, version)
     )
-    return any(_is_topic(field) or can_have_row_errors(field.struct, version) for field in fields)
+    return any(_is_topic_array(field) or can_have_row_errors(field.struct, version) for field in fields)
 
 
 def with_row_errors(request_rows: RequestRows, response: Message | None, error_at: ErrorAt) -> Message:
@@ -67,12 +67,12 @@ def _elements(struct: Struct, version: int) -> list[tuple[Field, list[Struct]]]:
     return [(field, getattr(struct, field.attribute) or []) for field in fields]
 
 
-def _is_topic(field: Field) -> bool:
+def _is_topic_array(field: Field) -> bool:
     """Return whether the elements of a response array are topics."""
     return any(f.attribute == "topic_id" or f.entity == TOPIC_NAME for f in field.struct.FIELDS)
 
 
-def _is_partition(field: Field) -> bool:
+def _is_partition_array(field: Field) -> bool:
     return any(row.attribute in INDEXES for row in field.struct.FIELDS)
 
 
@@ -80,7 +80,7 @@ def _overwrite(struct: Struct, version: int, names: Mapping[Uuid, str], error_at
     for field, elements in _elements(struct, version):
         if not has_row_errors(field, version):
             continue
-        if not _is_topic(field):
+        if not _is_topic_array(field):
             for element in elements:
                 _overwrite(element, version, names, error_at)
             continue
@@ -91,14 +91,14 @@ def _overwrite(struct: Struct, version: int, names: Mapping[Uuid, str], error_at
                 elements[position] = error_row(element, version, *found)
                 continue
             for inner_field, partitions in _elements(element, version):
-                for number, partition in enumerate(partitions if _is_partition(inner_field) else ()):
+                for number, partition in enumerate(partitions if _is_partition_array(inner_field) else ()):
                     found = error_at(topic, index_of(partition))
                     if found is not None:
                         partitions[number] = error_row(partition, version, *found)
 
 
 def _add_missing(result: Struct, errors: Struct, version: int, names: Mapping[Uuid, str]) -> None:
-    """Add the rows of `errors` that are missing in `done`, which has the same class."""
+    """Add the rows of `errors` that are missing in `result`, which has the same class."""
     for field, added in _elements(errors, version):
         if not has_row_errors(field, version):
             continue
@@ -115,8 +115,8 @@ def _add_missing(result: Struct, errors: Struct, version: int, names: Mapping[Uu
 
 def _name(element: Struct, field: Field, names: Mapping[Uuid, str]) -> object:
     """Return the key that identifies an element of a response array."""
-    if _is_topic(field):
+    if _is_topic_array(field):
         return topic_of(element, names) or getattr(element, "topic_id", None)
-    if _is_partition(field):
+    if _is_partition_array(field):
         return index_of(element)
     return tuple(getattr(element, f.attribute) for f in field.struct.FIELDS if f.map_key or f.entity)

@@ -1,6 +1,7 @@
 """Persistent storage of a node: log directories with one store per partition.
 
-`MemoryDisk` survives a killed process like a page cache does. A power cut loses data that was not flushed.
+Data of a `MemoryDisk` survives a kill of the process, as data in the page cache does. A power cut loses data that was
+not flushed.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def prepare(
     codec_to_write = codec if config.compression_type is None else config.compression_type
     can_keep = codec is codec_to_write or (codec is Compression.NONE and batch.is_control)
     result = bytearray(batch.view) if can_keep else None
-    max_timestamp = None if result is None else _check_outline(batch, result, payload, config, now_ms)
+    max_timestamp = None if result is None else _max_timestamp_if_kept(batch, result, payload, config, now_ms)
     if max_timestamp is None:
         try:
             records = list(batch.records(payload))
@@ -91,8 +91,10 @@ def prepare(
     return PreparedBatch(result, log_append_time)
 
 
-def _check_outline(batch: Batch, data: bytearray, payload: bytes | None, config: LogConfig, now_ms: int) -> int | None:
-    """Return the greatest timestamp of a batch that can be kept unchanged, judged by its outline; None if undecided.
+def _max_timestamp_if_kept(
+    batch: Batch, data: bytearray, payload: bytes | None, config: LogConfig, now_ms: int
+) -> int | None:
+    """Return the greatest timestamp of a batch that is kept unchanged; None if its outline does not decide this.
 
     Kafka skips over the records in the same way if it need not rewrite them. A batch without a valid outline is decoded
     to find the exact error, if any. `payload` is the decompressed payload.

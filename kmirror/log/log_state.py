@@ -266,8 +266,8 @@ class LogState:
 
     # -- checkpoints and flushing -------------------------------------------------------------
 
-    def checkpoint(self) -> None:
-        """Write the state that cannot be derived from the batches."""
+    def write_checkpoints(self) -> None:
+        """Write the checkpoint files: leader epochs, high watermark, log start and recovery point."""
         if not self.epochs.is_saved:
             self._write_epochs()
         write = self.store.write_file

@@ -1,6 +1,6 @@
 """Partition store in memory.
 
-A view returned to a caller never changes, also after truncation or deletion: bytes are only written past the end, a
+A view returned to a caller never changes, even after truncation or deletion: bytes are only written past the end, a
 full buffer is replaced and not resized, and the first append after a truncation uses a new buffer. So a fetch response
 may keep slices of the log as long as needed. For the same reason, replicas can share bytes: a segment borrows them
 until it grows.

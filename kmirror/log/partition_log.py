@@ -412,4 +412,4 @@ class PartitionLog(LogState):
         self.segments.seal()
         self.store.delete_file(CLEANER_RUN)
         take_snapshot(self.producers, self.store)
-        self.checkpoint()
+        self.write_checkpoints()

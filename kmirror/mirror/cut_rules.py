@@ -29,7 +29,7 @@ SESSION = -1
 NOTHING_KEPT = EndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 Uncut = Mapping[int, int]
-"""Replica id to cut epoch, ascending by replica id."""
+"""List of replicas that have not confirmed a cut: replica id to cut epoch, ascending by replica id."""
 NO_UNCUT: Uncut = {}
 
 
@@ -80,8 +80,8 @@ def are_markers(batches: Iterable[AnyBatch], start: int, end: int) -> bool:
     return expected >= end
 
 
-def uncut_after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
-    """Return the list once a cut to `cut_epoch` is decided: every assigned replica, including the leader, and SESSION.
+def with_all_replicas(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
+    """Return the list after the decision to cut to `cut_epoch`: all assigned replicas, also the leader, and SESSION.
 
     A replica that missed an earlier, deeper cut still has to make that one: the least epoch wins.
     """

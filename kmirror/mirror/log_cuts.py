@@ -7,7 +7,7 @@ from kmirror.cluster.replication.truncation import loses_keys, must_truncate_ful
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset, uncut_after_cut
+from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset, with_all_replicas
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import read_tail
@@ -73,7 +73,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition, *, 
         return
     if epoch >= 0 and mp.state not in _WITHOUT_SOURCE and loses_keys(partition.log, cut_offset(partition.log, epoch)):
         epoch = FROM_SCRATCH  # The followers make the same cut; it is persisted before this log is served (D63).
-        apply_uncut(mp, partition, uncut_after_cut(mp.uncut, partition.image.replicas, epoch))
+        apply_uncut(mp, partition, with_all_replicas(mp.uncut, partition.image.replicas, epoch))
     mp.is_withheld = True
     reason = f"a cut to epoch {epoch} {'that this replica missed' if missed else 'of every replica'}"
     if epoch < 0:

@@ -17,7 +17,7 @@ from kmirror.cluster.node.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, cut_offset, uncut_after_cut
+from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, cut_offset, with_all_replicas
 from kmirror.mirror.log_cuts import cut, effective_cut_epoch, restart
 from kmirror.mirror.only_copy import OnlyCopyCheck
 from kmirror.mirror.partition import MirrorPartition
@@ -304,7 +304,7 @@ def facts_of(mp: MirrorPartition, partition: Partition, missing: str) -> Prepare
 def uncut_before_cut(mp: MirrorPartition, partition: Partition) -> Uncut:
     """Return the list to persist before the leader cuts its log to the decided epoch (D30)."""
     assert mp.cut_epoch is not None, "decided"
-    return uncut_after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+    return with_all_replicas(mp.uncut, partition.image.replicas, mp.cut_epoch)
 
 
 def unconfirmed_reason(mp: MirrorPartition, partition: Partition, *, all_replicas: bool) -> str:

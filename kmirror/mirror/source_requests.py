@@ -158,7 +158,7 @@ class SourceRequests:
         self._listed.add(query, on_response)
 
     def list_offsets(self, query: SourceQuery, on_response: OnResponse[OffsetsResult]) -> None:
-        """Request the log end with the known leader epoch: only the leader in it responds without an error."""
+        """Request the log end offset; a broker that does not lead in the known leader epoch responds with an error."""
         self._offsets.add(query, on_response)
 
     def topic_ids(self, query: SourceQuery, on_response: OnResponse[Mapping[str, Uuid]]) -> None:

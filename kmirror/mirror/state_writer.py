@@ -10,7 +10,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.access import has_foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, uncut_after_cut
+from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, with_all_replicas
 from kmirror.mirror.lineage import Lineage, begin_copy
 from kmirror.mirror.log_cuts import cut_at_divergence, cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
@@ -46,7 +46,7 @@ class StateWriter:
         self.write_state(now, mp, target, epoch)
 
     def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
-        """Go to FAILED, which the partition leaves only when it is removed and added again (D5)."""
+        """Move the partition to FAILED. It leaves this state only when its topic is removed and added again (D5)."""
         self._context.note(mp, f"failed: {reason}")
         self._stop_fetching(mp)
         if not mp.is_busy:
@@ -86,7 +86,7 @@ class StateWriter:
         lineage: Lineage | None = None,
     ) -> None:
         """List every replica for a cut to `cut_epoch` while MIRRORING; once that is persisted, this leader cuts."""
-        uncut = uncut_after_cut(mp.uncut, partition.image.replicas, cut_epoch)
+        uncut = with_all_replicas(mp.uncut, partition.image.replicas, cut_epoch)
         self.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, uncut=uncut, lineage=lineage)
 
     def write_state(

@@ -83,9 +83,10 @@ def _is_free(buffer: bytearray) -> bool:
 
 
 class FrameReader:
-    """Cuts the bytes of one link into frames of 0 to `frame_bytes_max` bytes; any number of links may share `scratch`.
+    """Cuts the bytes of one link into frames of 0 to `frame_bytes_max` bytes; several links may share one `scratch`.
 
-    `next_buffers()` returns the buffers for the next bytes, and `received(count)` the frames that these completed.
+    `next_buffers()` returns the buffers for the next bytes. After a read of `count` bytes into these buffers,
+    `cut_frames(count)` returns the frames that are now complete.
     """
 
     __slots__ = ("_frame_bytes_max", "_position", "_prefix", "_scratch", "_size", "_view", "fault")

@@ -16,7 +16,7 @@ from kmirror.records.control import ControlRecord, parse_control
 from kmirror.records.crc32c import crc32c
 from kmirror.records.framing import check_framing
 from kmirror.records.layout import Buffer, TimestampType
-from kmirror.records.record import Record, RecordContext, decode_records
+from kmirror.records.record import BatchContext, Record, decode_records
 
 _LARGE_RECORD = 300
 _CODECS = tuple(Compression)  # Faster than calling the class.
@@ -240,10 +240,10 @@ class Batch:
         data = self.payload(limit=limit) if payload is None else payload
         return decode_records(data, self.record_count, self.context(), self._with_position)
 
-    def context(self) -> RecordContext:
+    def context(self) -> BatchContext:
         """Return the values shared by all records of this batch."""
         timestamp_type = self.timestamp_type
-        return RecordContext(
+        return BatchContext(
             self.base_offset,
             self.base_timestamp,
             self.max_timestamp if timestamp_type is TimestampType.LOG_APPEND_TIME else None,

@@ -113,10 +113,10 @@ class Columns:
 
 
 class _Reader:
-    """Reads one field of all records at a time; `at` holds each record's position.
+    """Reads one field of all records at a time; `at` has the position of the next field of each record.
 
-    Nothing is validated here: a field that is too long moves its record past its end, never back, which is detected at
-    the end. numpy itself prevents reads past the data.
+    Nothing is validated here. A field that is too long moves the position past the end of its record, never back; the
+    caller detects this after the last field. numpy itself prevents reads past the data.
     """
 
     def __init__(self, data: npt.NDArray[np.uint8], at: Ints) -> None:

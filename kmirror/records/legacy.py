@@ -37,7 +37,7 @@ from kmirror.records.codecs import (
     to_format_0_header,
 )
 from kmirror.records.layout import Buffer, TimestampType
-from kmirror.records.record import Record, RecordContext, RecordData
+from kmirror.records.record import BatchContext, Record, RecordData
 
 _HEAD: Final = Struct(">qiIbb")  # Offset, size, crc, magic, attributes.
 _INT32: Final = Struct(">i")
@@ -237,7 +237,7 @@ class LegacyBatch:
             raise self._corrupt(error.reason) from None
 
     def messages(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[LegacyMessage]:
-        """Yield the message, or those inside the wrapper; raises `CorruptBatch` if they are no valid set."""
+        """Yield this message, or the messages in it if it is a wrapper; raises `CorruptBatch` if they are invalid."""
         if self.compression is Compression.NONE:
             yield self._message(self.last_offset, None)
             return
@@ -276,7 +276,7 @@ class LegacyBatch:
     def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
         """Yield the records as a consumer sees them; raises like `messages`."""
         for message in self.messages(limit=limit):
-            context = RecordContext(base_offset=message.offset, timestamp_type=message.timestamp_type)
+            context = BatchContext(base_offset=message.offset, timestamp_type=message.timestamp_type)
             yield Record(message.offset, message.timestamp, message.key, message.value, [], context)
 
     def __repr__(self) -> str:

@@ -97,7 +97,7 @@ def _encoded_hint(value: object) -> str:
     return "; .encode() converts a string to bytes" if isinstance(value, str) else ""
 
 
-class RecordContext(NamedTuple):
+class BatchContext(NamedTuple):
     """Values shared by the records of one batch."""
 
     base_offset: int = 0
@@ -118,7 +118,7 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: list[Header]
-    context: RecordContext
+    context: BatchContext
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Record:
         key: bytes | None,
         value: bytes | None,
         headers: list[Header],
-        context: RecordContext,
+        context: BatchContext,
     ) -> None:
         self.offset = offset
         self.timestamp = timestamp
@@ -214,7 +214,7 @@ def _decoding_error(error: Exception, start: int, size: int, locate: Locate | No
     return error if locate is None else locate(error)
 
 
-def _decode_wrapping(data: bytes, count: int, context: RecordContext, locate: Locate | None) -> Iterator[Record]:
+def _decode_wrapping(data: bytes, count: int, context: BatchContext, locate: Locate | None) -> Iterator[Record]:
     """Do the same as `decode_records` if base and delta may overflow a Java long, which then wraps."""
     base_offset, base_timestamp, log_append_time = context[:3]
     for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), locate):
@@ -225,7 +225,7 @@ def _decode_wrapping(data: bytes, count: int, context: RecordContext, locate: Lo
         yield record
 
 
-def decode_records(data: bytes, count: int, context: RecordContext, locate: Locate | None = None) -> Iterator[Record]:
+def decode_records(data: bytes, count: int, context: BatchContext, locate: Locate | None = None) -> Iterator[Record]:
     """Yield the `count` records that fill `data`; raises `CorruptBatch`, completed by `locate`, if they do not.
 
     Varints of one and two bytes are read inline, because a call would cost more than everything else here. `raw` is

@@ -12,7 +12,7 @@ from itertools import pairwise
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
 from kmirror.records.framing import record_starts
-from kmirror.records.record import Header, Record, RecordContext, decode_records
+from kmirror.records.record import BatchContext, Header, Record, decode_records
 
 
 class RecordView:
@@ -20,7 +20,7 @@ class RecordView:
 
     __slots__ = ("_context", "_data", "_end", "_record", "_start")
 
-    def __init__(self, data: bytes, start: int, end: int, context: RecordContext) -> None:
+    def __init__(self, data: bytes, start: int, end: int, context: BatchContext) -> None:
         self._data = data
         self._start = start
         self._end = end

@@ -251,7 +251,9 @@ class _BatchRows(_Rows):
     def add(self, batch: AnyBatch) -> Iterator[Any]:
         try:
             reason = self._check(batch)
-            row = {name: self._value(name, batch) for name in self._lists if name not in (CORRUPT_COLUMN, "isValid")}
+            row = {
+                name: self._column_value(name, batch) for name in self._lists if name not in (CORRUPT_COLUMN, "isValid")
+            }
         except CorruptBatch as error:
             yield from self.flush()
             yield from self.fault(to_broken_place(batch.position, error))
@@ -277,7 +279,7 @@ class _BatchRows(_Rows):
             return to_broken_place(batch.position, error).reason
         return None
 
-    def _value(self, name: str, batch: AnyBatch) -> object:
+    def _column_value(self, name: str, batch: AnyBatch) -> object:
         match name:
             case "topic":
                 return self._tp.topic

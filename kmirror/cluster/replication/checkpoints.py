@@ -53,7 +53,7 @@ class Checkpoints:
             try:
                 with disk.batch():
                     for log in disk_logs:
-                        log.checkpoint()
+                        log.write_checkpoints()
             except OSError as error:
                 self._context.fail_disk(disk, "checkpoints cannot be written", error)
             else:

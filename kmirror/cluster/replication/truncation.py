@@ -57,10 +57,10 @@ def truncation_point(local: EpochHistory, leader_epoch: int, leader_end_offset: 
 
 
 def removes_everything(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
-    """Return whether a cut at `offset` leaves no record, or none that the other log has (D56).
+    """Return whether a cut at `offset` leaves no record, or only records below the start of the other log (D56).
 
-    In that case the point of divergence is unknown: it is below the start of one of the logs. Remaining records below
-    `other_start` were compared with nothing, and transactions open in them have no end in the other log.
+    In that case the point of divergence is unknown: it is below the start of one of the logs. The remaining records
+    below `other_start` were not compared, and transactions open in them have no end in the other log.
     """
     start = max(log.log_start_offset, other_start)
     return start > 0 and log.end_after_cut(offset) <= start

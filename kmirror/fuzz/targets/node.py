@@ -176,7 +176,7 @@ class NodeTarget:
             if may_block(data, TIMEOUT_US / SECOND):
                 self._close_link()
                 return "waits"
-            self._await_end(TIMEOUT_US)
+            self._await_response_or_close(TIMEOUT_US)
         if peer.response is not None:
             response = peer.response
             outcome = judge_response(data, response)
@@ -210,9 +210,9 @@ class NodeTarget:
         """Send a request; return whether its response or the end of its link came at once."""
         self._peer.begin()
         self._world.perform(_PEER, [Send(self._link, (data,))])
-        return self._await_end(AT_ONCE_US)
+        return self._await_response_or_close(AT_ONCE_US)
 
-    def _await_end(self, span_us: Duration) -> bool:
+    def _await_response_or_close(self, span_us: Duration) -> bool:
         """Let time pass until the request gets a response or its link is closed; return False if neither happened."""
         peer, world = self._peer, self._world
         deadline = world.now + span_us

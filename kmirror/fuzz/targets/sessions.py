@@ -24,7 +24,7 @@ _STEPS = (8, 16, 32, 64)
 
 
 class SessionTarget(Stateless):
-    """A broker for sessions: a new one in the simulator for each, or the same one behind a port for all."""
+    """Runs sessions against a broker: the broker at `link`, or without `link` a new simulated broker for each."""
 
     name = "sessions"
 

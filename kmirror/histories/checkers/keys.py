@@ -164,7 +164,10 @@ def _absence_reason(facts: Facts, place: Place, row: KeyedRecord, end: Instant) 
 
 
 def _may_follow(tombstone: KeyedRecord, row: KeyedRecord) -> bool:
-    """Return whether a tombstone in doubt may be above a record, so that it superseded the record and expired."""
+    """Return whether a tombstone may have a higher offset than a record with the same key.
+
+    Then the cleaner may have removed the record, and later the tombstone.
+    """
     if tombstone.offset >= 0:
         return tombstone.offset > row.offset
     return row.sent_at <= tombstone.sent_at + APPENDED_WITHIN

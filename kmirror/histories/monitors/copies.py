@@ -35,30 +35,30 @@ class CopyRules:
         self._needless: dict[tuple[str, Uuid, int], str] = {}
         """Reason why a copy would be needless, at the last time when the leader began to write a state."""
 
-    def judge(self, now: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
-        """Check the changes of an event."""
-        if before is None or (now.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
-            self._caught_up.pop(now.key, None)
-            self._behind.discard(now.key)
-            self._needless.pop(now.key, None)
+    def judge(self, after: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
+        """Check how an event changed a partition; `before` is None if the partition was not observed before."""
+        if before is None or (after.state, before.state) != (MirrorState.MIRRORING, MirrorState.MIRRORING):
+            self._caught_up.pop(after.key, None)
+            self._behind.discard(after.key)
+            self._needless.pop(after.key, None)
             return
-        if now.end > before.end > now.partition.log.log_start_offset and 0 <= before.caught_up_ms < COPY_UNDER_WAY:
-            self._check_append(now, before)
-        if now.busy and not before.busy:
-            self._needless[now.key] = self._needless_reason(now)
-        elif self._begins_copy(now, before) and self._needless.get(now.key):
-            node, text = now.partition.broker_id, f"copies from scratch, although {self._needless[now.key]}"
-            self._rules.report(now.cluster, node, now.mp.tp, "copied-needlessly", text)
-        self._behind.discard(now.key)
-        source, fetcher = self._sources.source_leader(now), now.mp.fetcher
+        if after.end > before.end > after.partition.log.log_start_offset and 0 <= before.caught_up_ms < COPY_UNDER_WAY:
+            self._check_append(after, before)
+        if after.busy and not before.busy:
+            self._needless[after.key] = self._needless_reason(after)
+        elif self._begins_copy(after, before) and self._needless.get(after.key):
+            node, text = after.partition.broker_id, f"copies from scratch, although {self._needless[after.key]}"
+            self._rules.report(after.cluster, node, after.mp.tp, "copied-needlessly", text)
+        self._behind.discard(after.key)
+        source, fetcher = self._sources.source_leader(after), after.mp.fetcher
         if source is None or fetcher is None or fetcher.key[1] != source.broker_id:
             return
-        if now.end >= source.log.last_stable_offset:  # The leader knows this only by that leader's response.
-            local = self._scene.local_time(now.cluster, now.partition.broker_id)
+        if after.end >= source.log.last_stable_offset:  # The leader knows this only by that leader's response.
+            local = self._scene.local_time(after.cluster, after.partition.broker_id)
             answered = self._scene.now - (local - fetcher.answered_at)
-            self._caught_up[now.key] = max(self._caught_up.get(now.key, 0), answered)
+            self._caught_up[after.key] = max(self._caught_up.get(after.key, 0), answered)
         else:
-            self._behind.add(now.key)
+            self._behind.add(after.key)
 
     def forget(self, cluster: str, topic_id: Uuid) -> None:
         """Forget the logs of a topic that was deleted."""
@@ -66,37 +66,37 @@ class CopyRules:
             for key in [key for key in known if key[:2] == (cluster, topic_id)]:
                 del known[key]
 
-    def _begins_copy(self, now: PartitionSnapshot, before: PartitionSnapshot) -> bool:
+    def _begins_copy(self, after: PartitionSnapshot, before: PartitionSnapshot) -> bool:
         """Return whether the lineage has another copy row of this cluster, and is otherwise unchanged."""
-        rows, known = now.lineage.stretches, before.lineage.stretches
-        own = self._scene.clusters[now.cluster].cluster_id
+        rows, known = after.lineage.stretches, before.lineage.stretches
+        own = self._scene.clusters[after.cluster].cluster_id
         return copy_rows(rows, own) != copy_rows(known, own) and _other_rows(rows, own) == _other_rows(known, own)
 
-    def _check_append(self, now: PartitionSnapshot, before: PartitionSnapshot) -> None:
+    def _check_append(self, after: PartitionSnapshot, before: PartitionSnapshot) -> None:
         """Check that no records are appended after offsets at which tombstones may have come and gone (D64)."""
-        log, local = now.partition.log, self._scene.local_time(now.cluster, now.partition.broker_id)
+        log, local = after.partition.log, self._scene.local_time(after.cluster, after.partition.broker_id)
         behind_ms, stay_ms = to_ms(local) - before.caught_up_ms, log.config.delete_retention_ms
-        if now.key not in self._behind and now.mp.fetcher is not None:
+        if after.key not in self._behind and after.mp.fetcher is not None:
             # Empty responses have confirmed that since; the leader records it with the next batch.
-            behind_ms = min(behind_ms, to_ms(local - now.mp.fetcher.confirmed_at))
+            behind_ms = min(behind_ms, to_ms(local - after.mp.fetcher.confirmed_at))
         if behind_ms >= stay_ms and _lacks_offsets(log, before.end):
             text = (
-                f"appended [{before.end}, {now.end}), across missing offsets, {behind_ms} ms after the log was in "
+                f"appended [{before.end}, {after.end}), across missing offsets, {behind_ms} ms after the log was in "
                 f"step, but tombstones are kept for {stay_ms} ms"
             )
-            self._rules.report(now.cluster, now.partition.broker_id, now.mp.tp, "deletions-missed", text)
+            self._rules.report(after.cluster, after.partition.broker_id, after.mp.tp, "deletions-missed", text)
 
-    def _needless_reason(self, now: PartitionSnapshot) -> str:
+    def _needless_reason(self, after: PartitionSnapshot) -> str:
         """Return why the log can continue without a copy; empty if it cannot, or if that is uncertain."""
-        scene, source = self._scene, self._sources.source_leader(now)
+        scene, source = self._scene, self._sources.source_leader(after)
         if source is None or any(map(scene.release, scene.clusters)) or clocks_differ_by(scene.plan):
             return ""
-        if _has_diverged(now.partition.log, source.log):
+        if _has_diverged(after.partition.log, source.log):
             return ""
-        if not _lacks_offsets(source.log, now.end):
-            return f"the source has every offset from the log end, {now.end}, on"
-        stay_ms = now.partition.log.config.delete_retention_ms
-        behind = scene.now - self._caught_up.get(now.key, scene.now - stay_ms * MILLISECOND)
+        if not _lacks_offsets(source.log, after.end):
+            return f"the source has every offset from the log end, {after.end}, on"
+        stay_ms = after.partition.log.config.delete_retention_ms
+        behind = scene.now - self._caught_up.get(after.key, scene.now - stay_ms * MILLISECOND)
         if behind < stay_ms * MILLISECOND:
             return f"it was level {behind // MILLISECOND} ms before, but tombstones are kept for {stay_ms} ms"
         return ""

@@ -43,110 +43,117 @@ class CutRules:
         self._compared: dict[tuple[str, Uuid, int], int] = {}
         """Leader epoch in which a log was seen to agree with its source's."""
 
-    def judge(self, now: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
-        """Check the changes of an event."""
+    def judge(self, after: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
+        """Check how an event changed a partition; `before` is None if the partition was not observed before."""
         previous = None if before is None else before.state
-        if before is not None and now.end < before.end:
-            self._compared.pop(now.key, None)
-        if now.state is MirrorState.PREPARING:
-            if now.cut_at is None:
+        if before is not None and after.end < before.end:
+            self._compared.pop(after.key, None)
+        if after.state is MirrorState.PREPARING:
+            if after.cut_at is None:
                 if previous is not MirrorState.PREPARING:
-                    self._uncut[now.key] = _rows(now.partition.log)
+                    self._uncut[after.key] = _rows(after.partition.log)
             elif before is not None and before.cut_at is None:
-                self._check_cut(now)
-        elif now.state is MirrorState.MIRRORING and before is not None:
+                self._check_cut(after)
+        elif after.state is MirrorState.MIRRORING and before is not None:
             if previous is MirrorState.PREPARING:
-                self._check_begin(now)
-            elif previous is MirrorState.MIRRORING and now.end > before.end and self._must_compare(now):
-                self._check_copy(now)
+                self._check_begin(after)
+            elif previous is MirrorState.MIRRORING and after.end > before.end and self._must_compare(after):
+                self._check_copy(after)
 
     def forget(self, cluster: str, topic_id: Uuid) -> None:
         """Forget the logs of a topic that was deleted."""
         for key in [key for key in self._uncut if key[:2] == (cluster, topic_id)]:
             del self._uncut[key]
 
-    def _must_compare(self, now: PartitionSnapshot) -> bool:
+    def _must_compare(self, after: PartitionSnapshot) -> bool:
         """Return whether a log was cut, or got another leader, since it was compared with the source's."""
-        epoch = now.partition.leader_epoch
-        known, self._compared[now.key] = self._compared.get(now.key), epoch
+        epoch = after.partition.leader_epoch
+        known, self._compared[after.key] = self._compared.get(after.key), epoch
         return known != epoch
 
-    def _check_cut(self, now: PartitionSnapshot) -> None:
+    def _check_cut(self, after: PartitionSnapshot) -> None:
         """Check a cut: it keeps the common part settled by both clusters; without one, nothing (D56)."""
-        log, rows = now.partition.log, self._uncut.pop(now.key, [])
-        if 0 < log.log_start_offset == now.end:
+        log, rows = after.partition.log, self._uncut.pop(after.key, [])
+        if 0 < log.log_start_offset == after.end:
             self._report(
-                now, "empty-above-0", f"PREPARING removed a whole log, which now begins at {now.end}, not at 0"
+                after, "empty-above-0", f"PREPARING removed a whole log, which now begins at {after.end}, not at 0"
             )
-        source = self._source(now)
-        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+        source = self._source(after)
+        if source is None or source.leader_epoch != after.mp.source_lineage_epoch:
             return
-        end = _common_end(rows, source.log, self._settled(now, source))
-        if end > now.end:
+        end = _common_end(rows, source.log, self._settled(after, source))
+        if end > after.end:
             text = (
-                f"PREPARING cut at {now.end}, but both logs had the same records up to {end}, which a stop had settled"
+                f"PREPARING cut at {after.end}, but both logs had the same records up to {end}, "
+                f"which a stop had settled"
             )
-            self._report(now, "cut-too-deep", text)
+            self._report(after, "cut-too-deep", text)
 
-    def _settled(self, now: PartitionSnapshot, source: Partition) -> int:
+    def _settled(self, after: PartitionSnapshot, source: Partition) -> int:
         """Return the last epoch that may be kept: the greater one that a stop of either side settled (D31, D39)."""
-        mp, scene, cluster = now.mp, self._scene, self._sources.source_cluster(now.context, now.mp.assignment.mirror)
-        found = now.context.sources.get(mp.assignment.mirror)
+        mp, scene, cluster = (
+            after.mp,
+            self._scene,
+            self._sources.source_cluster(after.context, after.mp.assignment.mirror),
+        )
+        found = after.context.sources.get(mp.assignment.mirror)
         topic = None if found is None else found.topics.get(mp.tp.topic)
         is_same = topic is not None and topic.topic_id == mp.topic_id
         own = mp.last_mirrored_epoch if is_same else -1
         key, theirs = StateKey(mp.assignment.mirror, source.topic_id, mp.tp.partition), -1
         context = scene.mirror_context(cluster, source.broker_id)
-        if context is not None and self._sources.source_cluster(context, mp.assignment.mirror) == now.cluster:
+        if context is not None and self._sources.source_cluster(context, mp.assignment.mirror) == after.cluster:
             states = [state for other, state in persisted_states(scene, cluster) if other == key]
             settled = [row.last_mirrored_epoch for row in states if row.state is MirrorState.STOPPED]
             theirs = max(settled, default=-1)
-        shared = shared_epoch(now.context.writers_of(mp.tp), now.context.source_writers_of(mp))
+        shared = shared_epoch(after.context.writers_of(mp.tp), after.context.source_writers_of(mp))
         return max(own, theirs) if shared is None else min(max(own, theirs), shared)
 
-    def _check_begin(self, now: PartitionSnapshot) -> None:
+    def _check_begin(self, after: PartitionSnapshot) -> None:
         """Check that the source has all batches of a log when MIRRORING begins, except those cut by its first
         responses.
         """
-        source = self._source(now)
-        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+        source = self._source(after)
+        if source is None or source.leader_epoch != after.mp.source_lineage_epoch:
             return
-        mirrored = self._scene.mirror_context(self._sources.source_cluster(now.context, now.mp.assignment.mirror),
+        mirrored = self._scene.mirror_context(self._sources.source_cluster(after.context, after.mp.assignment.mirror),
                                               source.broker_id)  # fmt: skip
-        foreign = mirrored is not None and now.mp.tp in mirrored.partitions
-        log = now.partition.log
+        foreign = mirrored is not None and after.mp.tp in mirrored.partitions
+        log = after.partition.log
         remaining = converge(source.log, list(log.batches(log.log_start_offset)), foreign=foreign)
         difference = find_extra_batch(source.log, remaining)
         if difference:
-            self._report(now, "mirrors-foreign", f"MIRRORING begins with {difference} (the leader is the source's)")
+            self._report(after, "mirrors-foreign", f"MIRRORING begins with {difference} (the leader is the source's)")
 
-    def _check_copy(self, now: PartitionSnapshot) -> None:
+    def _check_copy(self, after: PartitionSnapshot) -> None:
         """Check that a log after a fetch has exactly the source's batches below its end."""
-        source = self._source(now)
+        source = self._source(after)
         if source is None:
             return
-        one, other = source.log, now.partition.log
-        start, until = max(one.log_start_offset, other.log_start_offset), now.end
+        one, other = source.log, after.partition.log
+        start, until = max(one.log_start_offset, other.log_start_offset), after.end
         if one.high_watermark < until:
             self._report(
-                now, "beyond-source", f"mirrored up to {until}, but the source has committed {one.high_watermark}"
+                after, "beyond-source", f"mirrored up to {until}, but the source has committed {one.high_watermark}"
             )
             return
         # Without a common range nothing was fetched yet; the source's first batch may begin below its log start.
         parted = None if start >= until else compare(one.batches(start, until), other.batches(start, until)).parted
         if parted is not None:
-            self._report(now, "unlike-source", f"the mirrored log differs from the source at {parting(parted).offset}")
+            self._report(
+                after, "unlike-source", f"the mirrored log differs from the source at {parting(parted).offset}"
+            )
 
-    def _source(self, now: PartitionSnapshot) -> Partition | None:
+    def _source(self, after: PartitionSnapshot) -> Partition | None:
         """Return the source's leader if its log can be compared with ours."""
-        scene, topic = self._scene, now.mp.tp.topic
+        scene, topic = self._scene, after.mp.tp.topic
         for name in scene.clusters:
             if scene.release(name) or may_be_compacted(scene.plan, scene.account, name, topic, scene.now):
                 return None
-        return self._sources.source_leader(now)
+        return self._sources.source_leader(after)
 
-    def _report(self, now: PartitionSnapshot, rule: str, text: str) -> None:
-        self._rules.report(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
+    def _report(self, after: PartitionSnapshot, rule: str, text: str) -> None:
+        self._rules.report(after.cluster, after.partition.broker_id, after.mp.tp, rule, text)
 
 
 def _rows(log: PartitionLog) -> list[_Row]:

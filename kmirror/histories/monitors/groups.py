@@ -217,22 +217,22 @@ class GroupMonitor(FrameMonitor, Monitor):
                 broker_groups.groups[group.group_id] = _capture(group, _mark(group), None, broker_groups.searched_at)
         broker_groups.searched_at = self._world.now
 
-    def _violations(self, place: tuple[str, int], before: _KnownGroup, now: _KnownGroup) -> Iterator[tuple[str, str]]:
+    def _violations(self, place: tuple[str, int], before: _KnownGroup, after: _KnownGroup) -> Iterator[tuple[str, str]]:
         """Yield the rules that a group breaks."""
-        group = now.group
-        if now.generation < before.generation:
-            yield "generation", f"generation {now.generation} comes after {before.generation}"
+        group = after.group
+        if after.generation < before.generation:
+            yield "generation", f"generation {after.generation} comes after {before.generation}"
         if not _may_follow(before, group):
-            yield "group-state", f"{now.state.value} comes after {before.state.value}"
-        if now.generation != before.generation and group.members:
+            yield "group-state", f"{after.state.value} comes after {before.state.value}"
+        if after.generation != before.generation and group.members:
             lacking = [member.member_id for member in group.members.values() if group.protocol not in member.protocols]
             if lacking:
                 yield "group-protocol", f"protocol {group.protocol} was chosen, which {lacking} do not support"
             if group.leader not in group.members:
                 yield "group-leader", f"{group.leader} leads, but is not a member"
-        if now.state is _S.STABLE and before.state is not _S.STABLE and not self._is_assigned(place[0], group):
+        if after.state is _S.STABLE and before.state is not _S.STABLE and not self._is_assigned(place[0], group):
             yield "assignment", f"generation {group.generation} has an assignment that its leader has not sent"
-        if now.state is _S.EMPTY and group.members:
+        if after.state is _S.EMPTY and group.members:
             yield "group-empty", f"Empty with members {list(group.members)}"
         removed = [member_id for member_id in before.members if member_id not in group.members]
         if removed and place not in self._wrong_clocks:

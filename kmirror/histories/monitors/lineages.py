@@ -54,60 +54,61 @@ class LineageRules:
 
     # -- mirrors ------------------------------------------------------------------------------
 
-    def judge(self, now: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
-        """Check the changes of an event."""
-        if now.state is None:
+    def judge(self, after: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
+        """Check how an event changed a partition; `before` is None if the partition was not observed before."""
+        if after.state is None:
             return
-        if before is None or before.lineage is not now.lineage or before.state is None:
-            self._check_lineage(now)
-        if before is None or not now.state is MirrorState.MIRRORING is before.state:
+        if before is None or before.lineage is not after.lineage or before.state is None:
+            self._check_lineage(after)
+        if before is None or not after.state is MirrorState.MIRRORING is before.state:
             return
-        if now.end > max(before.end, now.partition.log.log_start_offset):  # Otherwise the log is empty.
-            self._check_append(now)
+        if after.end > max(before.end, after.partition.log.log_start_offset):  # Otherwise the log is empty.
+            self._check_append(after)
 
-    def _check_lineage(self, now: PartitionSnapshot) -> None:
+    def _check_lineage(self, after: PartitionSnapshot) -> None:
         """Check that a lineage is not lost or replaced by an earlier one, except with its mirror's states in a later
         epoch.
         """
-        epoch, known, _, at = self._lineages.get(now.key, (-1, OWN_LINEAGE, "", 0))
-        if now.partition.leader_epoch < epoch:
+        epoch, known, _, at = self._lineages.get(after.key, (-1, OWN_LINEAGE, "", 0))
+        if after.partition.leader_epoch < epoch:
             return  # A deposed leader does not know the current lineage.
-        topic = self._scene.image(now.cluster).topics.get(now.partition.tp.topic)
-        if topic is None or topic.topic_id != now.partition.topic_id:
+        topic = self._scene.image(after.cluster).topics.get(after.partition.tp.topic)
+        if topic is None or topic.topic_id != after.partition.topic_id:
             return  # It was deleted, which its leader does not know yet; the next topic may have its id.
-        mirror, instant = now.mp.assignment.mirror, self._scene.now
-        self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
+        mirror, instant = after.mp.assignment.mirror, self._scene.now
+        self._lineages[after.key] = after.partition.leader_epoch, after.lineage, mirror, instant
         # A leader that lost the states continues only in a later epoch: otherwise its mirrors would not notice (D68).
-        is_known = now.partition.leader_epoch > epoch and self._scene.account.may_have_lost_states(
-            now.cluster, at, instant
+        is_known = after.partition.leader_epoch > epoch and self._scene.account.may_have_lost_states(
+            after.cluster, at, instant
         )
-        if now.lineage.valid_from_epoch < known.valid_from_epoch and not is_known:
+        if after.lineage.valid_from_epoch < known.valid_from_epoch and not is_known:
             text = (
-                f"a lineage since epoch {now.lineage.valid_from_epoch} follows one since epoch {known.valid_from_epoch}"
+                f"a lineage since epoch {after.lineage.valid_from_epoch} follows one since epoch "
+                f"{known.valid_from_epoch}"
             )
-            self._report(now.cluster, now.partition, "lineage-lost", text)
+            self._report(after.cluster, after.partition, "lineage-lost", text)
 
-    def _check_append(self, now: PartitionSnapshot) -> None:
+    def _check_append(self, after: PartitionSnapshot) -> None:
         """Check the leader epoch of appended records against the lineage, and the known source offset against the
         source.
         """
-        mp, partition = now.mp, now.partition
-        if partition.leader_epoch < now.lineage.valid_from_epoch:
-            text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, but the lineage holds"
+        mp, partition = after.mp, after.partition
+        if partition.leader_epoch < after.lineage.valid_from_epoch:
+            text = f"mirrored up to {after.end} in leader epoch {partition.leader_epoch}, but the lineage holds"
             self._report(
-                now.cluster, partition, "below-lineage", f"{text} from epoch {now.lineage.valid_from_epoch} on"
+                after.cluster, partition, "below-lineage", f"{text} from epoch {after.lineage.valid_from_epoch} on"
             )
-        source = self._sources.source_leader(now)
+        source = self._sources.source_leader(after)
         if source is not None and mp.source_offset > source.log.high_watermark:
             text = f"the source's high watermark is taken as {mp.source_offset}, but is {source.log.high_watermark}"
-            self._report(now.cluster, partition, "source-offset", text)
-        self._check_copy(now)
+            self._report(after.cluster, partition, "source-offset", text)
+        self._check_copy(after)
 
-    def _check_copy(self, now: PartitionSnapshot) -> None:
+    def _check_copy(self, after: PartitionSnapshot) -> None:
         """Check that appended records belong to the copy that the source, if it is a mirror, has begun (D69)."""
-        name = self._sources.source_cluster(now.context, now.mp.assignment.mirror)
-        source, tp = self._scene.leader(name, now.mp.tp) if name else None, now.mp.tp
-        if source is None or source.leader_epoch != now.mp.source_lineage_epoch:
+        name = self._sources.source_cluster(after.context, after.mp.assignment.mirror)
+        source, tp = self._scene.leader(name, after.mp.tp) if name else None, after.mp.tp
+        if source is None or source.leader_epoch != after.mp.source_lineage_epoch:
             return
         context = self._scene.mirror_context(name, source.broker_id)
         known = None if context is None else context.partitions.get(tp)
@@ -119,10 +120,12 @@ class LineageRules:
         ):
             return  # Without its state it does not know its lineage either.
         source_id = self._scene.clusters[name].cluster_id
-        theirs, followed = (copy_rows(rows, source_id) for rows in (context.writers_of(tp), now.context.writers_of(tp)))
+        theirs, followed = (
+            copy_rows(rows, source_id) for rows in (context.writers_of(tp), after.context.writers_of(tp))
+        )
         if theirs != followed:
-            text = f"mirrored up to {now.end} of {name}'s copy {list(theirs)}, and followed {list(followed)}"
-            self._report(now.cluster, now.partition, "copy-not-followed", text)
+            text = f"mirrored up to {after.end} of {name}'s copy {list(theirs)}, and followed {list(followed)}"
+            self._report(after.cluster, after.partition, "copy-not-followed", text)
 
     def on_log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
         """Check a leader's knowledge of its source after a response with a divergence.

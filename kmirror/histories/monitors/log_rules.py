@@ -39,9 +39,10 @@ class LogChecker:
         return model.is_current(log)
 
     def violations(self, now: Callable[[], int], *, begins: bool) -> Violations:
-        """Yield the errors after reading new batches; `begins` means that the log may have changed unseen before.
+        """Yield the rules that the log violates after the model has read new batches.
 
-        `now` returns the time of the broker's clock, in ms.
+        `begins` is true if the observation of the log begins: earlier changes were not observed, so all state is
+        compared. `now` returns the time of the broker's clock, in ms.
         """
         model = self.model
         log = model.log

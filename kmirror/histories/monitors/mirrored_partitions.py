@@ -94,7 +94,7 @@ class MirroredPartitionMonitor(Monitor):
             partition = broker.parts.replicas.partitions.find_led(tp)
             if partition is None or partition.topic_id != mp.topic_id:
                 continue
-            now = snapshots[tp] = PartitionSnapshot(
+            after = snapshots[tp] = PartitionSnapshot(
                 cluster,
                 node.context,
                 mp,
@@ -110,4 +110,4 @@ class MirroredPartitionMonitor(Monitor):
                 partition.log.segments.end_offset,
             )
             for judge in self._judges:
-                judge(now, before)
+                judge(after, before)

@@ -48,7 +48,7 @@ class ReplicationMonitor(Monitor):
             if partition.image.leader != broker_id:
                 continue
             before = self._leaders.get((cluster, broker_id, tp))
-            now = self._leaders[cluster, broker_id, tp] = _LeaderState(
+            after = self._leaders[cluster, broker_id, tp] = _LeaderState(
                 partition.image,
                 partition.topic_id,
                 broker.parts.lifecycle.epoch,
@@ -56,7 +56,7 @@ class ReplicationMonitor(Monitor):
                 partition.maximal_isr(),
                 log.high_watermark,
             )
-            for rule, text in self._violations(cluster, partition, before, now):
+            for rule, text in self._violations(cluster, partition, before, after):
                 self._rules.report(cluster, broker_id, tp, rule, text)
             current = self._scene.image(cluster).topics.get(tp.topic)
             if current is not None and current.topic_id == partition.topic_id and tp.partition in current.partitions:
@@ -81,7 +81,7 @@ class ReplicationMonitor(Monitor):
     # -- leaders ------------------------------------------------------------------------------
 
     def _violations(
-        self, cluster: str, leader: Partition, before: _LeaderState | None, now: _LeaderState
+        self, cluster: str, leader: Partition, before: _LeaderState | None, after: _LeaderState
     ) -> Iterator[tuple[str, str]]:
         """Yield the rules that a leader breaks."""
         log, image = leader.log, leader.image
@@ -96,22 +96,22 @@ class ReplicationMonitor(Monitor):
         for replica, follower in leader.followers.items():
             if follower.log_end > end:
                 yield "follower-end", f"log end {end}, but that of broker {replica} is taken as {follower.log_end}"
-            is_proposed = replica in now.maximal_isr and replica not in image.isr
+            is_proposed = replica in after.maximal_isr and replica not in image.isr
             was_proposed = before is not None and replica in before.maximal_isr
             # A leader that has cut its log since does not know the log end of any follower.
             if is_proposed and not was_proposed and 0 <= follower.log_end < leader.epoch_start_offset:
                 text = f"broker {replica} with the log end {follower.log_end} should join the ISR"
                 yield "isr-join", f"{text}, but the leader's epoch begins at {leader.epoch_start_offset}"
-        if before is None or before.topic_id != now.topic_id or before.image.leader_epoch != image.leader_epoch:
+        if before is None or before.topic_id != after.topic_id or before.image.leader_epoch != image.leader_epoch:
             return
-        if before.broker_epoch == now.broker_epoch and before.image.partition_epoch > image.partition_epoch:
+        if before.broker_epoch == after.broker_epoch and before.image.partition_epoch > image.partition_epoch:
             text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"
             yield "leader-partition-epoch", text
         if image.partition_epoch > before.image.partition_epoch + 1:
             return  # An ISR that was not observed may have allowed the high watermark.
         # An emptied log has no record that a member could lack, and a power cut loses acknowledged ones.
         if self._loses_no_power and high_watermark > before.high_watermark and high_watermark != start:
-            allowed = [(before.maximal_isr, before.min_isr), (now.maximal_isr, now.min_isr)]
+            allowed = [(before.maximal_isr, before.min_isr), (after.maximal_isr, after.min_isr)]
             reasons = [self._refusal_reason(cluster, leader, high_watermark, *row) for row in allowed]
             if all(reasons):
                 yield "high-watermark", f"the high watermark rose to {high_watermark}: {reasons[1]}"

@@ -24,14 +24,14 @@ class Sources:
         known = None if source is None else source.cluster_id
         return next((name for name, found in self._scene.clusters.items() if found.cluster_id == known), "")
 
-    def source_leader(self, now: PartitionSnapshot) -> Partition | None:
+    def source_leader(self, after: PartitionSnapshot) -> Partition | None:
         """Return the source's leader if its log must contain its responses in the epoch that the mirror knows.
 
         Return None if it leads in another epoch, or if its log was cut or its topic deleted recently.
         """
-        source = self.source_cluster(now.context, now.mp.assignment.mirror)
-        leader = self._scene.leader(source, now.mp.tp) if source else None
-        if leader is None or leader.leader_epoch != max(now.mp.source_epoch, now.mp.source_lineage_epoch):
+        source = self.source_cluster(after.context, after.mp.assignment.mirror)
+        leader = self._scene.leader(source, after.mp.tp) if source else None
+        if leader is None or leader.leader_epoch != max(after.mp.source_epoch, after.mp.source_lineage_epoch):
             return None
         since = self._scene.now - IN_FLIGHT_MS * MILLISECOND
         account = self._scene.account

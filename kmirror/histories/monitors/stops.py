@@ -62,26 +62,26 @@ class StopRules:
         self._mirrored: dict[tuple[str, Uuid, int], None] = {}
         """Partitions whose session has reached MIRRORING."""
 
-    def judge(self, now: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
-        """Check the changes of an event."""
+    def judge(self, after: PartitionSnapshot, before: PartitionSnapshot | None) -> None:
+        """Check how an event changed a partition; `before` is None if the partition was not observed before."""
         previous = None if before is None else before.state
-        if now.state is previous or now.state is None:
+        if after.state is previous or after.state is None:
             return
-        if now.state in (MirrorState.PREPARING, MirrorState.STOPPING):
+        if after.state in (MirrorState.PREPARING, MirrorState.STOPPING):
             if (
-                now.state is MirrorState.PREPARING
-                and now.stop is None
+                after.state is MirrorState.PREPARING
+                and after.stop is None
                 and previous not in (None, MirrorState.PREPARING)
             ):
-                self.forget(now.cluster, now.mp.topic_id, now.mp.tp.partition)
-            self._before.setdefault(now.key, []).append(batch_rows(now.partition.log))
-        elif now.state is MirrorState.MIRRORING:
-            self._mirrored[now.key] = None
-        elif now.state is MirrorState.STOPPED:
+                self.forget(after.cluster, after.mp.topic_id, after.mp.tp.partition)
+            self._before.setdefault(after.key, []).append(batch_rows(after.partition.log))
+        elif after.state is MirrorState.MIRRORING:
+            self._mirrored[after.key] = None
+        elif after.state is MirrorState.STOPPED:
             if before is not None and previous is MirrorState.STOPPING and before.stop is not None:
-                for rule, text in self._violations(now, before, before.stop):
-                    self._rules.report(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
-            self.forget(now.cluster, now.mp.topic_id, now.mp.tp.partition)
+                for rule, text in self._violations(after, before, before.stop):
+                    self._rules.report(after.cluster, after.partition.broker_id, after.mp.tp, rule, text)
+            self.forget(after.cluster, after.mp.topic_id, after.mp.tp.partition)
 
     def forget(self, cluster: str, topic_id: Uuid, partition: int = -1) -> None:
         """Forget the sessions of a topic, or of one partition."""
@@ -90,10 +90,10 @@ class StopRules:
                 del known[key]
 
     def _violations(
-        self, now: PartitionSnapshot, before: PartitionSnapshot, plan: StopPlan
+        self, after: PartitionSnapshot, before: PartitionSnapshot, plan: StopPlan
     ) -> Iterator[tuple[str, str]]:
         """Yield the rules that a finished stop breaks."""
-        log, leader = now.partition.log, now.partition
+        log, leader = after.partition.log, after.partition
         rows, later = _split_at_reset(batch_rows(log), before.end, plan.epoch)
         last = rows[-1] if rows else None
         if last is None or last.control is not ControlType.MIRROR_PID_RESET or last.epoch < plan.epoch:
@@ -116,15 +116,15 @@ class StopRules:
         mixed = [row for row in rows if row.epoch >= plan.epoch and row.control is None]
         if mixed or [row for row in mirrored if row.last_offset >= plan.offset]:
             yield "stop-tail", f"STOPPED, but records are left above offset {plan.offset}, the cut of the stop"
-        if now.key in self._mirrored and mirrored and mirrored[-1].last_offset + 1 >= plan.offset:
-            settled = now.mp.last_mirrored_epoch
+        if after.key in self._mirrored and mirrored and mirrored[-1].last_offset + 1 >= plan.offset:
+            settled = after.mp.last_mirrored_epoch
             if settled not in (mirrored[-1].epoch, NEVER_MIRRORED):
                 text = (
                     f"STOPPED with the last mirrored epoch {settled}, but the last batch has epoch {mirrored[-1].epoch}"
                 )
                 yield "stop-settled", text
         ending = [row for row in rows if row.epoch >= plan.epoch]
-        yield from _ending_violations(ending, mirrored, self._before.get(now.key, []))
+        yield from _ending_violations(ending, mirrored, self._before.get(after.key, []))
 
 
 def _split_at_reset(rows: list[Row], end: int, epoch: int) -> tuple[list[Row], list[Row]]:

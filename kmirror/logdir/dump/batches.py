@@ -18,7 +18,7 @@ from kmirror.records import layout
 from kmirror.records.codecs import Compression, decompress, fix_lz4_header_checksum
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
-from kmirror.records.record import Header, Record, RecordContext, decode_records
+from kmirror.records.record import BatchContext, Header, Record, decode_records
 
 _UP_TO_MAGIC: Final = 17
 _INT32: Final = Struct(">i")
@@ -258,7 +258,7 @@ class FileBatch:
             return iter(())
         codec = self.compression
         log_append_time = self.max_timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
-        context = RecordContext(
+        context = BatchContext(
             self.base_offset,
             self.base_timestamp,
             log_append_time,

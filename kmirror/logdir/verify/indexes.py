@@ -41,7 +41,7 @@ class _Rows:
             self._count = _rows_in(file, size, is_last, tally)
             self._data = bytes(file.view[: self._count * size])
         tally.index_entries += self._count
-        self._checked = -1  # Number of the last row that passed `_is_possible`.
+        self._checked = -1  # Number of the last row given to `_check_row`.
         self.remaining: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
         self._advance()
 
@@ -69,11 +69,11 @@ class _Rows:
         """Report and skip due rows that are impossible and cannot be compared with a batch."""
         while self.due != NO_ROW and self._checked < self._number():
             self._checked = self._number()
-            if not self._is_possible(self.due, self._row(self._checked - 1) if self._checked else None):
+            if not self._check_row(self.due, self._row(self._checked - 1) if self._checked else None):
                 self.due = next(self.remaining, NO_ROW)
 
-    def _is_possible(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
-        """Return whether the row can be compared with a batch; report faults of the row itself."""
+    def _check_row(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
+        """Report the faults of the row itself; return whether the row can be compared with the batches of the log."""
         raise NotImplementedError
 
     def _fault(self, reason: str) -> None:
@@ -90,7 +90,7 @@ class OffsetRows(_Rows):
         self._is_open = False  # True if the due row's batch was seen, but not yet its offset.
         self._seen = -1  # Last offset of the newest batch since then.
 
-    def _is_possible(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
+    def _check_row(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
         relative, position = row
         if relative < 0 or position < 0:
             self._fault(f"the row is offset {self._base} + {relative} at position {position}")
@@ -142,7 +142,7 @@ class TimeRows(_Rows):
 
     _LAYOUT = TIME_ROW
 
-    def _is_possible(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
+    def _check_row(self, row: tuple[int, int], previous: tuple[int, int] | None) -> bool:
         timestamp, relative = row
         if relative < 0:
             self._fault(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")

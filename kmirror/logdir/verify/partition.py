@@ -95,7 +95,10 @@ class PartitionCheck(LogWalk):
         self._producer_check.on_segment_end(segment, self._next_offset, is_complete=not self._is_unflushed(end))
 
     def _is_open(self, end: int | None) -> bool:
-        """Return whether the indexes of the segment before offset `end` may be longer than their content."""
+        """Return whether the indexes of a segment may be preallocated, so that they end with zeros.
+
+        `end` is the offset at which the segment ends, None for the last segment.
+        """
         return end is None or self._is_unflushed(end)
 
     def _is_unflushed(self, end: int | None) -> bool:

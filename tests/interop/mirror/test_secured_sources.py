@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kmirror.admin.client import AsyncAdmin
 from kmirror.admin.leader_reader import LeaderReader
-from kmirror.client.security import Security, security_of
+from kmirror.client.security import SecuritySettings, security_of
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition as Partition
 from kmirror.net.cluster import TcpCluster
@@ -151,7 +151,7 @@ def test_everything_is_mirrored_through(listener: str, mechanism: str, source: S
 def test_an_admin_client_reads_through(listener: str, source: Source) -> None:
     configs = source.configs(listener)
 
-    async def end_of_topic(security: Security | None) -> int:
+    async def end_of_topic(security: SecuritySettings | None) -> int:
         async with AsyncAdmin(configs["bootstrap.servers"], security=security) as admin:
             return await LeaderReader(admin, Partition(TOPIC, 0)).offset(OffsetSpec.LATEST)
 

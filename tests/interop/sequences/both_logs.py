@@ -442,7 +442,7 @@ _DEEDS: dict[str, Callable[[PartitionLog, Step], str]] = {
     "expire": lambda log, step: _quiet(log.remove_expired_producers(step.now_ms)),
     "config": _config,
     "flush": lambda log, step: _quiet(log.flush()),
-    "keep": lambda log, step: _quiet(log.checkpoint()),
+    "keep": lambda log, step: _quiet(log.write_checkpoints()),
     "clean": _clean,
 }
 

@@ -178,7 +178,7 @@ class LogMachine(RuleBasedStateMachine):
         if close:
             self.log.close()
         else:
-            self.log.checkpoint()
+            self.log.write_checkpoints()
         snapshots, bases = snapshot_offsets(self.log.store), self.log.segment_base_offsets
         recovered_from = None
         if repair and not close:
@@ -232,7 +232,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def checkpoint(self) -> None:
-        self.log.checkpoint()
+        self.log.write_checkpoints()
         assert not self.unsaved
 
     @rule(at_once=st.booleans())

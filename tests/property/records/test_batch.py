@@ -20,7 +20,7 @@ from kmirror.records import (
     set_base_offset_and_epoch,
 )
 from kmirror.records.layout import ATTRIBUTES_AT, CRC_AT, add_to_sequence
-from kmirror.records.record import RecordContext, decode_records
+from kmirror.records.record import BatchContext, decode_records
 from kmirror.testing.strategies.batches import CONTENTS, batch_options, record_batches, records
 
 LISTS = st.lists(records(), min_size=1, max_size=8)
@@ -129,9 +129,9 @@ def test_records_that_lack_their_end_are_refused(records: list[RecordData], cut:
     body = Batch(build_batch(records)).payload()
     end = cut.draw(st.integers(min_value=0, max_value=len(body) - 1))
     with pytest.raises(CorruptBatch):
-        list(decode_records(body[:end], len(records), RecordContext()))
+        list(decode_records(body[:end], len(records), BatchContext()))
     with pytest.raises(CorruptBatch):
-        list(decode_records(body + b"\x00", len(records), RecordContext()))
+        list(decode_records(body + b"\x00", len(records), BatchContext()))
 
 
 @given(data=st.binary(max_size=200))

@@ -12,7 +12,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.framing import record_starts
 from kmirror.records.layout import RECORDS_AT
 from kmirror.records.outline import Outline, outline
-from kmirror.records.record import Record, RecordContext, RecordData, decode_records
+from kmirror.records.record import BatchContext, Record, RecordData, decode_records
 
 KEYS = st.sampled_from([None, b"", b"k", b"key", b"k" * 70])
 VALUES = st.sampled_from([None, b"", b"v", b"v" * 63, b"v" * 64, b"v" * 100, b"v" * 9000])
@@ -38,7 +38,7 @@ def payloads(draw: st.DrawFn) -> tuple[bytes, int]:
 
 def decoded(data: bytes, count: int) -> list[Record] | None:
     try:
-        return list(decode_records(data, count, RecordContext(base_offset=0, base_timestamp=0)))
+        return list(decode_records(data, count, BatchContext(base_offset=0, base_timestamp=0)))
     except CorruptBatch:
         return None
 

@@ -47,7 +47,7 @@ def views_differ() -> Patch:
     """Views have the time of the producer where the broker's applies."""
     decode = views.decode_records
 
-    def decode_producer_times(data: bytes, count: int, context: record.RecordContext) -> Iterator[record.Record]:
+    def decode_producer_times(data: bytes, count: int, context: record.BatchContext) -> Iterator[record.Record]:
         return decode(data, count, context._replace(log_append_time=None))
 
     return patch.object(views, "decode_records", decode_producer_times)
@@ -138,7 +138,7 @@ def last_record_left_out() -> Patch:
     decode = batches.decode_records
 
     def decode_all_but_last(
-        data: bytes, count: int, context: record.RecordContext, placed: Any
+        data: bytes, count: int, context: record.BatchContext, placed: Any
     ) -> Iterator[record.Record]:
         return iter(list(decode(data, count, context, placed))[: max(0, count - 1)] if data else [])
 

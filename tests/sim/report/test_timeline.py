@@ -251,7 +251,7 @@ def test_the_demo_shows_each_kill_and_each_end_of_a_session_with_its_time() -> N
         def __init__(self) -> None:
             self.messages: list[str] = []
 
-        def message(self, text: str) -> None:
+        def on_message(self, text: str) -> None:
             self.messages.append(text)
 
     listener = Listener()

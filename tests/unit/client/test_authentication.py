@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.client.authentication import TRANSITIONS, Authenticator, Cause, State
 from kmirror.client.requester import TIMER, Requester
-from kmirror.client.security import Credentials, Security, security_of
+from kmirror.client.security import Credentials, SecuritySettings, security_of
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import CloseLink, CountLink, Effect, OpenLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.outbox import Outbox
@@ -28,9 +28,9 @@ from kmirror.spec.error_codes import ErrorCode
 from tests.unit.client.script import ONE, TWO
 
 LINK, OTHER, ELSEWHERE = OutboundLink(ONE, "a"), OutboundLink(ONE, "b"), OutboundLink(TWO, "a")
-PLAIN = Security("SASL_PLAINTEXT", None, Credentials("PLAIN", "u", "hush"))
-SCRAM = Security("SASL_PLAINTEXT", None, Credentials("SCRAM-SHA-256", "u", "hush"))
-TLS = Security("SSL", TlsSettings(), None)
+PLAIN = SecuritySettings("SASL_PLAINTEXT", None, Credentials("PLAIN", "u", "hush"))
+SCRAM = SecuritySettings("SASL_PLAINTEXT", None, Credentials("SCRAM-SHA-256", "u", "hush"))
+TLS = SecuritySettings("SSL", TlsSettings(), None)
 ALL = [ApiVersion(api_key=36, min_version=0, max_version=2)]
 S = 1000 * MILLISECOND
 
@@ -39,7 +39,7 @@ S = 1000 * MILLISECOND
 class Talk:
     """A requester whose links are authenticated, and its results."""
 
-    security: Security
+    security: SecuritySettings
     answers: list[Message | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -214,7 +214,7 @@ def test_nonces_depend_only_on_the_seed() -> None:
 
 @pytest.mark.parametrize("with_tls", [False, True])
 def test_a_session_is_renewed_before_the_next_request(with_tls: bool) -> None:
-    talk = Talk(Security("SASL_SSL", TlsSettings(), PLAIN.credentials) if with_tls else PLAIN)
+    talk = Talk(SecuritySettings("SASL_SSL", TlsSettings(), PLAIN.credentials) if with_tls else PLAIN)
     talk.ask()
     talk.shake(now=S)
     talk.accept(now=2 * S, lifetime_ms=10_000)  # Counts from the handshake on.

@@ -13,7 +13,7 @@ from kmirror.mirror.cut_rules import (
     cut_offset,
     epoch_after_stop,
     merge_uncut,
-    uncut_after_cut,
+    with_all_replicas,
     without_replicas,
 )
 
@@ -53,22 +53,22 @@ def test_a_truncation_ends_where_the_first_later_epoch_starts(log: Log, epoch: i
 
 @pytest.mark.decision("D30")
 def test_a_truncation_lists_every_assigned_replica_and_the_session() -> None:
-    assert list(uncut_after_cut(NO_UNCUT, (3, 1, 2), 4).items()) == [(SESSION, 4), (1, 4), (2, 4), (3, 4)]
+    assert list(with_all_replicas(NO_UNCUT, (3, 1, 2), 4).items()) == [(SESSION, 4), (1, 4), (2, 4), (3, 4)]
 
 
 @pytest.mark.decision("D30")
 def test_the_deepest_missed_truncation_of_a_replica_stays_on_the_list() -> None:
-    listed = uncut_after_cut({SESSION: 9, 1: 2, 2: 7}, (1, 2, 3), 4)
+    listed = with_all_replicas({SESSION: 9, 1: 2, 2: 7}, (1, 2, 3), 4)
     assert listed == {SESSION: 4, 1: 2, 2: 4, 3: 4}
 
 
 def test_a_replica_that_is_no_longer_assigned_keeps_its_row() -> None:
-    assert list(uncut_after_cut({7: 1, 2: 6}, (2,), FROM_SCRATCH).items()) == [(SESSION, -1), (2, -1), (7, 1)]
+    assert list(with_all_replicas({7: 1, 2: 6}, (2,), FROM_SCRATCH).items()) == [(SESSION, -1), (2, -1), (7, 1)]
 
 
 def test_a_truncation_does_not_change_the_former_list() -> None:
     before = {1: 5}
-    uncut_after_cut(before, (1, 2), 3)
+    with_all_replicas(before, (1, 2), 3)
     merge_uncut(before, {1: 2})
     without_replicas(before, [1])
     assert before == {1: 5}

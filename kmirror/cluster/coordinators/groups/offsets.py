@@ -191,7 +191,7 @@ class Offsets(Tables):
         )
 
     def pending_keys(self, group: str) -> list[OffsetKey]:
-        """Return the group's keys with pending offsets, in Kafka's order."""
+        """Return the group's keys with pending offsets, in the order of Kafka's maps."""
         return _in_order(key for key in self._open.get(group, ()) if self.producers(key))
 
     def keys(self, group: str) -> list[OffsetKey]:

@@ -1,6 +1,6 @@
 """Metadata cache of a cluster's clients: brokers, leaders and topic ids, as in Kafka's clients.
 
-One directory serves all clients of a cluster. When a client finds it outdated, it asks the next broker. It never
+One cache serves all clients of a cluster. When a client finds it outdated, it asks the next broker. It never
 replaces a leader epoch by an older one. Brokers that lost their controller respond with outdated metadata.
 """
 
@@ -28,8 +28,8 @@ class Leader:
     epoch: int
 
 
-class Directory:
-    """Latest Metadata response of one cluster."""
+class MetadataCache:
+    """Latest metadata of one cluster: brokers, leaders and topic ids."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
