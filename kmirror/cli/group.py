@@ -48,9 +48,10 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if hint := did_you_mean(args[0], self.rows):
-                error.message = f"{error.message.removesuffix('.')}: {hint}"
-            raise
+            hint = did_you_mean(args[0], self.rows)
+            if not hint:
+                raise
+            raise click.UsageError(f"{error.message.removesuffix('.')}: {hint}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.rows:
