@@ -50,7 +50,7 @@ def flush(log: PartitionLog) -> None:
 
 def checkpoint(log: PartitionLog) -> None:
     log.update_high_watermark(log.log_end_offset)
-    log.checkpoint()
+    log.write_checkpoints()
 
 
 def close(log: PartitionLog) -> None:

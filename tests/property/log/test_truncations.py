@@ -83,7 +83,7 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
                     "whole batches, or nothing readable"
                 )
             log.update_high_watermark(log.log_end_offset)
-        in_memory.checkpoint()
+        in_memory.write_checkpoints()
         read_again = open_log(in_memory.store.fork(), **config)
         assert state_of(read_again, batches) == state_of(in_memory, batches) == state_of(on_disk, batches)
         on_disk.close()

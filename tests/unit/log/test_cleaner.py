@@ -247,7 +247,7 @@ def test_transactions_aborted_below_the_log_start_are_not_looked_up() -> None:
     put(log, ("b", "1"))
     roll(log)
     log.advance_log_start(2)
-    log.checkpoint()
+    log.write_checkpoints()
     run(log)
     assert data_records(log) == [(0, "a", "aborted"), (2, "b", "1")]
     assert not log.segments[0].aborted

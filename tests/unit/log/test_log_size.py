@@ -21,7 +21,7 @@ def make(disk: MemoryDisk, tp: TopicPartition, batches: int) -> PartitionLog:
     for _ in range(batches):
         log.append_as_leader(DATA, leader_epoch=0, now_ms=NOW_MS)
     log.update_high_watermark(log.log_end_offset)
-    log.checkpoint()
+    log.write_checkpoints()
     return log
 
 

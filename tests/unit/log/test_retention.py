@@ -38,7 +38,7 @@ def test_segments_below_the_log_start_are_deleted(start: int, bases: list[int]) 
     assert log.segment_base_offsets == bases == log.store.segments()
     assert log.log_start_offset == start
     assert open_log(log.store).log_start_offset == bases[0], "the log start above it is the checkpoint's to tell"
-    log.checkpoint()
+    log.write_checkpoints()
     assert open_log(log.store).log_start_offset == start
 
 
