@@ -69,7 +69,7 @@ _LOGS = (
     _row("log.cut-while-compacted", r"was cut while it was compacted", "A log is cut while the cleaner works on it."),
     _row("log.uncleanable", r"cannot be compacted", "The cleaner fails."),
     _row("log.set-aside", r"is out of date: it is set aside as", "A broker finds a log that is out of date."),
-    _row("log.damaged", r"is damaged: truncated at", "A broker truncates a log where it is damaged.", _DISK_ERRORS),
+    _row("log.damaged", r"is damaged: truncated at", "A broker truncates a log where it is damaged."),
     _row("log.not-flushed", r"could not be flushed", "A log cannot be flushed.", _DISK_ERRORS),
     _row("log.purged", r"timer \('logs', 'purge'\)", "Files of deleted segments are removed."),
     _row("log.metadata-snapshot", r"metadata snapshot \S+,", "A controller writes a snapshot of its image."),
