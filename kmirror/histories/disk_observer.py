@@ -30,7 +30,7 @@ StateReader = Callable[[str, TopicPartition], str]
 
 @dataclass(frozen=True, slots=True)
 class _LastChange:
-    """Last change of a replica: its time, and what was observed since then."""
+    """Last change of a replica: its time, and the observations since then."""
 
     process: object
     state_and_configs: object
