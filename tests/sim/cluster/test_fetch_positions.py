@@ -77,7 +77,7 @@ def log_start_of_the_source() -> None:
 
 
 def keeps_configs(take: Callable[..., dict[TopicPartition, int]]) -> Callable[..., dict[TopicPartition, int]]:
-    """Return `FetchLoop._look_at_changed` for a loop that ignores changed configs of the node."""
+    """Return `FetchLoop._update_session` for a loop that ignores changed configs of the node."""
 
     def blind(loop: object, now: Instant, fetcher: Fetcher[Any], configs: Configs) -> dict[TopicPartition, int]:
         fetcher.configs = configs
@@ -92,10 +92,10 @@ def hears_nothing(_: object) -> Callable[..., None]:
 
 SCENARIOS: dict[Callable[[], None], tuple[type, str, Callable[..., object]]] = {
     retention: (ReplicaFetchers, "on_log_changed", hears_nothing),
-    flush: (FetchLoop, "changed", hears_nothing),
+    flush: (FetchLoop, "mark_changed", hears_nothing),
     flush_asked_for: (ReplicaFetchers, "on_topic_config", hears_nothing),
-    flush_asked_for_everywhere: (FetchLoop, "_look_at_changed", keeps_configs),
-    log_start_of_the_source: (FetchLoop, "changed", hears_nothing),
+    flush_asked_for_everywhere: (FetchLoop, "_update_session", keeps_configs),
+    log_start_of_the_source: (FetchLoop, "mark_changed", hears_nothing),
 }
 """Changes of a log, and the place where a fetcher is notified: a fault can be planted there."""
 
