@@ -31,7 +31,7 @@ def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sim_command, "profiles", lambda: PROFILES)
 
 
-class Told:
+class Result:
     """Result of a call of the command."""
 
     def __init__(self, code: object, out: str, err: str) -> None:
@@ -41,10 +41,10 @@ class Told:
 
 @pytest.fixture
 def sim(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: object) -> Told:
+    def call(*words: object) -> Result:
         with pytest.raises(SystemExit) as caught:
             main.run(["sim", *map(str, words)])
-        return Told(caught.value.code, *capsys.readouterr())
+        return Result(caught.value.code, *capsys.readouterr())
 
     return call
 
@@ -56,18 +56,18 @@ def sim(capsys: pytest.CaptureFixture[str]) -> Any:
     ("profile", "code"), [("clean", Exit.CLEAN), ("crash", Exit.CRASH), ("full", Exit.SAFETY), ("stuck", Exit.LIVENESS)]
 )
 def test_crash_safety_and_liveness_have_exit_codes_of_their_own(sim: Any, profile: str, code: Exit) -> None:
-    told = sim("--seed", 7, "--profile", profile)
-    assert told.code == code == {"clean": 0, "crash": 3, "full": 4, "stuck": 5}[profile]
-    assert told.lines[-1] == f"again: kmirror sim --seed 7 --profile {profile}"
-    assert told.err == "", "nobody looks at a bar that is piped"
+    result = sim("--seed", 7, "--profile", profile)
+    assert result.code == code == {"clean": 0, "crash": 3, "full": 4, "stuck": 5}[profile]
+    assert result.lines[-1] == f"again: kmirror sim --seed 7 --profile {profile}"
+    assert result.err == "", "nobody looks at a bar that is piped"
 
 
 def test_a_failure_is_shrunk_and_printed(sim: Any) -> None:
-    told = sim("--seed", 7)
-    assert told.lines[0] == "acked-lost: orders-0 of b, offset 17"
-    assert "seed 7, profile full: 2 steps, 1 client, 1 record acknowledged," in told.lines
-    assert sum(re.match(r" +\d+\. ", line) is not None for line in told.lines) == 6
-    assert max(map(len, told.lines)) <= 80
+    result = sim("--seed", 7)
+    assert result.lines[0] == "acked-lost: orders-0 of b, offset 17"
+    assert "seed 7, profile full: 2 steps, 1 client, 1 record acknowledged," in result.lines
+    assert sum(re.match(r" +\d+\. ", line) is not None for line in result.lines) == 6
+    assert max(map(len, result.lines)) <= 80
     whole = sim("--seed", 7, "--no-shrink")
     assert "seed 7, profile full: 20 steps, 3 clients, 1 record acknowledged," in whole.lines
     few = sim("--seed", 7, "--shrink-runs", 1)
@@ -76,10 +76,10 @@ def test_a_failure_is_shrunk_and_printed(sim: Any) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_coverage_is_a_table_over_all_histories_and_a_field_of_each(sim: Any, jobs: int) -> None:
-    told = sim("--profile", "clean", "--seeds", 4, "--jobs", jobs, "--coverage")
-    (row,) = [line.split() for line in told.lines if line.startswith("isr.shrink ")]
+    result = sim("--profile", "clean", "--seeds", 4, "--jobs", jobs, "--coverage")
+    (row,) = [line.split() for line in result.lines if line.startswith("isr.shrink ")]
     assert row == ["isr.shrink", "4", "12"]
-    assert any(line.startswith("isr.grow ") for line in told.lines), "what was not reached is named, too"
+    assert any(line.startswith("isr.grow ") for line in result.lines), "what was not reached is named, too"
     rows = sim("--profile", "clean", "--seeds", 2, "--jobs", jobs, "--coverage", "-o", "json").lines
     assert [json.loads(line)["coverage"] for line in rows] == [{"isr.shrink": 3}] * 2
     assert "COVERAGE" in sim("--profile", "clean", "--coverage").out
@@ -87,13 +87,13 @@ def test_coverage_is_a_table_over_all_histories_and_a_field_of_each(sim: Any, jo
 
 
 def test_coverage_is_not_kept_by_spark(sim: Any) -> None:
-    told = sim("--spark", "--coverage")
-    assert (told.code, told.err) == (2, "kmirror: --coverage cannot be used with --spark: use --jobs\n")
+    result = sim("--spark", "--coverage")
+    assert (result.code, result.err) == (2, "kmirror: --coverage cannot be used with --spark: use --jobs\n")
 
 
 def test_json_is_one_object_with_the_promised_fields_and_nothing_else(sim: Any) -> None:
-    told = sim("--seed", 7, "-o", "json")
-    (line,) = told.lines
+    result = sim("--seed", 7, "-o", "json")
+    (line,) = result.lines
     row = json.loads(line)
     assert list(row) == [
         "seed", "profile", "exit", "verdict", "anomalies", "accepted", "crash", "steps", "acked", "read", "digest",
@@ -116,13 +116,13 @@ def test_json_is_one_object_with_the_promised_fields_and_nothing_else(sim: Any) 
 
 def test_a_saved_plan_runs_again_with_the_same_digest(sim: Any, tmp_path: Path) -> None:
     file = tmp_path / "a plan.json"
-    told = sim("--seed", 7, "--save", file)
-    assert told.lines[-1] == f"again: kmirror sim --plan '{file}'"
+    result = sim("--seed", 7, "--save", file)
+    assert result.lines[-1] == f"again: kmirror sim --plan '{file}'"
     again = sim("--plan", file)
     assert again.code == Exit.SAFETY
-    digest = next(line for line in told.lines if line.startswith("digest "))
+    digest = next(line for line in result.lines if line.startswith("digest "))
     assert digest in again.lines
-    assert again.lines == told.lines, "what is smallest is not shrunk further, and is told in the same words"
+    assert again.lines == result.lines, "what is smallest is not shrunk further, and is told in the same words"
 
 
 def test_the_plan_of_a_clean_history_is_saved_too(sim: Any, tmp_path: Path) -> None:
@@ -158,9 +158,9 @@ def test_a_file_without_a_plan_is_a_one_line_error_with_exit_code_2(
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    told = sim("--plan", file)
-    (line,) = told.err.splitlines()
-    assert (told.code, told.out) == (2, "")
+    result = sim("--plan", file)
+    (line,) = result.err.splitlines()
+    assert (result.code, result.out) == (2, "")
     assert line.startswith(f"kmirror: {file}: ") and said in line
 
 
@@ -191,45 +191,45 @@ def test_an_invalid_command_line_is_a_one_line_error_with_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x").write_text(draw(0, "full").to_json(), "utf-8")
-    told = sim(*words)
-    (line,) = told.err.splitlines()
-    assert (told.code, told.out) == (2, "")
+    result = sim(*words)
+    (line,) = result.err.splitlines()
+    assert (result.code, result.out) == (2, "")
     assert line.startswith(f"kmirror: {said}")
 
 
 @pytest.mark.parametrize("words", [["--seed", "-1"], ["--seeds", "0"], ["--jobs", "0"], ["-o", "xml"], ["--nope"]])
 def test_words_that_click_refuses_are_exit_code_2(sim: Any, words: list[str]) -> None:
-    told = sim(*words)
-    assert told.code == 2 and "Traceback" not in told.err
+    result = sim(*words)
+    assert result.code == 2 and "Traceback" not in result.err
 
 
 def test_profiles_are_listed_with_their_purpose(sim: Any) -> None:
-    told = sim("--profiles")
-    assert told.code == 0
-    assert [line.split(maxsplit=1) for line in told.lines] == [[name, doc] for name, doc in PROFILES.items()]
+    result = sim("--profiles")
+    assert result.code == 0
+    assert [line.split(maxsplit=1) for line in result.lines] == [[name, doc] for name, doc in PROFILES.items()]
 
 
 # -- many histories ---------------------------------------------------------------------------
 
 
 def test_many_histories_are_a_table_and_the_first_failure_is_printed(sim: Any) -> None:
-    told = sim("--seed", 10, "--seeds", 6, "--profile", "mixed")
-    assert told.code == Exit.SAFETY
-    assert told.lines[0] == "6 histories of profile mixed, seeds 10 to 15"
-    assert re.fullmatch(r"4 clean, 2 failed; \d+\.\d\d a second", told.lines[1])
-    cells = [line.split() for line in told.lines]
+    result = sim("--seed", 10, "--seeds", 6, "--profile", "mixed")
+    assert result.code == Exit.SAFETY
+    assert result.lines[0] == "6 histories of profile mixed, seeds 10 to 15"
+    assert re.fullmatch(r"4 clean, 2 failed; \d+\.\d\d a second", result.lines[1])
+    cells = [line.split() for line in result.lines]
     assert ["FINDING", "HISTORIES", "FIRST", "SEED"] in cells
     assert ["acked-lost", "2", "12"] in cells and ["stuck-state", "2", "12"] in cells
     assert ["KIP:", "asynchronous", "6", "18"] in cells and ["D29", "6", "6"] in cells
-    assert "acked-lost: orders-0 of b, offset 17" in told.lines
-    assert told.lines[-1] == "again: kmirror sim --seed 12 --profile mixed"
-    assert max(map(len, told.lines)) <= 80
+    assert "acked-lost: orders-0 of b, offset 17" in result.lines
+    assert result.lines[-1] == "again: kmirror sim --seed 12 --profile mixed"
+    assert max(map(len, result.lines)) <= 80
 
 
 def test_a_table_of_clean_histories_is_all(sim: Any) -> None:
-    told = sim("--seeds", 3, "--profile", "clean")
-    assert told.code == 0
-    assert "FINDING" not in told.out and "again:" not in told.out
+    result = sim("--seeds", 3, "--profile", "clean")
+    assert result.code == 0
+    assert "FINDING" not in result.out and "again:" not in result.out
 
 
 def test_a_page_that_is_not_written_is_reported(sim: Any, tmp_path: Path) -> None:
@@ -239,11 +239,11 @@ def test_a_page_that_is_not_written_is_reported(sim: Any, tmp_path: Path) -> Non
 
 
 def test_many_as_json_are_a_line_each_in_the_order_of_seeds(sim: Any, tmp_path: Path) -> None:
-    told = sim("--seed", 3, "--seeds", 4, "--profile", "mixed", "-o", "json", "--save", tmp_path / "p")
-    rows = [json.loads(line) for line in told.lines]
+    result = sim("--seed", 3, "--seeds", 4, "--profile", "mixed", "-o", "json", "--save", tmp_path / "p")
+    rows = [json.loads(line) for line in result.lines]
     assert [(row["seed"], row["verdict"]) for row in rows] == [(3, "safety"), (4, "clean"), (5, "clean"), (6, "safety")]
     assert Plan.from_json((tmp_path / "p").read_text("utf-8")).seed == 3
-    assert told.code == Exit.SAFETY
+    assert result.code == Exit.SAFETY
 
 
 def test_two_processes_print_the_same_as_one(sim: Any) -> None:
@@ -263,11 +263,13 @@ def test_an_error_of_the_runner_is_a_crash_of_that_seed_only(sim: Any, monkeypat
         return run_history(plan, seed=seed, profile=profile)
 
     monkeypatch.setattr(sim_histories, "runner", lambda: run)
-    told = sim("--seeds", 6, "--profile", "clean")
-    assert told.code == Exit.CRASH
-    assert "5 clean, 1 failed" in told.lines[1]
-    assert ["crash", "1", "4"] in [line.split() for line in told.lines]
-    assert "AssertionError: planted" in told.err and told.err.endswith("again: kmirror sim --seed 4 --profile clean\n")
+    result = sim("--seeds", 6, "--profile", "clean")
+    assert result.code == Exit.CRASH
+    assert "5 clean, 1 failed" in result.lines[1]
+    assert ["crash", "1", "4"] in [line.split() for line in result.lines]
+    assert "AssertionError: planted" in result.err and result.err.endswith(
+        "again: kmirror sim --seed 4 --profile clean\n"
+    )
 
 
 # -- Ctrl-C -----------------------------------------------------------------------------------
@@ -332,11 +334,11 @@ def test_ctrl_c_prints_the_findings_so_far(sim: Any, monkeypatch: pytest.MonkeyP
         return run_history(plan, seed=seed, profile=profile)
 
     monkeypatch.setattr(sim_histories, "runner", lambda: run)
-    told = sim("--seeds", 50, "--profile", "mixed", "--save", tmp_path / "p")
-    assert told.code == 130
-    assert told.err == f"{tmp_path / 'p'}: not written, as the run was interrupted; use --seed for a single history\n"
-    assert told.lines[0] == "5 histories of profile mixed, seeds 0 to 49: interrupted, 45 not run"
-    assert ["acked-lost", "2", "0"] in [line.split() for line in told.lines]
+    result = sim("--seeds", 50, "--profile", "mixed", "--save", tmp_path / "p")
+    assert result.code == 130
+    assert result.err == f"{tmp_path / 'p'}: not written, as the run was interrupted; use --seed for a single history\n"
+    assert result.lines[0] == "5 histories of profile mixed, seeds 0 to 49: interrupted, 45 not run"
+    assert ["acked-lost", "2", "0"] in [line.split() for line in result.lines]
 
 
 def test_ctrl_c_while_shrinking_prints_the_smallest_so_far(
@@ -352,7 +354,7 @@ def test_ctrl_c_while_shrinking_prints_the_smallest_so_far(
         return run_history(plan, seed=seed, profile=profile)
 
     monkeypatch.setattr(sim_histories, "runner", lambda: run)
-    told = sim("--seed", 7, "--save", tmp_path / "p")
-    assert told.code == 130
-    assert told.lines[0] == "acked-lost: orders-0 of b, offset 17"
+    result = sim("--seed", 7, "--save", tmp_path / "p")
+    assert result.code == 130
+    assert result.lines[0] == "acked-lost: orders-0 of b, offset 17"
     assert len(Plan.from_json((tmp_path / "p").read_text("utf-8")).steps) < 20

@@ -47,7 +47,7 @@ FAULTS = (
                 ">= -1 for row", "missed-two", "divergence"),
     EngineFault("a cut of anything needs no list", preparing._is_cut_listed, ">= partition.log.log_end_offset", ">= 0",
                 "missed-two", "divergence"),
-    EngineFault("a listed replica is not told to cut", Partition.demand_cut, "{**self.required_cuts, replica: epoch}",
+    EngineFault("a listed replica gets no cut order", Partition.demand_cut, "{**self.required_cuts, replica: epoch}",
                 "self.required_cuts", "missed-two", "divergence"),
     EngineFault("a listed replica joins the ISR", Partition.may_join, " or replica in self.barred_from_isr", "",
                 "destination-three", "divergence"),

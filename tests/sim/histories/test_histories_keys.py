@@ -92,7 +92,7 @@ def test_clocks_that_are_ahead_may_remove_tombstones_before_a_mirror_has_them(ah
 def test_independently_cleaned_logs_agree_in_remaining_records() -> None:
     cleaned = [row for row in LOG if row.offset in (2, 5)]
     assert unexplained_difference(LOG, cleaned, 0, 6) is None
-    assert unexplained_difference(LOG, [replace(row, crc=99) for row in LOG], 0, 6) is None, "batches are written anew"
+    assert unexplained_difference(LOG, [replace(row, crc=99) for row in LOG], 0, 6) is None, "batches are written again"
     assert unexplained_difference(LOG, LOG[:5], 0, 5) is None
 
 
