@@ -93,7 +93,7 @@ def test_configs_agree_under_the_rules_and_stay(
                 assert after[topic].get(name) == theirs[topic].get(name)
     again = configs.plan(reversed(NAMES), theirs, after, rules, BROKER)
     assert again.alter == []
-    assert again.rejected == made.rejected, "reported again, and in any order"
+    assert again.rejected == made.rejected, "told again, and in any order"
 
 
 UUIDS = st.sampled_from([Uuid(bytes([n] * 16)) for n in range(3)])  # The first is ZERO, as from an old source.
